@@ -1,0 +1,1 @@
+"""Many runs: what to run next, where, and what came of it."""

@@ -1,0 +1,163 @@
+"""The append-only file of what was asked, started and finished: the only truth, everything else derives from it.
+
+One JSON object per line. A line counts once its newline is on disk, so a cut at any byte loses at most the line that
+was being written, and never one that somebody already relied on.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from search.errors import RequestError
+
+RUNNING = "running"
+INTERRUPTED = "interrupted"  # it was running when its session ended without a result
+DONE = "done"
+
+
+@dataclass
+class Run:
+    """One configuration at one replicate. `status` is running, interrupted, done, pruned or failed:<kind>."""
+
+    config_id: str
+    replicate: int
+    phase: str
+    status: str = RUNNING
+    metrics: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    step: int = 0
+    error: str = ""
+
+    @property
+    def finished(self) -> bool:
+        return self.status not in (RUNNING, INTERRUPTED)
+
+    @property
+    def failed(self) -> bool:
+        return self.status.startswith("failed")
+
+
+@dataclass
+class Configuration:
+    """One point of the space, in canonical form, with all its runs by replicate."""
+
+    config_id: str
+    params: dict
+    ask: int
+    suggested: dict = field(default_factory=dict)  # what Optuna drew, before the space made parameters of it
+    runs: dict[int, Run] = field(default_factory=dict)
+
+
+@dataclass
+class State:
+    """What the ledger says, as of its last line. `apply` is the only way it changes."""
+
+    configurations: dict[str, Configuration] = field(default_factory=dict)
+    search: dict = field(default_factory=dict)  # the first `search` event: name, search_id, specification ...
+    sessions: int = 0
+    finished: str = ""  # why the search ended; empty while it has not
+    worked: float = 0.0  # seconds between the first and the last line of each session, added up
+    last_time: float = 0.0
+
+    def apply(self, event: dict) -> None:
+        kind, moment = event["event"], event.get("time", self.last_time)
+        if kind == "search":
+            self.search = self.search or event
+            self.sessions += 1
+            self.finished = ""
+            for run in self.runs():
+                run.status = INTERRUPTED if run.status == RUNNING else run.status
+        else:
+            self.worked += max(0.0, moment - self.last_time)
+        self.last_time = moment
+        if kind == "ask":
+            self.configurations[event["config_id"]] = Configuration(
+                event["config_id"], event["params"], event["ask"], event.get("suggested", {})
+            )
+        elif kind == "start":
+            run = Run(event["config_id"], event["replicate"], event["phase"])
+            self.configurations[run.config_id].runs[run.replicate] = run
+        elif kind == "step":
+            run = self.configurations[event["config_id"]].runs[event["replicate"]]
+            run.metrics, run.step = event["metrics"], event["step"]
+        elif kind == "result":
+            run = self.configurations[event["config_id"]].runs[event["replicate"]]
+            run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
+            run.error, run.step = event.get("error", ""), event.get("step", run.step)
+        elif kind == "end":
+            self.finished = event["because"]
+
+    def runs(self) -> Iterator[Run]:
+        """Every run, configurations in the order they were asked, replicates in the order they were started."""
+        for configuration in self.configurations.values():
+            yield from configuration.runs.values()
+
+    @property
+    def next_ask(self) -> int:
+        return max((configuration.ask for configuration in self.configurations.values()), default=-1) + 1
+
+
+class Ledger:
+    """The ledger of one search folder, open for writing by exactly one process."""
+
+    def __init__(self, path: Path):
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open(self.path, "ab")  # noqa: SIM115 (stays open for the whole search)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise RequestError(
+                f"{self.path}: another process is running this search. Wait for it, or choose another folder with --out."
+            ) from None
+        events, whole = scan(self.path)
+        self._file.truncate(whole)  # a torn last line was never relied on
+        self.state = replay(events)
+
+    def append(self, event: dict, *, durable: bool = True) -> None:
+        """Write one line, then apply it. `durable=False` skips the disk barrier, for lines nobody relies on (steps)."""
+        event = {**event, "time": round(time.time(), 3)}
+        self._file.write(json.dumps(event, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        self._file.flush()
+        if durable:
+            os.fsync(self._file.fileno())
+        self.state.apply(event)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def scan(path: Path, start: int = 0) -> tuple[list[dict], int]:
+    """Events of the whole lines from byte `start` on, and the byte after the last of them."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        content = file.read()
+    whole = content.rfind(b"\n") + 1
+    events = []
+    for number, line in enumerate(content[:whole].splitlines(), start=1):
+        try:
+            events.append(json.loads(line))
+        except ValueError:
+            raise RequestError(
+                f"{path} line {number} is not JSON. The lines before it are good: "
+                f"keep them with `head -n {number - 1}`, then resume."
+            ) from None
+    return events, start + whole
+
+
+def replay(events: list[dict]) -> State:
+    """The state that these events describe."""
+    state = State()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def read(path: Path) -> State:
+    """The state of a ledger that some other process may be writing."""
+    return replay(scan(path)[0]) if Path(path).exists() else State()

@@ -1,0 +1,37 @@
+"""The package `seedwise`: `pip install -e .` for use, `pip install -e .[dev]` to work on it."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7", "scikit-learn>=1.5,<2"]
+
+setup(
+    name="seedwise",
+    version="0.1.0",
+    description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(include=["search*", "spaces*", "trainables*"]),
+    py_modules=["run_search"],
+    package_data={"search": ["builtin/*.yaml"], "trainables.world": ["files/**/*"]},
+    entry_points={"console_scripts": ["seedwise=run_search:main"]},
+    install_requires=[
+        "ray[tune]>=2.55,<3",
+        "torch>=2.6,<2.14",
+        "transformers>=5.0,<6",
+        "datasets>=4,<6",
+        "optuna>=5.0,<6",
+        "entmax>=1.3,<2",
+        "mlflow>=3.10,<4",
+        "numpy>=2.0,<3",
+        "scipy>=1.13,<2",
+        "pydantic>=2.8,<3",
+        "pyyaml>=6,<7",
+        "rich>=13.7,<16",
+        "safetensors>=0.5,<1",
+    ],
+    extras_require={"test": TEST, "dev": [*TEST, "ruff>=0.12,<1", "pre-commit>=4,<5"]},
+)
