@@ -113,7 +113,7 @@ class Ledger:
         except BlockingIOError:
             self._file.close()
             raise RequestError(
-                f"{self.path}: another process is running this search. Wait for it, or choose another folder with --out."
+                f"{self.path}: another process is running this search. Wait for it, or choose another folder (--out)."
             ) from None
         events, whole = scan(self.path)
         self._file.truncate(whole)  # a torn last line was never relied on

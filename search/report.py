@@ -14,7 +14,7 @@ from search.selection import Selection
 
 
 def leaderboard(state: State, selection: Selection) -> list[dict]:
-    """Rows as DESIGN's `leaderboard.json` has them, best mean first; configurations without a finished run are left out.
+    """The rows of `leaderboard.json`, best mean first; configurations without a finished run are left out.
 
     Ties in the mean go to the smaller configuration id, so that the order never depends on which run ended first.
     """

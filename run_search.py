@@ -1,0 +1,212 @@
+"""The command line of Seedwise: parses, calls, prints; no logic."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from search.errors import RequestError
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the return value is the exit code."""
+    options = parser().parse_args(arguments)
+    console = Console(soft_wrap=False)
+    try:
+        return options.command(options, console)
+    except RequestError as error:
+        print(f"seedwise: {error}", file=sys.stderr)
+        return WRONG
+    except KeyboardInterrupt:
+        folder = getattr(options, "folder", None)
+        again = f" Go on with: python run_search.py resume {folder}" if folder else ""
+        print(f"seedwise: interrupted.{again}", file=sys.stderr)
+        return INTERRUPTED
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="run_search.py",
+        description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer. "
+        "Without a command it runs the embedded demo.",
+    )
+    top.set_defaults(command=search, spec="demo", set=[], out=None, address=None, dry_run=False)
+    commands = top.add_subparsers(metavar="COMMAND")
+
+    one = commands.add_parser("search", help="start a search, or go on with it")
+    one.add_argument("spec", metavar="SPEC", help="a YAML file, or a built-in name such as demo")
+    one.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a key of it, e.g. budget.runs=20"
+    )
+    one.add_argument("--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME)")
+    one.add_argument("--address", help="a running Ray cluster: auto or ray://host:port (default: this machine)")
+    one.add_argument("--dry-run", action="store_true", help="print what would be searched, and start nothing")
+    one.set_defaults(command=search)
+
+    one = commands.add_parser("resume", help="go on after any interruption")
+    one.add_argument("folder", type=Path, metavar="DIR")
+    one.add_argument("--address", help="a running Ray cluster: auto or ray://host:port (default: this machine)")
+    one.set_defaults(command=resume)
+
+    one = commands.add_parser("status", help="what ran, what runs, what is left")
+    one.add_argument("folder", type=Path, metavar="DIR")
+    one.set_defaults(command=status)
+
+    one = commands.add_parser("export", help="the best configuration so far as a file that reruns it")
+    one.add_argument("folder", type=Path, metavar="DIR")
+    one.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml)")
+    one.set_defaults(command=export)
+
+    one = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
+    one.add_argument("file", type=Path, metavar="FILE")
+    one.add_argument("--replicates", type=int, metavar="N", help="how many seeds (default: as many as in the file)")
+    one.add_argument("--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME-rerun)")
+    one.set_defaults(command=rerun)
+
+    one = commands.add_parser("ui", help="MLflow's pages on the right store, on 127.0.0.1")
+    one.add_argument("folder", type=Path, metavar="DIR", nargs="?", help="the search folder (default: runs/mlflow.db)")
+    one.add_argument("--port", type=int, default=5000)
+    one.set_defaults(command=ui)
+    return top
+
+
+def search(options: argparse.Namespace, console: Console) -> int:
+    from search.specification import read
+
+    specification = read(options.spec, options.set)
+    options.folder = options.out or Path("runs") / specification.name
+    if options.dry_run:
+        return dry_run(specification, console)
+    from search.launch import search as launch
+    from search.ledger import read as read_ledger
+
+    before = read_ledger(options.folder / "ledger.jsonl")
+    state = launch(specification, options.folder, console, address=options.address)
+    return conclude(before.finished, state, options.folder, console)
+
+
+def dry_run(specification: "Specification", console: Console) -> int:  # noqa: F821 (imported where it is needed)
+    from search import yaml12
+    from search.placement import this_machine
+
+    print(yaml12.dump(specification.as_dict()), end="")
+    placement = this_machine(specification.resources.model_dump())
+    count = specification.configurations()
+    print(f"# slots: {placement.slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
+    print(f"# space: {specification.load_space().size()}")
+    budget = "as many as fit the hours" if count is None else str(count)
+    print(f"# budget: {budget} configurations x {specification.replicates.n} replicates")
+    return DONE
+
+
+def resume(options: argparse.Namespace, console: Console) -> int:
+    from search.launch import resume as go_on
+    from search.ledger import read
+
+    before = read(options.folder / "ledger.jsonl")
+    return conclude(before.finished, go_on(options.folder, console, address=options.address), options.folder, console)
+
+
+def conclude(finished_before: str, state: "State", folder: Path, console: Console) -> int:  # noqa: F821
+    """Say how it ended and what to do next."""
+    from search.report import as_table, leaderboard
+    from search.selection import Selection
+
+    selection = Selection.of(state.search["specification"])
+    rows = leaderboard(state, selection)
+    runs = sum(run.finished for run in state.runs())
+    if finished_before:
+        console.print(
+            f"{folder} is finished ({runs} runs: {finished_before}); nothing was started. "
+            f"A new search needs a new folder: python run_search.py search SPEC --out {folder}-2",
+            soft_wrap=True,
+            highlight=False,
+        )
+    console.print(as_table(rows, selection))
+    console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.", highlight=False)
+    console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True, highlight=False)
+    console.print(
+        f"compare in MLflow: python run_search.py ui {folder}    rerun: python run_search.py run {folder}/best.yaml",
+        soft_wrap=True,
+        highlight=False,
+    )
+    return DONE if any(not run.failed for run in state.runs()) else FAILED
+
+
+def status(options: argparse.Namespace, console: Console) -> int:
+    from search.ledger import read
+    from search.policy import policy_of
+    from search.progress import Progress
+    from search.selection import Selection
+
+    state = read(options.folder / "ledger.jsonl")
+    if not state.search:
+        raise RequestError(f"{options.folder}: there is no search here.")
+    specification = state.search["specification"]
+    total = policy_of(specification).total_runs()
+    console.print(Progress(console, state, Selection.of(specification), total).view())
+    console.print(f"finished: {state.finished}" if state.finished else "not finished", highlight=False)
+    return DONE
+
+
+def export(options: argparse.Namespace, console: Console) -> int:
+    from search.export import write_best
+    from search.ledger import read
+
+    state = read(options.folder / "ledger.jsonl")
+    if not state.search:
+        raise RequestError(f"{options.folder}: there is no search here.")
+    path = options.to or options.folder / "best.yaml"
+    write_best(state, options.folder, path)
+    console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True, highlight=False)
+    return DONE
+
+
+def rerun(options: argparse.Namespace, console: Console) -> int:
+    from search.export import differences, read_best, rerun_specification
+    from search.launch import search as launch
+    from search.provenance import checksums
+
+    exported = read_best(options.file)
+    specification = rerun_specification(exported, options.replicates)
+    options.folder = options.out or Path("runs") / specification.name
+    for key, value in checksums(exported["specification"]).items():
+        if exported["checksums"].get(key) != value:
+            console.print(f"{key} is not the same data as when {options.file} was made.", style="yellow")
+    state = launch(specification, options.folder, console)
+    conclude("", state, options.folder, console)
+    changed = differences(exported, state)
+    for line in changed[:10]:
+        console.print(line, highlight=False)
+    console.print(
+        f"{len(changed)} metrics differ from {options.file}."
+        if changed
+        else f"All scores are those of {options.file}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    return FAILED if changed else DONE
+
+
+def ui(options: argparse.Namespace, console: Console) -> int:
+    from search.ledger import read
+    from search.tracking import resolve_uri
+
+    state = read(options.folder / "ledger.jsonl").search if options.folder else {}
+    uri = state["specification"]["tracking"]["uri"] if state else "sqlite:///runs/mlflow.db"
+    if not uri.startswith("sqlite"):
+        console.print(f"MLflow's pages are at {uri}", highlight=False)
+        return DONE
+    mlflow = shutil.which("mlflow") or str(Path(sys.executable).with_name("mlflow"))
+    command = [mlflow, "ui", "--host", "127.0.0.1", "--port", str(options.port)]
+    os.execv(mlflow, [*command, "--backend-store-uri", resolve_uri(uri, Path.cwd())])
+    return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

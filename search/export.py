@@ -1,0 +1,102 @@
+"""The best configuration as a file that reruns it, and what such a file says."""
+
+import json
+from pathlib import Path
+
+from search import yaml12
+from search.errors import RequestError
+from search.files import write_atomically
+from search.ledger import State
+from search.report import leaderboard
+from search.selection import Selection
+from search.specification import Specification, from_dict
+from trainables.streams import Streams
+
+
+def best(state: State, folder: Path) -> dict:
+    """The content of best.yaml: the configuration, every seed and score behind it, and how it came about."""
+    specification = state.search["specification"]
+    selection = Selection.of(specification)
+    rows = leaderboard(state, selection)
+    if not rows:
+        raise RequestError(f"{folder}: no run has finished yet. Try again when `status` shows one.")
+    row = rows[0]
+    runs = state.configurations[row["config_id"]].runs
+    score = {name: row[name] for name in ("mean", "sd", "ci_low", "ci_high", "p_best")}
+    return {
+        "name": specification["name"],
+        "method": specification["method"],
+        "config_id": row["config_id"],
+        "params": row["params"],
+        "selected_by": selection.label,
+        "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
+        "tied_with": [other["config_id"] for other in rows[1:] if other["tied"]],
+        "compared": len(rows),
+        "dev": {metric: of for metric, of in row["scores"].items() if metric.startswith("dev/")},
+        "replicates": [
+            {
+                "replicate": replicate,
+                "status": runs[replicate].status,
+                "seeds": Streams(specification["seed"], replicate).all_seeds(),
+                "metrics": runs[replicate].metrics,
+            }
+            for replicate in sorted(runs)
+            if runs[replicate].finished
+        ],
+        "checksums": state.search["checksums"],
+        "versions": state.search["versions"],
+        "revision": state.search["revision"],
+        "made_by": state.search["command"],
+        "rerun_by": f"python run_search.py run {folder / 'best.yaml'}",
+        "specification": specification,
+    }
+
+
+def write_best(state: State, folder: Path, path: Path) -> None:
+    content = yaml12.dump(best(state, folder))
+    write_atomically(
+        path, "# The best configuration of a Seedwise search, with all that is needed to rerun it.\n" + content
+    )
+
+
+def read_best(path: Path) -> dict:
+    """An exported configuration."""
+    if not path.is_file():
+        raise RequestError(f"{path}: no such file. Write the path of a best.yaml.")
+    try:
+        content = yaml12.load(path.read_text(encoding="utf-8"))
+    except yaml12.YAMLError as error:
+        raise RequestError(f"{path}: not YAML: {getattr(error, 'problem', error)}.") from error
+    if not isinstance(content, dict) or not {"params", "specification", "replicates"} <= content.keys():
+        raise RequestError(f"{path}: not an exported configuration. Make one with `python run_search.py export DIR`.")
+    return content
+
+
+def rerun_specification(exported: dict, replicates: int | None) -> Specification:
+    """A search of nothing but the exported configuration, at its own replicates or at so many."""
+    n = replicates or len(exported["replicates"])
+    return from_dict(
+        {
+            **exported["specification"],
+            "name": f"{exported['name']}-rerun",
+            "enqueue": [exported["params"]],
+            "sampler": "random",
+            "budget": {"runs": n},
+            "replicates": {"policy": "fixed", "n": n},
+        }
+    )
+
+
+def differences(exported: dict, state: State) -> list[str]:
+    """One line for every metric of a shared replicate that the rerun did not reproduce to the last bit."""
+    runs = state.configurations[exported["config_id"]].runs
+    lines = []
+    for recorded in exported["replicates"]:
+        run = runs.get(recorded["replicate"])
+        if run is None:
+            continue
+        for name in sorted(recorded["metrics"].keys() | run.metrics.keys()):
+            before, now = recorded["metrics"].get(name), run.metrics.get(name)
+            if before != now:
+                lines.append(f"replicate {run.replicate}: {name} was {json.dumps(before)}, is {json.dumps(now)}")
+    return lines

@@ -1,0 +1,205 @@
+"""From a specification to a finished search folder: the ledger, Ray, the Tuner, and what is written at the end."""
+
+import contextlib
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from search import export, provenance, report, tracking, yaml12
+from search.errors import RequestError
+from search.files import write_atomically
+from search.ledger import Ledger, State, read
+from search.placement import Placement
+from search.policy import policy_of
+from search.progress import Progress
+from search.propose import Proposer
+from search.specification import Specification, from_dict
+from spaces.space import import_path
+
+TRAINABLES = {"stitching": "trainables.stitching.trainable:Stitching"}
+RESTARTS = 2  # of a run whose worker process died: it goes on from its last checkpoint
+TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
+# Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
+ENVIRONMENT = {
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_GLOBAL_CHECKPOINT_S": "3600",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+def search(specification: Specification, folder: Path, console: Console, *, address: str | None = None) -> State:
+    """Run a search to its end, or go on with it where its ledger stops; returns what the ledger says then.
+
+    A finished search is left as it is: the caller sees that no session was added.
+    """
+    resolved = specification.as_dict()
+    ledger_path = folder / "ledger.jsonl"
+    earlier = read(ledger_path)
+    if earlier.search:
+        refuse_other(earlier.search["specification"], resolved, folder)
+        if earlier.finished:
+            complete_tracking(earlier, folder, console)
+            return earlier
+    sys.path.insert(0, str(Path.cwd()))  # a method of one's own lies beside its specification
+    method = import_path(TRAINABLES.get(resolved["method"]) or resolved["method"]["trainable"], "method.trainable")
+    with console.status("reading the inputs"):
+        inputs = method.prepare(resolved)
+        sums = provenance.checksums(resolved)
+    ledger = Ledger(ledger_path)
+    try:
+        write_atomically(folder / "search.yaml", yaml12.dump(resolved))
+        first = ledger.state.search
+        ledger.append(
+            {
+                "event": "search",
+                "name": specification.name,
+                "search_id": first["search_id"] if first else uuid.uuid4().hex,
+                "session": ledger.state.sessions,
+                "specification": resolved,
+                "command": provenance.command(),
+                "revision": provenance.revision(),
+                "versions": provenance.versions(),
+                "checksums": sums,
+            }
+        )
+        with tracked(specification.tracking.uri, folder, console), interruptible():
+            because = run_all(specification, ledger, folder, method, inputs, console, address)
+            report.write(report.leaderboard(ledger.state, specification.selection()), folder)
+            export.write_best(ledger.state, folder, folder / "best.yaml")
+            ledger.append({"event": "end", "because": because})
+    finally:
+        ledger.close()
+    return ledger.state
+
+
+def run_all(
+    specification: Specification,
+    ledger: Ledger,
+    folder: Path,
+    method: type,
+    inputs: Any,
+    console: Console,
+    address: str | None,
+) -> str:
+    """Start Ray, let Tune run what the policy says, and return why it stopped."""
+    os.environ.update(ENVIRONMENT)
+    import ray
+    from ray import tune
+
+    from search.searcher import LedgerSearcher, Session, Ticker
+    from trainables.base import RunTrainable
+
+    with console.status("starting Ray"):
+        ray.init(
+            address=address,
+            include_dashboard=False if address is None else None,
+            logging_level="ERROR",
+            log_to_driver=False,
+            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}},
+        )
+    try:
+        cluster = ray.cluster_resources()
+        placement = Placement.of(specification.resources.model_dump(), cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
+        policy = policy_of(specification.as_dict())
+        proposer = Proposer(
+            space=specification.load_space(),
+            sampler=specification.sampler,
+            seed=specification.seed,
+            selection=specification.selection(),
+            enqueued=tuple(specification.enqueue),
+            expected=specification.configurations(),
+        )
+        with Progress(console, ledger.state, specification.selection(), policy.total_runs()) as progress:
+            checkpoints = folder.resolve() / "checkpoints"
+            session = Session(
+                ledger, policy, proposer, placement, checkpoints, specification.checkpoints.seconds, progress.result
+            )
+            trainable = tune.with_parameters(RunTrainable, method=method, inputs=inputs)
+            tune.Tuner(
+                tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
+                tune_config=tune.TuneConfig(
+                    search_alg=LedgerSearcher(session),
+                    num_samples=-1,
+                    max_concurrent_trials=placement.slots,
+                    reuse_actors=True,
+                    trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
+                ),
+                run_config=tune.RunConfig(
+                    name=f"session-{ledger.state.sessions}",
+                    storage_path=str(checkpoints),
+                    failure_config=tune.FailureConfig(max_failures=RESTARTS),
+                    checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
+                    callbacks=[Ticker(progress)],
+                    verbose=0,
+                ),
+            ).fit()
+        return session.because
+    finally:
+        ray.shutdown()
+
+
+def refuse_other(before: dict, now: dict, folder: Path) -> None:
+    """A folder holds one search: the same specification goes on, another one is refused."""
+    for key in now:
+        if before.get(key) != now[key]:
+            raise RequestError(
+                f"{folder}: holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}. "
+                f"Choose another folder with --out, or go on with that one: python run_search.py resume {folder}"
+            )
+
+
+@contextlib.contextmanager
+def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
+    """MLflow follows the ledger meanwhile. An outage is said once, at the end, and loses nothing."""
+    if uri == "off":
+        yield
+        return
+    follower = tracking.start_follower(folder, tracking.resolve_uri(uri, Path.cwd()))
+    try:
+        yield
+    finally:
+        with console.status("writing the last runs to MLflow"):
+            complete = tracking.finish(follower, TRACKING_SECONDS)
+        if not complete:
+            console.print(
+                f"MLflow was not reached; nothing is lost, `python run_search.py resume {folder}` completes it.",
+                soft_wrap=True,
+            )
+
+
+def complete_tracking(state: State, folder: Path, console: Console) -> None:
+    """Bring MLflow up to a ledger that is finished already."""
+    with tracked(state.search["specification"]["tracking"]["uri"], folder, console):
+        pass
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """A termination request ends the search like Ctrl-C: cleanly, to be resumed."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def resume(folder: Path, console: Console, *, address: str | None = None) -> State:
+    """Go on with the search of a folder."""
+    state = read(folder / "ledger.jsonl")
+    if not state.search:
+        raise RequestError(f"{folder}: there is no search here. Start one with python run_search.py search SPEC.")
+    return search(from_dict(state.search["specification"]), folder, console, address=address)

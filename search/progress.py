@@ -1,0 +1,87 @@
+"""The live view in the terminal: what runs, what came out, what is best so far, and how long it will take."""
+
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from search.ledger import RUNNING, Run, State
+from search.report import as_table, leaderboard, number
+from search.selection import Selection
+
+REFRESH_SECONDS = 0.5
+
+
+class Progress:
+    """A table that redraws itself in a terminal; in a pipe or a log file, one line per finished run."""
+
+    def __init__(self, console: Console, state: State, selection: Selection, total: int | None):
+        self.console, self.state, self.selection, self.total = console, state, selection, total
+        self.started, self.drawn = time.monotonic(), 0.0
+        self.before = sum(run.finished for run in state.runs())
+        self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> "Progress":
+        if self.live:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.live.stop()
+
+    def result(self, run: Run) -> None:
+        """A run ended: say so where nothing redraws."""
+        if self.live:
+            return
+        score = run.error if run.failed else f"{self.selection.label} {number(self.selection.score(run.metrics))}"
+        done = sum(other.finished for other in self.state.runs())
+        self.console.print(
+            f"{self._count(done)}  {run.config_id} seed {run.replicate}: {run.status}, {score} ({run.seconds:.1f} s)",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+    def tick(self) -> None:
+        """Redraw if it is time to. Cheap enough to be called in every turn of Tune's loop."""
+        if self.live and time.monotonic() - self.drawn >= REFRESH_SECONDS:
+            self.drawn = time.monotonic()
+            self.live.update(self.view(), refresh=True)
+
+    def view(self) -> Group:
+        running = [run for run in self.state.runs() if run.status == RUNNING]
+        lines = [Text(self.headline(), style="bold")]
+        rows = leaderboard(self.state, self.selection)
+        if rows:
+            lines.append(as_table(rows, self.selection, most=10))
+        if running:
+            table = Table(box=None, show_header=False)
+            for run in running:
+                partial = self.selection.score(run.metrics) if run.metrics else None
+                table.add_row("running", run.config_id, f"seed {run.replicate}", f"epoch {run.step}", number(partial))
+            lines.append(table)
+        return Group(*lines)
+
+    def headline(self) -> str:
+        """Runs done of how many, best so far, runs per minute, time left."""
+        done = sum(run.finished for run in self.state.runs())
+        minutes = (time.monotonic() - self.started) / 60
+        rate = (done - self.before) / minutes if minutes > 0 else 0.0
+        parts = [self._count(done) + " runs"]
+        if rate > 0:
+            parts.append(f"{rate:.1f} runs/min")
+            if self.total is not None:
+                parts.append(f"about {minutes_in_words((self.total - done) / rate)} left")
+        return ", ".join(parts)
+
+    def _count(self, done: int) -> str:
+        return f"{done}/{self.total}" if self.total is not None else str(done)
+
+
+def minutes_in_words(minutes: float) -> str:
+    """A duration as a person says it: 40 s, 12 min, 3.5 h."""
+    if minutes < 1.5:
+        return f"{minutes * 60:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -1,0 +1,88 @@
+"""One dimension of a space, and what a person's override makes of it."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from search.errors import RequestError
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One suggestion of a space: a range (`low`..`high`, maybe `log`, maybe with a `step`), or `choices`."""
+
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    step: float | None = None
+    integer: bool = False
+    choices: tuple | None = None
+
+    def values(self) -> list:
+        """All values, for a grid; a continuous range has none such and is refused before."""
+        if self.choices is not None:
+            return list(self.choices)
+        if self.low == self.high:
+            return [self.low]
+        step = self.step or 1
+        count = int((self.high - self.low) / step + 1e-9) + 1
+        return [self.low + index * step for index in range(count)]
+
+    def suggest(self, trial: Any, name: str) -> Any:
+        """Ask `trial` for a value of this dimension."""
+        if self.choices is not None:
+            fixed = len(self.choices) == 1  # then Optuna need not know
+            return self.choices[0] if fixed else trial.suggest_categorical(name, list(self.choices))
+        if self.integer:
+            return trial.suggest_int(name, int(self.low), int(self.high), step=int(self.step or 1), log=self.log)
+        return trial.suggest_float(name, self.low, self.high, step=self.step, log=self.log)
+
+    @property
+    def continuous(self) -> bool:
+        return self.choices is None and not self.integer and self.step is None and self.low != self.high
+
+
+def overridden(name: str, dimension: Dimension | None, override: Any) -> Dimension:
+    """The dimension that an override makes: a value fixes, [low, high] narrows a range, other lists are choices."""
+    if isinstance(override, dict):
+        known = {"low", "high", "log", "step", "choices"}
+        if unknown := sorted(override.keys() - known):
+            raise RequestError(f"space.{name}.{unknown[0]}: there is no such key.{nearest(unknown[0], sorted(known))}")
+        if "choices" in override:
+            return Dimension(choices=tuple(override["choices"]))
+        base = dimension or Dimension()
+        low, high = override.get("low", base.low), override.get("high", base.high)
+        return _range(name, low, high, base, override.get("log", base.log), override.get("step", base.step))
+    if isinstance(override, list):
+        numeric = dimension is None or dimension.choices is None
+        if numeric and len(override) == 2 and all(_is_number(value) for value in override):
+            base = dimension or Dimension()
+            return _range(name, *override, base, base.log, base.step)
+        if not override:
+            raise RequestError(f"space.{name}: the list is empty. Write at least one value.")
+        return Dimension(choices=tuple(override))
+    return Dimension(choices=(override,))
+
+
+def _range(name: str, low: Any, high: Any, base: Dimension, log: bool, step: float | None) -> Dimension:
+    if not (_is_number(low) and _is_number(high)):
+        raise RequestError(f"space.{name}: a range needs two numbers, got {low!r} and {high!r}.")
+    if low > high:
+        raise RequestError(f"space.{name}: [{low}, {high}] is upside down. Write [{high}, {low}].")
+    if log and low <= 0:
+        raise RequestError(f"space.{name}: low is {low}, a logarithmic range must start above 0.")
+    integer = all(isinstance(value, int) for value in (low, high)) and (base.low is None or base.integer)
+    if base.integer and not integer:
+        raise RequestError(f"space.{name}: [{low}, {high}] must be whole numbers.")
+    return Dimension(low=low, high=high, log=log, step=step, integer=integer)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def nearest(name: str, known: Iterable) -> str:
+    """' Did you mean ...?' with the closest known name, or all of them."""
+    close = difflib.get_close_matches(str(name), [str(key) for key in known], n=1, cutoff=0.5)
+    return f" Did you mean {close[0]}?" if close else f" There are: {', '.join(map(str, known))}."

@@ -1,0 +1,141 @@
+"""A space: a define-by-run function, a person's overrides, and the canonical form that gives a configuration its id.
+
+A space function takes an Optuna trial and returns parameters. Nothing else is needed for a method of one's own. Two
+attributes may be set on the function: `defaults`, parameters it does not suggest but the method accepts, and
+`canonical`, a function that drops the parameters that cannot matter.
+"""
+
+import hashlib
+import importlib
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from search.errors import RequestError
+from spaces.dimension import Dimension, nearest, overridden
+from spaces.trials import Open, Overriding, Probe, Scripted
+
+BUILT_IN = {"stitching": {"default": "spaces.stitching:default", "paper": "spaces.stitching:paper"}}
+PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
+
+
+def config_id(params: dict) -> str:
+    """A stable id of a configuration in canonical form: the same on every machine and in every order of keys."""
+    return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()[:10]
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space function with its overrides. Call it with a trial to get a configuration in canonical form."""
+
+    function: Callable[[Any], dict]
+    overrides: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = dict.fromkeys(self.defaults) | self.dimensions
+        for name in self.overrides:
+            if name not in known:
+                raise RequestError(f"space.{name}: there is no such dimension.{nearest(name, known)}")
+            overridden(name, known[name], self.overrides[name])
+        _probe(self)  # a value the method refuses is found now, not by the run that draws it
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        return getattr(self.function, "defaults", {})
+
+    def canonical(self, params: dict) -> dict:
+        """All parameters of the method, without those that cannot matter: equal work has an equal id."""
+        unknown = [name for name in params if self.defaults and name not in self.defaults]
+        if unknown:
+            raise RequestError(f"{unknown[0]}: the method has no such parameter.{nearest(unknown[0], self.defaults)}")
+        try:
+            return getattr(self.function, "canonical", dict)({**self.defaults, **params})
+        except ValueError as error:  # the options of the method say what they do not accept
+            raise RequestError(f"space.{error}.") from error
+
+    def __call__(self, trial: Any) -> dict:
+        """Suggest every dimension through `trial` and return the configuration in canonical form."""
+        params = self.function(Overriding(trial, self.overrides))
+        for name, override in self.overrides.items():
+            if name not in self.dimensions:  # a parameter that the function sets itself or leaves at its default
+                params[name] = overridden(name, None, override).suggest(trial, name)
+        return self.canonical(params)
+
+    @cached_property
+    def dimensions(self) -> dict[str, Dimension]:
+        """Every dimension the function may ask for, found by walking through it at random (with a fixed seed)."""
+        return _probe(self.function)
+
+    def grid(self) -> Iterator[tuple[dict, dict]]:
+        """Every configuration once, with the suggestions that lead to it, in the order the choices are written."""
+        seen = set()
+        for suggested in _paths(self):
+            params = self(Scripted(suggested))
+            if (identity := config_id(params)) not in seen:
+                seen.add(identity)
+                yield params, suggested
+
+    def continuous(self) -> list[str]:
+        """Names of the dimensions with infinitely many values, overrides considered."""
+        return sorted(name for name, dimension in _probe(self).items() if dimension.continuous)
+
+    def size(self, most: int = 100_000) -> str:
+        """How many configurations there are, in words: exact where finite, else the continuous dimensions by name."""
+        if continuous := self.continuous():
+            return f"infinite ({', '.join(continuous)} continuous)"
+        count = 0
+        for count, _ in enumerate(self.grid(), start=1):
+            if count == most:
+                return f"more than {most} configurations"
+        return f"{count} configurations"
+
+
+def load(method: Any, space: Any) -> Space:
+    """The space that a specification names: `default`, `paper`, or overrides of the default (or of `base: paper`)."""
+    overrides = dict(space) if isinstance(space, dict) else {}
+    name = overrides.pop("base", "default") if isinstance(space, dict) else space
+    if isinstance(method, str):
+        known = BUILT_IN[method]
+        if name not in known:
+            raise RequestError(f"space: {method} has no space {name!r}.{nearest(name, known)}")
+        path = known[name]
+    else:
+        path = method["space"]
+        if name != "default":
+            raise RequestError(f"space: {path} is one space, there is no {name!r} of it. Write overrides, or default.")
+    return Space(import_path(path, "method.space"), overrides)
+
+
+def import_path(path: str, key: str) -> Any:
+    """The object that `package.module:name` names."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise RequestError(
+            f"{key}: {path}: {error}. Write package.module:name, importable from the folder of the specification."
+        ) from error
+
+
+def _probe(function: Callable[[Any], dict]) -> dict[str, Dimension]:
+    probe = Probe(random.Random(0))
+    for _ in range(PROBES):
+        function(probe)
+    return probe.seen
+
+
+def _paths(space: Space) -> Iterator[dict]:
+    """Every complete script of a space function, depth first: the branches of a conditional space unfold by asking."""
+    stack: list[dict] = [{}]
+    while stack:
+        script = stack.pop()
+        try:
+            space(Scripted(script))
+        except Open as question:
+            values = question.dimension.values()
+            stack.extend({**script, question.name: value} for value in reversed(values))
+        else:
+            yield script

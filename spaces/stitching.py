@@ -1,0 +1,60 @@
+"""The stitching space over k, tau and weighting, its canonical form, and the grids of the MoSECroT paper."""
+
+from dataclasses import asdict
+from typing import Any
+
+from trainables.stitching.options import WEIGHTINGS, StitchingOptions
+
+
+def default(trial: Any) -> dict:
+    """Everything that can matter, each dimension only where it does."""
+    params: dict[str, Any] = {"k": trial.suggest_int("k", 1, 200, log=True)}
+    if params["k"] != 1:
+        params["weighting"] = trial.suggest_categorical("weighting", list(WEIGHTINGS))
+        if params["weighting"] != "standard":
+            params["tau"] = trial.suggest_float("tau", 0.01, 1.0, log=True)
+        if params["weighting"] == "entmax":
+            params["exponent"] = trial.suggest_float("exponent", 1.1, 2.0)
+    params["lr"] = trial.suggest_float("lr", 5e-6, 5e-5, log=True)
+    params["epochs"] = trial.suggest_int("epochs", 5, 40)
+    params["anchors"] = trial.suggest_categorical("anchors", ["all", 0.5, 0.25])
+    for extension in ("merge_anchors", "centre", "renorm", "freeze_embeddings"):
+        params[extension] = trial.suggest_categorical(extension, [False, True])
+    return params
+
+
+# Table 3 varies k over all anchors, Table 4 the anchors at k = all (its last row is Table 3's); neither names the
+# weighting, so it is the one the paper prints. Tables 1 and 2 compare the weightings at k = 50. Taxi1500's procedure.
+PROCEDURE = {"lr": 1e-5, "epochs": 15, "batch_size": 32, "accumulation": 4}
+ROWS = {
+    **{f"table 3, k = {k}": {"k": k, "weighting": "standard"} for k in (1, 10, 50, 100, "all")},
+    **{f"table 4, {n} anchors": {"k": "all", "weighting": "standard", "anchors": n} for n in (500, 3000)},
+    **{f"tables 1 and 2, {weighting}": {"k": 50, "weighting": weighting} for weighting in ("softmax", "sparsemax")},
+}
+
+
+def paper(trial: Any) -> dict:
+    """The rows of Tables 1 to 4. The paper names no tau; 1 leaves its printed formula as it stands."""
+    return {**PROCEDURE, "tau": 1.0, **ROWS[trial.suggest_categorical("row", list(ROWS))]}
+
+
+def canonical(params: dict) -> dict:
+    """Drop what cannot matter: weighting and tau of a single neighbour, tau of standard, exponent of all but entmax."""
+    params = dict(params)
+    if params["k"] == 1:
+        params["weighting"] = "standard"
+    if params["weighting"] == "standard":
+        del params["tau"]
+    if params["weighting"] != "entmax":
+        del params["exponent"]
+    if params["k"] == 1:
+        del params["weighting"]
+    if params["freeze_embeddings"] and params["specials"] == "tuned":
+        params["specials"] = "pretrained"  # frozen rows are the pretrained ones
+    StitchingOptions(**params)
+    return params
+
+
+for _space in (default, paper):
+    _space.defaults = asdict(StitchingOptions())
+    _space.canonical = canonical

@@ -1,0 +1,1 @@
+"""One run: the methods as pure torch, their Ray trainables, and what they read."""

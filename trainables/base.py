@@ -1,0 +1,133 @@
+"""One run: what a method must provide, and the one Ray trainable that runs any of them."""
+
+import json
+import math
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+
+from trainables.streams import Streams
+
+DONE = "done"
+
+
+class RunFailed(Exception):
+    """A run that ended badly in a known way: `kind` is nan or collapsed. Its last metrics are kept."""
+
+    def __init__(self, kind: str, text: str, metrics: dict[str, float] | None = None):
+        super().__init__(text)
+        self.kind = kind
+        self.metrics = metrics or {}
+
+
+class Method:
+    """One run of a method, as a plain object: a subclass is all that a method of one's own needs.
+
+    A method knows nothing of Ray, MLflow, Optuna or the ledger. It gets prepared inputs, the parameters of its
+    configuration and the random streams of its replicate, and answers each `epoch()` with metrics. All its randomness
+    must come from the streams; then the same specification gives the same scores, bit for bit.
+    """
+
+    epochs: int = 1  # how many times `epoch` is called
+
+    @classmethod
+    def prepare(cls, specification: dict) -> Any:
+        """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: none."""
+        return None
+
+    def __init__(self, inputs: Any, params: dict, streams: Streams, device: Any):
+        self.inputs, self.params, self.streams, self.device = inputs, params, streams, device
+
+    def epoch(self, number: int) -> dict[str, float]:
+        """Do epoch `number` (from 0) and return metrics, named `split/metric/language` where there are languages."""
+        raise NotImplementedError
+
+    def save(self, folder: Path) -> None:
+        """Write what `load` needs to go on after the last finished epoch."""
+        raise NotImplementedError
+
+    def load(self, folder: Path) -> None:
+        """Go on from what `save` wrote."""
+        raise NotImplementedError
+
+
+class RunTrainable(tune.Trainable):
+    """The Ray Tune side of a run: one step per epoch, typed failures, checkpoints, reuse of the worker."""
+
+    def setup(self, config: dict, method: type[Method], inputs: Any) -> None:
+        self.method, self.inputs = method, inputs
+        self.begin(config)
+
+    def reset_config(self, new_config: dict) -> bool:
+        self.begin(new_config)
+        return True
+
+    def begin(self, config: dict) -> None:
+        """Start a run from nothing but its configuration: all that an earlier run left behind is dropped first."""
+        from trainables import device
+
+        self.run: Method | None = None
+        device.free()
+        self.number, self.saved, self.failure = 0, time.monotonic(), None
+        self.checkpoint_seconds = config["checkpoint_seconds"]
+        try:
+            place = device.set_up(config["threads"], config["gpus"])
+            streams = Streams(config["seed"], config["replicate"])
+            self.run = self.method(self.inputs, dict(config["params"]), streams, place)
+            if config["resume_from"]:
+                self.load_checkpoint(config["resume_from"])
+        except Exception as error:  # told to the search as this run's result, by the first step
+            self.failure = error
+
+    def step(self) -> dict:
+        metrics: dict[str, float] = {}
+        status, text = DONE, ""
+        try:
+            if self.failure:
+                raise self.failure
+            metrics = self.run.epoch(self.number)
+            bad = [name for name, value in metrics.items() if not math.isfinite(value)]
+            if bad:
+                raise RunFailed("nan", f"{bad[0]} is {metrics[bad[0]]}", metrics)
+        except Exception as error:
+            status, text = f"failed:{kind_of(error)}", describe(error)
+            metrics = getattr(error, "metrics", {})
+        self.number += 1
+        done = status != DONE or self.number >= self.run.epochs
+        due = not done and time.monotonic() - self.saved >= self.checkpoint_seconds
+        self.saved = time.monotonic() if due else self.saved
+        return {
+            "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
+            "status": status,
+            "error": text,
+            "epoch": self.number,
+            "done": done,
+            "should_checkpoint": due,
+        }
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        folder = Path(checkpoint_dir)
+        self.run.save(folder)
+        (folder / "epoch.json").write_text(json.dumps({"epoch": self.number}))
+
+    def load_checkpoint(self, checkpoint_dir: str) -> None:
+        folder = Path(checkpoint_dir)
+        self.number = json.loads((folder / "epoch.json").read_text())["epoch"]
+        self.run.load(folder)
+
+
+def kind_of(error: Exception) -> str:
+    """nan, collapsed, oom or error."""
+    if isinstance(error, RunFailed):
+        return error.kind
+    return "oom" if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ else "error"
+
+
+def describe(error: Exception) -> str:
+    """The error and the place it came from, in one line."""
+    place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+    where = f" ({Path(place.filename).name}:{place.lineno})" if place else ""
+    return f"{type(error).__name__}: {error}".splitlines()[0] + where

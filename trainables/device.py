@@ -1,0 +1,37 @@
+"""Everything that depends on the hardware a run sits on."""
+
+import gc
+
+import torch
+
+
+def set_up(threads: int, gpu_share: float) -> torch.device:
+    """Prepare this process for one run and return where it computes.
+
+    Threads are pinned, since a sum split over another number of threads rounds differently. Ray does not isolate GPU
+    memory, so a run that asked for a share of a GPU is held to that share of its memory.
+    """
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    if gpu_share <= 0 or not torch.cuda.is_available():
+        return torch.device("cpu")
+    if gpu_share < 1:
+        torch.cuda.set_per_process_memory_fraction(memory_share(gpu_share))
+    return torch.device("cuda")
+
+
+def memory_share(gpu_share: float) -> float:
+    """The share of a GPU's memory that a run may allocate; whole GPUs have no cap."""
+    return min(1.0, gpu_share)
+
+
+def free() -> None:
+    """Give memory back after a run, so that the next one on the same worker starts as if it were the first."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def gpus_here() -> int:
+    """How many GPUs this machine shows to torch."""
+    return torch.cuda.device_count()

@@ -1,0 +1,70 @@
+"""A pretrained encoder as plain arrays that travel to the workers, and the classifier that is built from it there."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    logging,
+)
+
+from search.errors import RequestError
+from trainables.inputs.paths import locate
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Configuration and float32 weights; weights that the checkpoint lacks (a pooler, say) are not in it."""
+
+    config: dict[str, Any]
+    weights: dict[str, np.ndarray]
+
+
+def load_encoder(name: str) -> tuple[Encoder, Any]:
+    """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code."""
+    path = str(locate(name, "model")) if name.startswith("world:") else name
+    logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path)
+        model, info = AutoModel.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise RequestError(f"model: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
+    missing = set(info["missing_keys"])
+    weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
+    return Encoder(model.config.to_dict(), weights), tokenizer
+
+
+def skeleton(encoder: Encoder, labels: int) -> PreTrainedModel:
+    """A classifier of the encoder's kind, its weights not yet set: `initialise` does that."""
+    config = dict(encoder.config)
+    kind = config.pop("model_type")
+    config.pop("dtype", None)
+    config = AutoConfig.for_model(kind, **config)
+    config.num_labels = labels
+    return AutoModelForSequenceClassification.from_config(config)
+
+
+def initialise(model: PreTrainedModel, encoder: Encoder, seed: int) -> None:
+    """Set every weight: the encoder's from the checkpoint, all others (the head) drawn from `seed`.
+
+    Matrices are normal with the encoder's own initial spread, vectors are zero (biases) or one (norms).
+    """
+    draw = torch.Generator().manual_seed(seed)
+    spread = getattr(model.config, "initializer_range", 0.02)
+    prefix = model.base_model_prefix + "."
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            weights = encoder.weights.get(name.removeprefix(prefix))
+            if weights is not None and name.startswith(prefix):
+                parameter.copy_(torch.from_numpy(np.array(weights)))
+            elif parameter.dim() > 1:
+                parameter.copy_(torch.randn(parameter.shape, generator=draw) * spread)
+            else:
+                parameter.fill_(1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)

@@ -1,0 +1,1 @@
+"""Reading what people already have: word vectors, lexica, labelled text, encoders."""

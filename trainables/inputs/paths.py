@@ -1,0 +1,27 @@
+"""Where the files that a specification names are."""
+
+import hashlib
+from pathlib import Path
+
+from search.errors import RequestError
+from trainables import world
+
+
+def locate(name: str, key: str) -> Path:
+    """The path that a specification names: below the current folder, or `world:NAME` for the embedded world."""
+    path = world.FILES / name.removeprefix("world:") if name.startswith("world:") else Path(name).expanduser()
+    if not path.exists():
+        raise RequestError(f"{key}: {name}: there is no such file or folder. Write the path of one that exists.")
+    return path
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, or of all files of a folder with their names, so that a rerun can tell whether data moved."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            if path.is_dir():
+                digest.update(file.relative_to(path).as_posix().encode())
+            with open(file, "rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()

@@ -1,0 +1,57 @@
+"""The options of training that all methods share, in one place. No torch here: spaces and specifications read this."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+SCHEDULES = ("linear", "cosine", "constant")
+PRECISIONS = ("fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How a classifier is fine-tuned. Every method's own options extend these."""
+
+    lr: float = 2e-5  # peak learning rate of AdamW (eps 1e-8)
+    epochs: int = 15  # passes over the source training data
+    schedule: Literal["linear", "cosine", "constant"] = "linear"  # decay to zero over all updates, or none
+    warmup: float = 0.0  # share of the updates over which the rate rises linearly from zero
+    weight_decay: float = 0.0  # on matrices only; biases and layer norms are left alone
+    clip: float = 1.0  # largest gradient norm; 0 switches clipping off
+    batch_size: int = 32  # examples per forward pass
+    accumulation: int = 1  # forward passes per update: the effective batch is batch_size x accumulation
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # autocast; weights stay in fp32, fp16 scales its loss
+    gradient_checkpointing: bool = False  # recompute activations: about a third slower, far less memory
+    freeze_embeddings: bool = False  # keep the word table as it is
+    freeze_layers: int = 0  # keep the lowest n encoder layers as they are
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not _fits(value, hints[field.name]):
+                raise ValueError(f"{field.name}: {value!r} is not {_in_words(hints[field.name])}")
+        for name in ("lr", "epochs", "batch_size", "accumulation"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name}: {getattr(self, name)!r} must be above 0")
+        if not 0 <= self.warmup < 1:
+            raise ValueError(f"warmup: {self.warmup!r} is a share of the updates, from 0 up to but below 1")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_args(hint):  # a union
+        return any(_fits(value, part) for part in get_args(hint))
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+def _in_words(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(str, get_args(hint)))
+    if get_args(hint):
+        return " or ".join(_in_words(part) for part in get_args(hint))
+    return {float: "a number", int: "a whole number", bool: "true or false", str: "text"}.get(hint, str(hint))

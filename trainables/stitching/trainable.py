@@ -1,0 +1,59 @@
+"""A stitching run: one source model per target language, fine-tuned on F^s and scored with F^t after every epoch."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trainables.base import Method, RunFailed
+from trainables.stitching.options import StitchingOptions
+from trainables.stitching.pair import Pair
+from trainables.stitching.prepare import StitchingInputs, prepare
+from trainables.streams import Streams
+
+
+class Stitching(Method):
+    """MoSECroT. All pairs start from the same head and see the source data in the same order."""
+
+    @classmethod
+    def prepare(cls, specification: dict) -> StitchingInputs:
+        return prepare(specification)
+
+    def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
+        super().__init__(inputs, params, streams, device)
+        options = StitchingOptions(**params)
+        self.epochs = options.epochs
+        self.pairs = {
+            language: Pair(inputs, target, options, streams, device) for language, target in inputs.targets.items()
+        }
+
+    def epoch(self, number: int) -> dict[str, float]:
+        """Metrics of this epoch; the source's are means over the pairs' models, and given for each where there are two.
+
+        A run whose models all predict a single class on source dev at the end is a failure, not a low score.
+        """
+        source, metrics, losses, of_source = self.inputs.source, {}, [], {}
+        for language, pair in self.pairs.items():
+            loss, of_source[language], of_target = pair.epoch(number)
+            losses.append(loss)
+            metrics |= {f"dev/{name}/{language}": value for name, value in of_target.items()}
+            metrics[f"dev/unknown_share/{language}"] = pair.target.unknown_share
+            metrics[f"train/anchors/{language}"] = float(pair.anchors)
+        for name in next(iter(of_source.values())):
+            values = [scores[name] for scores in of_source.values()]
+            metrics[f"dev/{name}/{source}"] = float(np.mean(values))
+            if len(values) > 1:
+                metrics |= {f"dev/{name}/{source}:{language}": of[name] for language, of in of_source.items()}
+        metrics[f"train/loss/{source}"] = float(np.mean(losses))
+        if number + 1 == self.epochs and metrics[f"dev/predicted_classes/{source}"] == 1:
+            raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
+        return metrics
+
+    def save(self, folder: Path) -> None:
+        for language, pair in self.pairs.items():
+            (folder / language).mkdir()
+            pair.learner.save(folder / language)
+
+    def load(self, folder: Path) -> None:
+        for language, pair in self.pairs.items():
+            pair.learner.load(folder / language)

@@ -1,0 +1,1 @@
+"""Labelled data and their metrics."""

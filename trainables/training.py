@@ -1,0 +1,136 @@
+"""Fine-tuning with the options that all methods share: optimiser, schedule, precision, freezing, epoch by epoch."""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from trainables.base import RunFailed
+from trainables.inputs.text import Encoded
+from trainables.options import TrainingOptions
+
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+Batch = dict[str, Tensor]
+
+
+class Learner:
+    """A model under training. `examples` sizes the schedule: updates per epoch times epochs."""
+
+    def __init__(self, model: PreTrainedModel, options: TrainingOptions, examples: int, device: torch.device):
+        self.model, self.options, self.device = model.to(device), options, device
+        freeze(model, options)
+        if options.gradient_checkpointing:
+            model.gradient_checkpointing_enable()
+        decayed = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
+        plain = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
+        groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": plain, "weight_decay": 0.0}]
+        self.optimiser = torch.optim.AdamW(groups, lr=options.lr, eps=1e-8, fused=True)
+        updates = options.epochs * updates_per_epoch(examples, options)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda step: rate(step, updates, options))
+        self.scaler = torch.amp.GradScaler(device.type, enabled=options.precision == "fp16")
+
+    def epoch(self, data: Encoded, *, order: int, dropout: int, loss_of: Callable[[Batch], Tensor]) -> float:
+        """One pass over `data`, shuffled by the seed `order`, with dropout drawn from the seed `dropout`.
+
+        Both seeds are set here and nowhere else, so an epoch does not depend on what this process did before it.
+        Returns the mean loss per example; a loss that is not finite ends the run.
+        """
+        torch.manual_seed(dropout)
+        self.model.train()
+        permutation = np.random.default_rng(order).permutation(len(data))
+        size, group = self.options.batch_size, self.options.batch_size * self.options.accumulation
+        total = 0.0
+        for start in range(0, len(data), group):
+            chosen = permutation[start : start + group]
+            for batch in batches(data, chosen, size, self.device):
+                with self.autocast():
+                    loss = loss_of(batch)
+                count = len(batch["labels"])
+                self.scaler.scale(loss * (count / len(chosen))).backward()
+                total += loss.item() * count
+            if not math.isfinite(total):
+                raise RunFailed("nan", f"the training loss is {total}")
+            self.update()
+        return total / len(data)
+
+    def update(self) -> None:
+        if self.options.clip:
+            self.scaler.unscale_(self.optimiser)
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        self.optimiser.zero_grad(set_to_none=True)
+        self.schedule.step()
+
+    def predict(self, data: Encoded, *, batch_size: int = 256) -> np.ndarray:
+        """The most likely class of every example, without dropout."""
+        self.model.eval()
+        found = []
+        with torch.inference_mode(), self.autocast():
+            for batch in batches(data, np.arange(len(data)), batch_size, self.device):
+                batch.pop("labels")
+                found.append(self.model(**batch).logits.argmax(-1).cpu().numpy())
+        return np.concatenate(found)
+
+    def autocast(self) -> torch.autocast:
+        precision = self.options.precision
+        return torch.autocast(self.device.type, dtype=DTYPES.get(precision), enabled=precision != "fp32")
+
+    def save(self, folder: Path) -> None:
+        """Weights as safetensors; the optimiser's state beside them."""
+        save_file(
+            {name: value.contiguous() for name, value in self.model.state_dict().items()}, folder / "model.safetensors"
+        )
+        rest = {"optimiser": self.optimiser, "schedule": self.schedule, "scaler": self.scaler}
+        torch.save({name: part.state_dict() for name, part in rest.items()}, folder / "optimiser.pt")
+
+    def load(self, folder: Path) -> None:
+        self.model.load_state_dict(load_file(folder / "model.safetensors", device=str(self.device)))
+        rest = torch.load(folder / "optimiser.pt", map_location=self.device, weights_only=True)
+        self.optimiser.load_state_dict(rest["optimiser"])
+        self.schedule.load_state_dict(rest["schedule"])
+        self.scaler.load_state_dict(rest["scaler"])
+
+
+def updates_per_epoch(examples: int, options: TrainingOptions) -> int:
+    """Updates, not micro-batches: a schedule sized in the wrong unit ends far from zero."""
+    return math.ceil(examples / (options.batch_size * options.accumulation))
+
+
+def rate(step: int, updates: int, options: TrainingOptions) -> float:
+    """The learning rate at an update, as a share of its peak."""
+    warm = options.warmup * updates
+    if step < warm:
+        return (step + 1) / (warm + 1)
+    progress = (step - warm) / max(1.0, updates - warm)
+    return {"linear": 1 - progress, "cosine": (1 + math.cos(math.pi * progress)) / 2, "constant": 1.0}[options.schedule]
+
+
+def freeze(model: PreTrainedModel, options: TrainingOptions) -> None:
+    """Switch off gradients of the word table and of the lowest layers, as the options say."""
+    if options.freeze_embeddings:
+        model.get_input_embeddings().requires_grad_(False)
+    if options.freeze_layers:
+        layers = next((m for m in model.base_model.modules() if isinstance(m, nn.ModuleList)), [])
+        if options.freeze_layers > len(layers):
+            raise ValueError(f"freeze_layers: {options.freeze_layers}, but the encoder has {len(layers)} layers")
+        for layer in layers[: options.freeze_layers]:
+            layer.requires_grad_(False)
+
+
+def batches(data: Encoded, chosen: np.ndarray, size: int, device: torch.device) -> Iterator[Batch]:
+    """Batches of the chosen examples, each cut to its longest one."""
+    for start in range(0, len(chosen), size):
+        rows = chosen[start : start + size]
+        lengths = torch.from_numpy(data.lengths[rows])
+        longest = int(lengths.max())
+        ids = torch.from_numpy(data.ids[rows, :longest].astype(np.int64))
+        mask = (torch.arange(longest) < lengths[:, None]).long()
+        labels = torch.from_numpy(data.labels[rows])
+        yield {"input_ids": ids.to(device), "attention_mask": mask.to(device), "labels": labels.to(device)}

@@ -1,0 +1,20 @@
+"""The embedded default: three small made-up languages with corpora, vectors, lexicons and two tiny encoders.
+
+Everything that needs real data (a fine-tuning set, word vectors, a bilingual lexicon, a pretrained encoder) finds a small
+image of it here, so that a search runs offline on a laptop within a minute. `docs/world.md` says how fair the image is.
+"""
+
+from pathlib import Path
+
+FILES = Path(__file__).parent / "files"
+SOURCE = "qel"  # codes from qaa to qtz are reserved by ISO 639 for private use, so none of these is a real language
+TARGETS = ("qan", "qor")
+
+
+def path(name: str) -> Path:
+    """The shipped file or folder called `name`, such as "topics", "vectors/qan.vec.gz" or "source-encoder"."""
+    found = FILES / name
+    if not found.exists():
+        have = ", ".join(sorted(entry.name for entry in FILES.iterdir())) if FILES.exists() else "nothing"
+        raise FileNotFoundError(f"The world has no '{name}'. It has: {have}. Rebuild with python -m trainables.world.build.")
+    return found
