@@ -4,6 +4,7 @@ The study is rebuilt from the ledger for every ask, since Optuna's trials cannot
 with every replicate. So a proposal is a pure function of the ledger: the same lines give the same parameters.
 """
 
+import contextlib
 import hashlib
 import warnings
 from dataclasses import dataclass
@@ -65,7 +66,7 @@ class Proposer:
 
     def _draw(self, ask: int, state: State) -> tuple[dict, dict] | None:
         if ask < len(self.enqueued):
-            return self.space.canonical(self.enqueued[ask]), {}
+            return self.space.complete(self.enqueued[ask]), {}
         if self.sampler == "grid":
             index = ask - len(self.enqueued)
             return self._grid[index] if index < len(self._grid) else None
@@ -92,17 +93,16 @@ class Proposer:
         trials = []
         for configuration in state.configurations.values():
             fixed = FixedTrial(configuration.suggested or configuration.params)
-            try:
-                self.space(fixed)
-            except ValueError:  # enqueued, and not a point of the space: Optuna cannot learn from it
-                continue
             values = list(scores.get(configuration.config_id, {}).values())
-            trials.append(
-                create_trial(
-                    state=TrialState.COMPLETE if values else TrialState.RUNNING,
-                    value=summary(values).mean if values else None,
-                    params=fixed.params,
-                    distributions=fixed.distributions,
+            with warnings.catch_warnings(), contextlib.suppress(ValueError):
+                warnings.simplefilter("ignore")  # enqueued, and not a point of the space: Optuna cannot learn from it
+                self.space(fixed)
+                trials.append(
+                    create_trial(
+                        state=TrialState.COMPLETE if values else TrialState.RUNNING,
+                        value=summary(values).mean if values else None,
+                        params=fixed.params,
+                        distributions=fixed.distributions,
+                    )
                 )
-            )
         return trials

@@ -243,7 +243,7 @@ def _check(specification: Specification) -> None:
         )
     for index, params in enumerate(specification.enqueue):
         try:
-            space.canonical(params)
+            space.complete(params)
         except RequestError as error:
             raise RequestError(f"enqueue.{index}.{str(error).removeprefix('space.')}") from None
     if specification.select.on == "metric":

@@ -56,6 +56,11 @@ class Space:
         except ValueError as error:  # the options of the method say what they do not accept
             raise RequestError(f"space.{error}.") from error
 
+    def complete(self, params: dict) -> dict:
+        """A configuration that a person wrote, in canonical form: what she left out is as the overrides fix it."""
+        fixed = {name: value for name, value in self.overrides.items() if not isinstance(value, list | dict)}
+        return self.canonical({**fixed, **params})
+
     def __call__(self, trial: Any) -> dict:
         """Suggest every dimension through `trial` and return the configuration in canonical form."""
         params = self.function(Overriding(trial, self.overrides))

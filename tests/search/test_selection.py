@@ -1,0 +1,65 @@
+import pytest
+
+from search.ledger import replay
+from search.selection import Selection
+
+METRICS = {"dev/macro_f1/s": 0.8, "dev/macro_f1/a": 0.6, "dev/macro_f1/b": 0.4}
+
+
+def selection(**changes):
+    return Selection(
+        **{"metric": "macro_f1", "on": "source_dev", "aggregate": "mean", "source": "s", "targets": ("a", "b")}
+        | changes
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "score", "label"),
+    [
+        ({}, 0.8, "macro_f1 on source_dev"),
+        ({"on": "target_dev"}, 0.5, "macro_f1 on target_dev (mean), oracle"),
+        ({"on": "target_dev", "aggregate": "worst"}, 0.4, "macro_f1 on target_dev (worst), oracle"),
+        ({"on": "metric", "metric": "dev/macro_f1/a"}, 0.6, "dev/macro_f1/a"),
+    ],
+)
+def test_score_and_its_name(changes, score, label):
+    chosen = selection(**changes)
+    assert chosen.score(METRICS) == pytest.approx(score)
+    assert chosen.label == label
+
+
+def test_a_missing_metric_is_no_score():
+    assert selection(on="target_dev").score({"dev/macro_f1/a": 0.6}) is None
+
+
+def ledger_of(*results):
+    """A state in which each configuration has runs (status, source score) by replicate."""
+    events = [{"event": "search"}]
+    for config_id, runs in results:
+        events.append({"event": "ask", "config_id": config_id, "params": {}, "ask": 0})
+        for replicate, (status, score) in enumerate(runs):
+            common = {"config_id": config_id, "replicate": replicate, "phase": "search"}
+            metrics = {} if score is None else {"dev/macro_f1/s": score}
+            events.append({"event": "start", **common})
+            events.append({"event": "result", **common, "status": status, "metrics": metrics, "seconds": 1})
+    return replay(events)
+
+
+@pytest.mark.parametrize("status", ["failed:nan", "failed:oom", "failed:error"])
+def test_a_failed_run_counts_as_the_lowest_score_of_the_search(status):
+    state = ledger_of(
+        ("good", [("done", 0.9), ("done", 0.7)]), ("bad", [("done", 0.95), (status, 0.99)]), ("low", [("done", 0.2)])
+    )
+    assert selection().scores(state) == {"good": {0: 0.9, 1: 0.7}, "bad": {0: 0.95, 1: 0.2}, "low": {0: 0.2}}
+
+
+def test_a_failed_run_never_raises_a_mean():
+    for last in (None, 0.01, 0.99):
+        state = ledger_of(("a", [("done", 0.5), ("failed:nan", last)]), ("b", [("done", 0.6)]))
+        scores = selection().scores(state)["a"]
+        assert scores[1] <= scores[0]
+
+
+def test_a_collapsed_run_counts_as_what_it_scored():
+    state = ledger_of(("a", [("failed:collapsed", 0.07), ("done", 0.9)]))
+    assert selection().scores(state)["a"] == {0: 0.07, 1: 0.9}

@@ -1,0 +1,111 @@
+import pytest
+
+from search import yaml12
+from search.errors import RequestError
+from search.specification import from_dict, from_text, read
+
+DEMO = "demo"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("budget.runz=3", "budget.runz: there is no such key. Did you mean runs?"),
+        ("nmae=x", "nmae: there is no such key. Did you mean name?"),
+        ("budget.runs=many", "budget.runs: 'many' is wrong: input should be a valid integer"),
+        ("budget.runs=2.5", "budget.runs: 2.5 is wrong: input should be a valid integer"),
+        ("budget.hours=0", "budget.hours: 0 is wrong: input should be greater than 0"),
+        ("budget={}", "budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}."),
+        ("replicates.n=99", "budget.runs: 40 pays for no configuration at replicates.n: 99. Set it to 99 or more."),
+        ("sampler=tp", "sampler: 'tp' is wrong: input should be 'tpe', 'random' or 'grid'"),
+        ("method=stiching", "method: 'stiching' is wrong: input should be 'stitching'"),
+        ("method={trainable: 'a:B'}", "method.space: this key is missing."),
+        ("method={trainable: 'no.such:B', space: 'no.such:c'}", "method.space: no.such:c: No module named 'no'."),
+        (
+            "resources.gpus_per_run=-1",
+            "resources.gpus_per_run: -1 is wrong: input should be greater than or equal to 0",
+        ),
+        ("space.k=[9, 1]", "space.k: [9, 1] is upside down. Write [1, 9]."),
+        ("space.kk=3", "space.kk: there is no such dimension. Did you mean k?"),
+        ("space.lr=fast", "space.lr: 'fast' is not a number."),
+        ("space.tau=[0, 1]", "space.tau: low is 0, a logarithmic range must start above 0."),
+        ("space.weighting=[]", "space.weighting: the list is empty."),
+        ("space=papr", "space: stitching has no space 'papr'. Did you mean paper?"),
+        ("sampler=grid", "space.exponent: this dimension is continuous, a grid needs values."),
+        ("enqueue=[{k: 2, tua: 1}]", "enqueue.0.tua: the method has no such parameter. Did you mean tau?"),
+        ("enqueue=[{k: 0}]", "enqueue.0.k: 0 must be at least 1, or all."),
+        ("task.data=nowhere", "task.data: nowhere: there is no such file or folder."),
+        ("task.source=xyz", "task.source: xyz: world:topics has no such folder."),
+        ("task.targets=[qan, qel]", "task.targets: qel is the source."),
+        (
+            "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
+            "inputs.vectors.qor: this target language has no vectors.",
+        ),
+        ("inputs.lexicons.qan=gone.txt", "inputs.lexicons.qan: gone.txt: there is no such file or folder."),
+        ("inputs.vectors.xx=a.vec", "inputs.vectors.xx: not one of task.targets."),
+        ("model=world:none", "model: world:none: there is no such file or folder."),
+        ("select.metric=f1", "select.metric: 'f1' is not recorded."),
+        ("name=a/b", "name: 'a/b' is wrong"),
+        ("budget.runs", "--set budget.runs: write key=value"),
+        ("budget.runs=[", "--set budget.runs=[: the value is not YAML"),
+    ],
+)
+def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
+    with pytest.raises(RequestError) as found:
+        read(DEMO, [override])
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [", "line 1: not YAML"),
+        ("- a", "a specification is a mapping"),
+        ("name: x\nmethod: stitching\n", "budget: this key is missing. Add it, for example `budget: {runs: 60}`."),
+        ("name: x\nmethod: stitching\nbudget: {runs: 5}\n", "task: select.on is source_dev, which needs a task."),
+    ],
+)
+def test_a_file_that_is_no_specification(text, message):
+    with pytest.raises(RequestError, match=message.replace("(", r"\(").replace("{", r"\{")):
+        from_text(text)
+
+
+def test_a_name_that_is_no_file():
+    with pytest.raises(RequestError, match=r"dmo: no such file, and no built-in specification. Did you mean demo?"):
+        read("dmo")
+
+
+def test_overrides_reach_any_depth_and_are_yaml():
+    specification = read(DEMO, ["budget.runs=8", "space.k=[2, 5]", "seed=7", "select.on=target_dev", "space.lr=1e-3"])
+    assert specification.budget.runs == 8
+    assert specification.space["k"] == [2, 5]
+    assert specification.space["lr"] == 0.001
+    assert specification.space["epochs"] == 6  # its neighbours stay
+    assert specification.seed == 7
+    assert specification.selection().oracle
+
+
+def test_a_named_space_becomes_the_base_of_its_overrides():
+    specification = from_text(yaml12.dump(read(DEMO).as_dict() | {"space": "paper"}), ["space.tau=0.1"])
+    assert specification.space == {"base": "paper", "tau": 0.1}
+    taus = {params.get("tau") for params, _ in specification.load_space().grid()}
+    assert taus == {0.1, None}
+
+
+def test_the_resolved_specification_reads_back_as_itself():
+    specification = read(DEMO)
+    assert from_text(yaml12.dump(specification.as_dict())) == specification
+    assert from_dict(specification.as_dict()) == specification
+
+
+def test_yaml_is_read_as_people_mean_it():
+    assert yaml12.load("{on: yes, lr: 1e-3, low: -2.5E-1, flag: true, n: 3, word: off, v: 1.}") == {
+        "on": "yes",
+        "lr": 0.001,
+        "low": -0.25,
+        "flag": True,
+        "n": 3,
+        "word": "off",
+        "v": 1.0,
+    }
