@@ -1,0 +1,266 @@
+"""What the ledger says, as MLflow would hold it: three levels of runs, and what each of them still lacks.
+
+Nothing here knows MLflow: events go in, names, tags, parameters and points come out, always the same ones for the same
+ledger, with the ledger's own times. So writing them a second time is writing the same rows, and an outage or a kill
+costs nothing but time.
+"""
+
+import json
+import math
+import posixpath
+import re
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import NamedTuple
+
+from search.estimate import Summary, summary
+from search.ledger import DONE, Run, State
+from search.selection import Selection
+
+Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
+LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]
+SEARCH: Key = ()
+SCORE = "score"  # the metric that all three levels have, so that the UI can sort any of them by it
+LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
+RESULTS = ("best.yaml", "leaderboard.json", "leaderboard.csv")  # there once the ledger says `end`
+
+
+class Point(NamedTuple):
+    """One value of one metric; `moment` in milliseconds."""
+
+    name: str
+    value: float
+    moment: int
+    step: int
+
+
+@dataclass
+class Identity:
+    """What an MLflow run is created with."""
+
+    name: str
+    start: int
+    tags: dict[str, str]
+    params: dict[str, str]
+
+
+@dataclass
+class Entry:
+    """What one MLflow run still lacks. `opening` asks for its parameters too."""
+
+    opening: bool = False
+    tags: dict[str, str] = field(default_factory=dict)
+    points: list[Point] = field(default_factory=list)
+
+
+class Mirror:
+    """The MLflow runs of one search. `pending` and `files` are what was not written yet; the writer empties them."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.lines = 0
+        self.identities: dict[Key, Identity] = {}
+        self.pending: dict[Key, Entry] = {}
+        self.files: list[str] = []
+        self._selection: Selection
+        self._revision = ""
+        self._moment = 0  # of the last event, in milliseconds
+        self._touched: dict[Key, int] = {}  # when anything last happened to a run, or below it
+        self._steps: dict[Key, dict[int, dict]] = {}
+        self._scores: dict[str, dict[int, float]] = {}
+        self._summaries: dict[str, Summary] = {}
+        self._best = ""
+
+    def take(self, events: list[dict], written: str = "") -> None:
+        """Take in new events. Those that `written`, an earlier `position`, covers leave nothing pending."""
+        known = _covered(events, written)
+        for event in events[:known]:
+            self._take(event)
+        if known:
+            self._aggregate()
+            self.pending.clear()
+            self.files.clear()
+        for event in events[known:]:
+            self._take(event)
+            if event["event"] == "result":
+                self._aggregate()
+
+    @property
+    def position(self) -> str:
+        """How far the ledger was read. The time guards against a ledger that was cut by hand and grew again."""
+        return _position(self.lines, self.state.last_time)
+
+    def status(self, key: Key, *, last: bool) -> tuple[str, int]:
+        """MLflow's status of a run and when it was reached. `last` says that nobody works on this search any more."""
+        over, moment = last or bool(self.state.finished), self._touched[key]
+        if key == SEARCH:
+            return ("FINISHED" if self.state.finished else "KILLED" if last else "RUNNING"), moment
+        runs = list(self.state.configurations[key[0]].runs.values())
+        if len(key) == 2:
+            runs = [self._run(key)]
+        elif not over:
+            return "RUNNING", moment  # a further replicate may come at any time
+        if not runs or not all(run.finished for run in runs):
+            return ("KILLED" if over else "RUNNING"), moment
+        return ("FAILED" if all(run.failed for run in runs) else "FINISHED"), moment
+
+    def _take(self, event: dict) -> None:
+        """Of two values at one step MLflow shows the later one, so no two events may share a millisecond."""
+        self.state.apply(event)
+        self.lines += 1
+        self._moment = max(round(event["time"] * 1000), self._moment + 1)
+        key = tuple(event[name] for name in ("config_id", "replicate") if name in event)
+        for depth in range(len(key) + 1):
+            self._touched[key[:depth]] = self._moment
+        match event["event"]:
+            case "search":
+                self._search(event)
+            case "ask":
+                self._open(key, event["config_id"], _texts(event["params"]))
+            case "start":
+                name = f"{event['config_id']} replicate {event['replicate']}"
+                self._open(key, name, self.identities[key[:1]].params, phase=event["phase"])
+            case "step":
+                self._step(key, event["metrics"])
+            case "result":
+                self._step(key, event["metrics"])
+                self._outcome(key)
+            case "end":
+                self.files += [name for name in RESULTS if name not in self.files]
+                self._entry(SEARCH).tags["ended"] = event["because"]
+
+    def _search(self, event: dict) -> None:
+        """Parameters cannot change in MLflow, so they stay those of the first session; a resume only changes tags."""
+        self._revision = event.get("revision", "")
+        specification = self.state.search["specification"]
+        self._selection = Selection.of(specification)
+        self._open(SEARCH, event["name"], _texts(_flat(specification)))
+        self._entry(SEARCH).tags |= {
+            "sessions": str(self.state.sessions),
+            "command": mask(event.get("command", ""))[:LONGEST_TAG],
+        }
+        self.files.append("search.yaml")
+
+    def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
+        """A run begins, or goes on after an interruption: the same MLflow run then, tagged with its latest code."""
+        entry = self._entry(key)
+        entry.opening = True
+        if key in self.identities:
+            entry.tags["revision"] = self._revision
+            return
+        method = self.state.search["specification"].get("method", "")
+        tags |= dict(zip(("config_id", "replicate"), map(str, key), strict=False))
+        tags |= {
+            "seedwise.search_id": self.state.search["search_id"],
+            "level": LEVELS[len(key)],
+            "method": method["trainable"] if isinstance(method, dict) else method,
+            "revision": self._revision,
+            "selection": self._selection.label,
+            **({"oracle": "true"} if self._selection.oracle else {}),
+        }
+        self.identities[key] = Identity(name, self._moment, tags, params)
+
+    def _step(self, key: Key, metrics: dict[str, float]) -> None:
+        """A run that began again after an interruption repeats its first steps: the same values are not news."""
+        step, seen = self._run(key).step, self._steps.setdefault(key, {})
+        if seen.get(step) == metrics:
+            return
+        seen[step] = metrics
+        own = {SCORE: self._selection.score(metrics)}
+        self._entry(key).points += _points({**metrics, **own}, self._moment, step)
+
+    def _outcome(self, key: Key) -> None:
+        run, entry = self._run(key), self._entry(key)
+        self._steps.pop(key)
+        entry.points += _points({"seconds": run.seconds}, self._moment, run.step)
+        if run.status != DONE:
+            entry.tags["status"] = run.status
+        if run.failed:
+            entry.tags |= {"failure": run.status.partition(":")[2], "error": mask(run.error)[:LONGEST_TAG]}
+
+    def _aggregate(self) -> None:
+        """Mean, spread and interval over replicates, for every configuration whose scores are not what they were.
+
+        That is the one with the new result, and, when a new lowest score is reached, all that a failure counts for.
+        """
+        scores = self._selection.scores(self.state)
+        for config_id, of_replicates in scores.items():
+            if self._scores.get(config_id) == of_replicates:
+                continue
+            self._scores[config_id] = of_replicates
+            self._summaries[config_id] = summary(list(of_replicates.values()))
+            finished = [run.metrics for run in self.state.configurations[config_id].runs.values() if run.finished]
+            metrics = {**_means(finished), **_of_score(self._summaries[config_id])}
+            self._entry((config_id,)).points += _points(metrics, self._moment, len(of_replicates))
+        if not scores:
+            return
+        best = min(self._summaries, key=lambda config_id: (-self._summaries[config_id].mean, config_id))
+        entry = self._entry(SEARCH)
+        entry.points += _points(_of_score(self._summaries[best]), self._moment, sum(map(len, scores.values())))
+        if best != self._best:
+            self._best = entry.tags["best_config_id"] = best
+
+    def _run(self, key: Key) -> Run:
+        return self.state.configurations[key[0]].runs[key[1]]
+
+    def _entry(self, key: Key) -> Entry:
+        return self.pending.setdefault(key, Entry())
+
+
+def mask(text: str) -> str:
+    """The text without the credentials of any address in it."""
+    return re.sub(r"(?i)(password=)[^&\s]+", r"\1***", re.sub(r"://[^/\s]*@", "://***@", text))
+
+
+def _position(lines: int, time: float) -> str:
+    return f"{lines} lines until {time}"
+
+
+def _covered(events: list[dict], written: str) -> int:
+    """How many of a ledger's events an earlier `Mirror.position` covers; none, if it is not of this ledger."""
+    lines = int(written.split()[0]) if written else 0
+    fits = 0 < lines <= len(events) and written == _position(lines, events[lines - 1]["time"])
+    return lines if fits else 0
+
+
+def _points(metrics: dict[str, float | None], moment: int, step: int) -> list[Point]:
+    """Only finite numbers: MLflow keeps an infinity as 1.8e308, which ruins every chart that it is in."""
+    return [
+        Point(_name(name), float(value), moment, step)
+        for name, value in metrics.items()
+        if value is not None and math.isfinite(value)
+    ]
+
+
+def _means(metrics: list[dict[str, float]]) -> dict[str, float]:
+    """Per language, over the replicates that reported it."""
+    values: dict[str, list[float]] = {}
+    for name, value in (item for of_run in metrics for item in of_run.items()):
+        values.setdefault(name, []).append(value)
+    return {name: fmean(of_name) for name, of_name in values.items()}
+
+
+def _of_score(of: Summary) -> dict[str, float | None]:
+    return {SCORE: of.mean, f"{SCORE}_sd": of.sd, f"{SCORE}_ci_low": of.ci_low, f"{SCORE}_ci_high": of.ci_high}
+
+
+def _flat(tree: dict, prefix: str = "") -> dict:
+    """`{"budget": {"runs": 60}}` as `{"budget.runs": 60}`; lists stay whole."""
+    leaves: dict = {}
+    for name, value in tree.items():
+        leaves |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) and value else {f"{prefix}{name}": value}
+    return leaves
+
+
+def _texts(values: dict) -> dict[str, str]:
+    """Parameters as MLflow takes them."""
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in values.items()
+    }
+    return {_name(name): mask(text)[:LONGEST_PARAMETER] for name, text in texts.items()}
+
+
+def _name(text: str) -> str:
+    """A name that MLflow accepts: its letters only, and nothing that would be another path."""
+    return posixpath.normpath(re.sub(r"[^\w\-. :/]", "_", text)).lstrip("./")[:LONGEST_NAME] or "_"

@@ -1,0 +1,323 @@
+"""MLflow, written from the ledger alone by a process of its own.
+
+The follower reads the ledger while the search writes it, so an outage of MLflow delays what is shown there and never
+stops or slows a search: the driver neither imports MLflow nor waits for it. What MLflow already has is asked from
+MLflow itself, so a follower that was killed, or a database that was deleted, is made good by following again.
+"""
+
+import argparse
+import contextlib
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from search.errors import RequestError
+from search.follow import SCORE, SEARCH, Entry, Key, Mirror, mask
+from search.ledger import scan
+
+LEDGER = "ledger.jsonl"
+WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
+POLL = 0.5  # seconds between two looks at the ledger
+SHARE = 4  # rest this many times as long as writing took, at most REST: the processors belong to the search
+REST = 5.0
+GRACE = 60.0
+INCOMPLETE = 3  # exit code: MLflow could not be reached, and the search is over
+ENVIRONMENT = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the loop below retries; MLflow's own way blocks for minutes
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
+EXPERIMENT_TAGS = {
+    "mlflow.experiment.primaryMetric.name": SCORE,
+    "mlflow.experiment.primaryMetric.greaterIsBetter": "True",
+    "mlflow.experimentKind": "custom_model_development",  # the UI opens on the runs and not on traces
+}
+
+
+def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
+    """Follow the ledger of a search folder until `finish`, or until this process ends in whatever way.
+
+    `uri` is needed only where the ledger has the address without its password: it reaches the follower through the
+    environment, where other users cannot read it. What the follower has to say goes to tracking.log.
+    """
+    paths = [str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "PYTHONSAFEPATH": "1",  # a folder `search` in the current directory is not this package
+        **({"MLFLOW_TRACKING_URI": uri} if uri else {}),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "tracking.log", "ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "search.tracking", str(folder.resolve())],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,  # Ctrl-C in the terminal is for the search
+        )
+
+
+def finish(process: subprocess.Popen, timeout: float) -> bool:
+    """Let the follower catch up and end; whether everything is in MLflow. After `timeout` it goes on by itself."""
+    process.stdin.close()
+    try:
+        return process.wait(timeout) == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def resolve_uri(uri: str, base: Path) -> str:
+    """The tracking address with a sqlite path made absolute, relative to `base`; its folder is created."""
+    scheme, _, path = uri.partition(":///")
+    if "://" not in uri or scheme == "file":
+        raise RequestError(
+            f"tracking.uri: MLflow cannot write to {mask(uri)!r}. Give a database, such as sqlite:///runs/mlflow.db, "
+            "or the address of a server, such as http://127.0.0.1:5000."
+        )
+    if scheme != "sqlite":
+        return uri
+    file = (base / path).absolute()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{file}"
+
+
+class Store:
+    """The MLflow runs of one search: looked up once, then created, completed and closed as the mirror asks for."""
+
+    def __init__(self, uri: str, name: str, search_id: str) -> None:
+        from mlflow import MlflowClient
+
+        self._client = MlflowClient(_without_credentials(uri))
+        experiment = self._client.get_experiment_by_name(name)
+        if experiment and experiment.lifecycle_stage != "active":
+            command = f"mlflow experiments restore -x {experiment.experiment_id}"
+            raise RuntimeError(f"experiment {name!r} is deleted; bring it back with `{command}`")
+        self._experiment = experiment.experiment_id if experiment else self._create_experiment(uri, name)
+        for key, value in EXPERIMENT_TAGS.items():
+            if not experiment or key not in experiment.tags:
+                self._client.set_experiment_tag(self._experiment, key, value)
+        self._ids: dict[Key, str] = {}
+        self._statuses: dict[Key, str] = {}
+        self.written = ""
+        self._look_up(search_id)
+
+    def write(self, mirror: Mirror, folder: Path, *, last: bool) -> None:
+        """Write what is pending, taking it off the mirror piece by piece, and only then note how far that reaches."""
+        while mirror.pending:
+            key = next(iter(mirror.pending))
+            self._write_entry(key, mirror)
+            self._set_status(key, mirror, last=last)
+            del mirror.pending[key]
+        if last or mirror.state.finished:
+            for key in mirror.identities:
+                self._set_status(key, mirror, last=last)
+        while mirror.files:
+            if (folder / mirror.files[0]).exists():
+                self._client.log_artifact(self._run_id(SEARCH, mirror), str(folder / mirror.files[0]))
+            mirror.files.pop(0)
+        if self.written != mirror.position:
+            self._client.set_tag(self._run_id(SEARCH, mirror), WRITTEN, mirror.position)
+            self.written = mirror.position
+
+    def _create_experiment(self, uri: str, name: str) -> str:
+        """Artifacts of a sqlite store lie next to it, wherever this process runs; a server has its own place."""
+        location = Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts"
+        return self._client.create_experiment(name, location.as_uri() if uri.startswith("sqlite:") else None)
+
+    def _look_up(self, search_id: str) -> None:
+        """Find this search's runs. A run that is there twice was created by a request whose answer got lost."""
+        token, runs = None, []
+        while token != "":
+            page = self._client.search_runs(
+                [self._experiment], f"tags.`seedwise.search_id` = '{search_id}'", max_results=1000, page_token=token
+            )
+            runs, token = [*runs, *page], page.token or ""
+        for run in sorted(runs, key=lambda run: (-len(run.data.metrics) - len(run.data.params), run.info.run_id)):
+            key = _key(run.data.tags)
+            if key in self._ids:
+                self._client.delete_run(run.info.run_id)
+                continue
+            self._ids[key], self._statuses[key] = run.info.run_id, run.info.status
+            if key == SEARCH:
+                self.written = run.data.tags.get(WRITTEN, "")
+
+    def _run_id(self, key: Key, mirror: Mirror) -> str:
+        """The MLflow run of a key, created if it is missing, and its parents before it."""
+        if key not in self._ids:
+            identity = mirror.identities[key]
+            tags = {**identity.tags, "mlflow.runName": identity.name}
+            if key != SEARCH:
+                tags["mlflow.parentRunId"] = self._run_id(key[:-1], mirror)
+            run = self._client.create_run(self._experiment, start_time=identity.start, tags=tags)
+            self._ids[key], self._statuses[key] = run.info.run_id, run.info.status
+            mirror.pending.setdefault(key, Entry()).opening = True
+        return self._ids[key]
+
+    def _write_entry(self, key: Key, mirror: Mirror) -> None:
+        """One request, unless it is larger than MLflow's limits: its client cuts it then."""
+        from mlflow.entities import Metric, Param, RunTag
+
+        run_id, entry = self._run_id(key, mirror), mirror.pending[key]
+        self._client.log_batch(
+            run_id,
+            [Metric(*point) for point in entry.points],
+            [Param(*item) for item in mirror.identities[key].params.items()] if entry.opening else [],
+            [RunTag(*item) for item in entry.tags.items()],
+        )
+
+    def _set_status(self, key: Key, mirror: Mirror, *, last: bool) -> None:
+        status, moment = mirror.status(key, last=last)
+        if self._statuses.get(key) in (status, None):
+            return  # it has it, or somebody deleted the run in MLflow and it has nothing new to say
+        if status == "RUNNING":
+            self._client.update_run(self._ids[key], status)
+        else:
+            self._client.set_terminated(self._ids[key], status, moment)
+        self._statuses[key] = status
+
+
+class Follower:
+    """Brings MLflow to where the ledger is, again and again, until the search is over and both agree."""
+
+    def __init__(self, folder: Path, over: threading.Event) -> None:
+        self.trouble = ""  # why MLflow cannot be written; empty while it can
+        self.address = ""
+        self._folder, self._over = folder, over
+        self._lock = open(folder / "tracking.log", "ab")  # noqa: SIM115 (held for the life of this process)
+        self._mirror = Mirror()
+        self._store: Store | None = None
+        self._doubtful = False  # a request failed: the server may have carried it out nevertheless
+
+    def follow(self, grace: float) -> bool:
+        """Whether all is written. It gives up once the search is over and `grace` seconds went by without success."""
+        events, end, failures, success = [], 0, 0, time.monotonic()
+        while True:
+            last, began = self._over.is_set(), time.monotonic()
+            if (self._folder / LEDGER).exists():
+                new, end = scan(self._folder / LEDGER, end)
+                events += new
+            left = len(self._mirror.pending)
+            if self._advance(events, last=last):
+                if last:
+                    return True
+                failures, success = 0, time.monotonic()
+                self._over.wait(min(max(POLL, SHARE * (time.monotonic() - began)), REST))
+                continue
+            if not last or len(self._mirror.pending) < left:
+                success = time.monotonic()
+            if time.monotonic() - success > grace:
+                return False
+            time.sleep(min(POLL * 2**failures, REST))
+            failures += 1
+
+    def _advance(self, events: list[dict], *, last: bool) -> bool:
+        """Take in the events and write all that is pending; whether that worked. Without a ledger there is no work."""
+        if not (events or self._mirror.lines):
+            return True
+        if last and self._doubtful:
+            self._store, self._doubtful = None, False  # looks for runs that were created twice
+        if self._store is None:
+            search = self._mirror.state.search or events[0]
+            self.address = _address(search["specification"]["tracking"]["uri"])
+            if not self._attempt(lambda: self._connect(search)):
+                return False
+        self._mirror.take(events, written="" if self._mirror.lines else self._store.written)
+        events.clear()
+        return self._attempt(lambda: self._store.write(self._mirror, self._folder, last=last))
+
+    def _connect(self, search: dict) -> None:
+        """Two followers of one folder would create every run twice: the second waits until the first is done."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RuntimeError("another process is writing this search to it") from None
+        self._store = Store(self.address, search["name"], search["search_id"])
+
+    def _attempt(self, action: Callable[[], None]) -> bool:
+        """Whatever goes wrong between here and MLflow is an outage: said once, and tried again."""
+        try:
+            action()
+        except Exception as error:
+            reason = mask(f"{type(error).__name__}: {error}").split("\n")[0][:300]
+            if not self.trouble:
+                print(f"MLflow at {mask(self.address)} cannot be written, trying again. {reason}", flush=True)
+            self.trouble, self._store, self._doubtful = reason, None, True
+            return False
+        if self.trouble:
+            print(f"MLflow at {mask(self.address)} answers again.", flush=True)
+        self.trouble = ""
+        return True
+
+
+def _key(tags: dict[str, str]) -> Key:
+    return tuple(kind(tags[name]) for name, kind in (("config_id", str), ("replicate", int)) if name in tags)
+
+
+def _address(uri: str) -> str:
+    """The tracking address of a specification; where its password was left out, the one of the environment."""
+    if "***" not in uri:
+        return resolve_uri(uri, Path.cwd())
+    if not (whole := os.environ.get("MLFLOW_TRACKING_URI")):
+        raise RequestError(
+            f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address and resume."
+        )
+    return whole
+
+
+def _without_credentials(uri: str) -> str:
+    """The address of a server with its user and password moved to where MLflow looks for them and never prints them."""
+    parts = urlsplit(uri)
+    if parts.scheme not in ("http", "https") or parts.username is None:
+        return uri
+    os.environ["MLFLOW_TRACKING_USERNAME"] = unquote(parts.username)
+    os.environ["MLFLOW_TRACKING_PASSWORD"] = unquote(parts.password or "")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def _watch_input(over: threading.Event) -> None:
+    """Whoever started this process holds the other end of its standard input, and lets go of it even when killed."""
+    with contextlib.suppress(OSError):  # no standard input at all is an ended one
+        while os.read(0, 4096):
+            pass
+    over.set()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m search.tracking", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="a search folder; ends with the end of standard input")
+    parser.add_argument(
+        "--grace", type=float, default=GRACE, help="seconds to wait for MLflow after the search is over"
+    )
+    arguments = parser.parse_args()
+    if not arguments.folder.is_dir():
+        parser.error(f"{arguments.folder} is not a folder. Name the one that a search wrote, such as runs/demo.")
+    os.environ.update(ENVIRONMENT)
+    os.nice(5)  # the processors belong to the search
+    over = threading.Event()
+    threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
+    try:
+        follower = Follower(arguments.folder, over)
+        if follower.follow(arguments.grace):
+            return 0
+    except RequestError as error:
+        print(f"seedwise: {error}", flush=True)
+        return 2
+    print(
+        f"seedwise: MLflow at {mask(follower.address)} is incomplete ({follower.trouble}). "
+        f"`python run_search.py resume {arguments.folder}` will complete the tracking.",
+        flush=True,
+    )
+    return INCOMPLETE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,597 @@
+"""What the ledger says is what MLflow holds: once, in whole, whatever happened in between.
+
+Everything here is real: MLflow's sqlite store and server, and the follower as the process that a search starts.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search import tracking
+from search.errors import RequestError
+from search.follow import LONGEST_PARAMETER, Mirror, mask
+from search.ledger import Ledger
+
+SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
+FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv"}
+PATIENCE = 120  # seconds; far more than anything here takes
+
+
+def specification(uri: str, **changes) -> dict:
+    return {
+        "name": "story",
+        "method": "stitching",
+        "model": "",
+        "task": {"name": "sib200", "data": None, "source": "eng", "targets": ["bel"]},
+        "space": {"k": [1, 200], "note": "x" * 7000},
+        "budget": {"runs": 6},
+        "select": {"metric": "macro_f1", "on": "source_dev", "aggregate": "mean"},
+        "tracking": {"uri": uri},
+        **changes,
+    }
+
+
+class Story:
+    """A search as the driver would tell it, without anything being run."""
+
+    def __init__(self, append: Callable[[dict], None], uri: str, **changes):
+        self.append, self.uri, self.changes, self.sessions = append, uri, changes, 0
+
+    def write(self, event: str, **fields) -> None:
+        self.append({"event": event, **fields})
+
+    def session(self, revision: str = "first") -> None:
+        spec = specification(self.uri, **self.changes)
+        event = {"search_id": "5ea4c4", "name": "story", "session": self.sessions, "command": "run_search.py search"}
+        self.sessions += 1
+        self.write("search", **event, revision=revision, versions={}, specification=spec)
+
+    def ask(self, config_id: str) -> None:
+        self.write(
+            "ask", config_id=config_id, params={"k": ord(config_id), "weighting": "softmax"}, ask=0, suggested={}
+        )
+
+    def start(self, config_id: str, replicate: int) -> None:
+        self.write("start", config_id=config_id, replicate=replicate, phase="search")
+
+    def steps(self, config_id: str, replicate: int, count: int = 2) -> None:
+        for step in range(1, count + 1):
+            self.write("step", config_id=config_id, replicate=replicate, step=step, metrics=metrics(step / 10))
+
+    def result(self, config_id: str, replicate: int, score: float | None, error: str = "") -> None:
+        values = {} if score is None else metrics(score)
+        outcome = {"status": "failed:nan" if score is None else "done", "error": error, "seconds": 1.5}
+        self.write(
+            "result", config_id=config_id, replicate=replicate, phase="search", step=3, metrics=values, **outcome
+        )
+
+    def run(self, config_id: str, replicate: int, score: float | None) -> None:
+        self.start(config_id, replicate)
+        self.steps(config_id, replicate)
+        self.result(config_id, replicate, score, error="" if score else "loss is not finite\n" + "y" * 9000)
+
+    def end(self) -> None:
+        self.write("end", because="budget")
+
+
+def story_in(folder: Path, uri: str, **changes) -> Story:
+    """A story that is written to a search folder."""
+    ledger = Ledger(folder / "ledger.jsonl")
+    for name in FILES:
+        (folder / name).write_text(f"{name}\n")
+    return Story(partial(ledger.append, durable=False), uri, **changes)
+
+
+def metrics(score: float) -> dict[str, float]:
+    return {"dev/macro_f1/eng": score, "dev/macro_f1/bel": round(score - 0.1, 3)}
+
+
+def tell(story: Story) -> None:
+    """Two sessions: c is interrupted in the first and done in the second, a further run of c never ends."""
+    story.session()
+    for config_id in SCORES:
+        story.ask(config_id)
+    story.start("c", 0)
+    story.steps("c", 0)
+    for config_id in ("a", "b"):
+        for replicate, score in enumerate(SCORES[config_id]):
+            story.run(config_id, replicate, score)
+    story.session(revision="second")
+    story.run("c", 0, SCORES["c"][0])
+    story.start("c", 1)
+    story.end()
+
+
+def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
+    line = [sys.executable, "-m", "search.tracking", str(folder), *options]
+    return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def follow_here(folder: Path, grace: float = 0) -> bool:
+    """The same in this process, which has MLflow imported already."""
+    over = threading.Event()
+    over.set()
+    return tracking.Follower(folder, over).follow(grace)
+
+
+def runs_of(uri: str) -> dict[tuple, object]:
+    """The MLflow runs by level, configuration and replicate; a run that is there twice is an error."""
+    from mlflow import MlflowClient
+
+    client, found = MlflowClient(uri), {}
+    for run in client.search_runs([client.get_experiment_by_name("story").experiment_id], max_results=5000):
+        tags = run.data.tags
+        key = tuple(tags[name] for name in ("level", "config_id", "replicate") if name in tags)
+        assert key not in found
+        found[key] = run
+    return found
+
+
+def history(uri: str, run: object, name: str) -> list[tuple[int, float]]:
+    from mlflow import MlflowClient
+
+    return sorted((point.step, point.value) for point in MlflowClient(uri).get_metric_history(run.info.run_id, name))
+
+
+def rows(uri: str) -> list[tuple]:
+    """Every metric row of a sqlite store, with the name of its run in place of MLflow's random id."""
+    query = "select name, key, value, timestamp, step from metrics join runs using (run_uuid) order by 1, 2, 4, 5"
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as database:
+        return database.execute(query).fetchall()
+
+
+def picture(uri: str) -> tuple:
+    """All that MLflow holds of the search but its random ids and the address itself."""
+    found = runs_of(uri)
+    names = {run.info.run_id: key for key, run in found.items()}
+    return rows(uri), {
+        key: (
+            run.info.status,
+            run.info.start_time,
+            run.info.end_time,
+            {name: value for name, value in run.data.params.items() if name != "tracking.uri"},
+            {name: names.get(value, value) for name, value in run.data.tags.items()},
+        )
+        for key, run in found.items()
+    }
+
+
+def twin(folder: Path, new: Path, uri: str) -> Path:
+    """The same search, to be written to another store."""
+    shutil.copytree(folder, new)
+    lines = [json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["event"] == "search":
+            line["specification"]["tracking"]["uri"] = uri
+    (new / "ledger.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return new
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """New sqlite stores, as copies of one: creating the tables takes seconds."""
+    from mlflow import MlflowClient
+
+    template = tmp_path_factory.mktemp("template") / "mlflow.db"
+    MlflowClient(f"sqlite:///{template}").search_experiments()
+
+    def new() -> str:
+        folder = tmp_path_factory.mktemp("store")
+        shutil.copy(template, folder / "mlflow.db")
+        return f"sqlite:///{folder}/mlflow.db"
+
+    return new
+
+
+@pytest.fixture(scope="module")
+def written(database, tmp_path_factory):
+    """The whole story, followed at once by a process of its own."""
+    folder, uri = tmp_path_factory.mktemp("search"), database()
+    tell(story_in(folder, uri))
+    done = command(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder, uri
+
+
+@pytest.fixture(scope="module")
+def runs(written):
+    return runs_of(written[1])
+
+
+def test_there_are_three_levels_and_each_run_hangs_below_the_one_above(runs):
+    below = {key: key[1:] for key in runs}
+    assert sorted(below.values()) == [
+        *[
+            (),
+            ("a",),
+            ("a", "0"),
+            ("a", "1"),
+            ("a", "2"),
+            ("b",),
+            ("b", "0"),
+            ("b", "1"),
+            ("c",),
+            ("c", "0"),
+            ("c", "1"),
+        ]
+    ]
+    by_path = {path: runs[key] for key, path in below.items()}
+    for path, run in by_path.items():
+        parent = run.data.tags.get("mlflow.parentRunId")
+        assert parent == (by_path[path[:-1]].info.run_id if path else None)
+
+
+def test_a_run_has_every_language_and_its_score_at_every_step(written, runs):
+    run = runs["run", "a", "1"]
+    expected = [(1, 0.1), (2, 0.2), (3, 0.64)]
+    assert history(written[1], run, "dev/macro_f1/eng") == expected
+    assert history(written[1], run, "score") == expected
+    assert history(written[1], run, "dev/macro_f1/bel") == [(step, round(value - 0.1, 3)) for step, value in expected]
+    assert run.data.metrics["seconds"] == 1.5
+
+
+def test_a_configuration_has_mean_spread_and_languages_for_each_number_of_replicates(written, runs):
+    run, scores = runs["configuration", "a"], SCORES["a"]
+    grown = [(n, scores[:n]) for n in (1, 2, 3)]
+    assert history(written[1], run, "score") == [(n, pytest.approx(np.mean(of))) for n, of in grown]
+    assert history(written[1], run, "score_sd") == [(n, pytest.approx(np.std(of, ddof=1))) for n, of in grown[1:]]
+    assert history(written[1], run, "dev/macro_f1/bel") == [(n, pytest.approx(np.mean(of) - 0.1)) for n, of in grown]
+    low, high = run.data.metrics["score_ci_low"], run.data.metrics["score_ci_high"]
+    half = 4.302653 * np.std(scores, ddof=1) / 3**0.5  # Student's t with two degrees of freedom, from a table
+    assert (low, high) == (pytest.approx(np.mean(scores) - half), pytest.approx(np.mean(scores) + half))
+
+
+def test_a_failure_counts_as_the_lowest_score_also_when_that_is_reached_later(written, runs):
+    assert history(written[1], runs["configuration", "b"], "score") == [
+        (1, pytest.approx(0.7)),
+        (2, pytest.approx((0.7 + 0.55) / 2)),  # after c reached 0.55
+        (2, pytest.approx((0.7 + 0.58) / 2)),  # as long as a's 0.58 was the lowest
+    ]
+    assert runs["configuration", "b"].data.metrics["score"] == pytest.approx((0.7 + 0.55) / 2)
+
+
+def test_the_search_has_the_best_score_as_it_grew(written, runs):
+    best = [0.61, 0.625, 0.61, 0.7, (0.7 + 0.58) / 2, (0.7 + 0.55) / 2]
+    expected = [(n, pytest.approx(score)) for n, score in enumerate(best, start=1)]
+    assert history(written[1], runs[("search",)], "score") == expected
+    assert runs[("search",)].data.tags["best_config_id"] == "b"
+
+
+def test_parameters_are_on_every_level(runs):
+    for key in (("configuration", "a"), ("run", "a", "2")):
+        assert runs[key].data.params == {"k": "97", "weighting": "softmax"}
+    of_search = runs[("search",)].data.params
+    assert of_search["budget.runs"] == "6"
+    assert of_search["task.targets"] == '["bel"]'
+    assert len(of_search["space.note"]) == LONGEST_PARAMETER
+
+
+def test_tags_say_what_a_run_is_and_which_code_made_it(runs):
+    common = {"seedwise.search_id": "5ea4c4", "method": "stitching", "selection": "macro_f1 on source_dev"}
+    for run in runs.values():
+        assert run.data.tags.items() >= common.items()
+        assert "oracle" not in run.data.tags
+    assert runs["run", "a", "0"].data.tags.items() >= {"phase": "search", "revision": "first"}.items()
+    assert runs["run", "c", "0"].data.tags["revision"] == "second"
+    assert runs[("search",)].data.tags.items() >= {"sessions": "2", "ended": "budget"}.items()
+
+
+def test_failed_and_unfinished_runs_are_told_apart(runs):
+    status = {key[1:]: run.info.status for key, run in runs.items()}
+    assert status.pop(("b", "1")) == "FAILED"
+    assert status.pop(("c", "1")) == status.pop(("c",)) == "KILLED"
+    assert set(status.values()) == {"FINISHED"}
+    tags = runs["run", "b", "1"].data.tags
+    assert tags["failure"] == "nan"
+    assert tags["error"].startswith("loss is not finite")
+
+
+def test_a_repeated_step_of_an_interrupted_run_is_there_once(written, runs):
+    assert history(written[1], runs["run", "c", "0"], "score") == [(1, 0.1), (2, 0.2), (3, 0.55)]
+
+
+def test_files_lie_next_to_the_database(written, runs):
+    place = (
+        Path(written[1].removeprefix("sqlite:///")).parent / "mlartifacts" / runs[("search",)].info.run_id / "artifacts"
+    )
+    assert {file.name for file in place.iterdir()} == FILES
+
+
+def test_the_page_of_the_experiment_sorts_by_the_score(written):
+    from mlflow import MlflowClient
+
+    tags = MlflowClient(written[1]).get_experiment_by_name("story").tags
+    assert tags["mlflow.experiment.primaryMetric.name"] == "score"
+    assert tags["mlflow.experiment.primaryMetric.greaterIsBetter"] == "True"
+
+
+def test_following_again_changes_nothing(written):
+    folder, uri = written
+    before = picture(uri)
+    assert command(folder).returncode == 0
+    assert picture(uri) == before
+
+
+def test_a_lost_note_of_how_far_it_came_costs_only_time(database, written, tmp_path):
+    uri = database()
+    folder = twin(written[0], tmp_path / "twin", uri)
+    assert follow_here(folder)
+    before = picture(uri)
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store, store:
+        assert store.execute("delete from tags where key = ?", [tracking.WRITTEN]).rowcount == 1
+    assert follow_here(folder)
+    assert picture(uri) == before
+
+
+def test_a_run_that_was_created_twice_is_removed(database, written, tmp_path):
+    from mlflow import MlflowClient
+
+    uri = database()
+    folder = twin(written[0], tmp_path / "twin", uri)
+    assert follow_here(folder)
+    before = picture(uri)
+    original = runs_of(uri)["run", "a", "0"]
+    MlflowClient(uri).create_run(original.info.experiment_id, tags=original.data.tags)
+    assert follow_here(folder)
+    assert picture(uri) == before
+
+
+def test_a_search_that_is_extended_goes_on_in_the_same_runs(database, tmp_path):
+    uri = database()
+    story = story_in(tmp_path, uri)
+    tell(story)
+    assert follow_here(tmp_path)
+    first = {key: run.info.run_id for key, run in runs_of(uri).items()}
+    story.changes = {"budget": {"runs": 8}}
+    story.session(revision="third")
+    story.run("c", 1, 0.9)
+    assert follow_here(tmp_path)
+    assert runs_of(uri)[("search",)].info.status == "KILLED"
+    story.end()
+    assert follow_here(tmp_path)
+    second = runs_of(uri)
+    assert {key: run.info.run_id for key, run in second.items()} == first
+    assert second["run", "c", "1"].info.status == second["configuration", "c"].info.status == "FINISHED"
+    assert second[("search",)].data.params["budget.runs"] == "6"
+    assert second[("search",)].data.tags["best_config_id"] == "c"
+
+
+def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(database, tmp_path):
+    folder, uri = tmp_path / "live", database()
+    process = tracking.start_follower(folder)  # before there is a ledger
+    story = story_in(folder, uri)
+    story.session()
+    story.ask("a")
+    story.start("a", 0)
+    wait_for(lambda: runs_in(uri) == 3)
+    line = json.dumps(
+        {"event": "step", "config_id": "a", "replicate": 0, "step": 1, "metrics": {}, "time": time.time()}
+    )
+    with open(folder / "ledger.jsonl", "ab", buffering=0) as torn:
+        torn.write(line[:40].encode())
+        time.sleep(1)
+        torn.write(line[40:].encode() + b"\n")
+    story.result("a", 0, 0.5)
+    time.sleep(1)
+    story.run("a", 1, 0.7)
+    story.end()
+    assert tracking.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+    other = database()
+    assert follow_here(twin(folder, tmp_path / "twin", other))
+    assert picture(uri) == picture(other)
+
+
+def test_a_killed_follower_is_made_good_by_the_next_one(database, tmp_path):
+    folder, uri = tmp_path / "killed", database()
+    story = story_in(folder, uri)
+    story.session()
+    for config_id in "abcdef":
+        story.ask(config_id)
+        for replicate in range(5):
+            story.run(config_id, replicate, 0.5 + replicate / 100)
+    story.end()
+    process = tracking.start_follower(folder)
+    wait_for(lambda: runs_in(uri) > 5)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert runs_in(uri) < 37
+    assert tracking.finish(tracking.start_follower(folder), PATIENCE)
+    other = database()
+    assert follow_here(twin(folder, tmp_path / "twin", other))
+    assert picture(uri) == picture(other)
+
+
+def test_the_second_follower_of_a_folder_waits_for_the_first(database, tmp_path, capsys):
+    story = story_in(tmp_path, database())
+    tell(story)
+    over = threading.Event()
+    over.set()
+    first, second = tracking.Follower(tmp_path, over), tracking.Follower(tmp_path, over)
+    assert first.follow(grace=0)
+    assert not second.follow(grace=0)
+    assert "another process" in capsys.readouterr().out
+
+
+def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(database, written, tmp_path):
+    from mlflow import MlflowClient
+
+    port = free_port()
+    uri = f"http://127.0.0.1:{port}"
+    whole = f"http://someone:sesame@127.0.0.1:{port}"
+    folder = twin(written[0], tmp_path / "twin", mask(whole))
+    (folder / "tracking.log").unlink()
+    process = tracking.start_follower(folder, whole)
+    wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
+    assert process.poll() is None
+    with server(database(), tmp_path / "files", port):
+        assert tracking.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+        found = runs_of(uri)
+        assert len(found) == 11
+        assert history(uri, found["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
+        assert found[("search",)].data.params["tracking.uri"] == f"http://***@127.0.0.1:{port}"
+        files = {file.path for file in MlflowClient(uri).list_artifacts(found[("search",)].info.run_id)}
+        assert files == FILES
+    assert "answers again" in (folder / "tracking.log").read_text()
+    assert "sesame" not in (folder / "tracking.log").read_text()
+
+
+def test_without_mlflow_it_gives_up_and_says_how_to_complete(tmp_path):
+    story = story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{free_port()}")
+    tell(story)
+    done = command(tmp_path, "--grace", "1")
+    assert done.returncode == tracking.INCOMPLETE
+    assert f"`python run_search.py resume {tmp_path}` will complete the tracking." in done.stdout.splitlines()[-1]
+    assert "sesame" not in done.stdout + done.stderr
+
+
+def test_a_masked_address_without_its_password_is_a_wrong_request(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    tell(story_in(tmp_path, "http://***@127.0.0.1:9"))
+    with pytest.raises(RequestError, match="MLFLOW_TRACKING_URI"):
+        follow_here(tmp_path)
+
+
+def test_no_ledger_is_no_work(tmp_path):
+    assert follow_here(tmp_path)
+
+
+def test_an_oracle_is_labelled_on_every_level(tmp_path):
+    select = {"metric": "macro_f1", "on": "target_dev", "aggregate": "worst"}
+    story = story_in(tmp_path, "sqlite:///x.db", select=select, method={"trainable": "mine:Run", "space": "mine:space"})
+    tell(story)
+    mirror = mirror_of(tmp_path)
+    for identity in mirror.identities.values():
+        assert identity.tags.items() >= {"oracle": "true", "method": "mine:Run"}.items()
+
+
+def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harmless(tmp_path):
+    story = story_in(tmp_path, "sqlite:///x.db")
+    story.session()
+    story.ask("a")
+    story.start("a", 0)
+    (tmp_path / "ledger.jsonl").open("a").write(
+        '{"event": "step", "config_id": "a", "replicate": 0, "step": 1, "time": 1, '
+        '"metrics": {"loss": NaN, "gap": Infinity, "../train//loss (mean)": 2}}\n'
+    )
+    points = mirror_of(tmp_path).pending["a", 0].points
+    assert [(point.name, point.value) for point in points] == [("train/loss _mean_", 2.0)]
+
+
+@given(st.integers(0, 40))
+def test_what_was_written_up_to_any_line_leaves_exactly_the_rest(lines):
+    events = told()
+    early, whole, late = Mirror(), Mirror(), Mirror()
+    early.take(events[:lines])
+    whole.take(events)
+    late.take(events, written=early.position)
+    for key, entry in whole.pending.items():
+        before = early.pending[key].points if key in early.pending else []
+        after = late.pending[key].points if key in late.pending else []
+        assert before + after == entry.points
+        assert late.status(key, last=True) == whole.status(key, last=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://someone:sesame@host:5000/x", "http://***@host:5000/x"),
+        ("failed at https://someone:ses@me@host/api today", "failed at https://***@host/api today"),
+        ("https://token@host", "https://***@host"),
+        ("postgresql://host/db?user=me&password=sesame&x=1", "postgresql://host/db?user=me&password=***&x=1"),
+        ("sqlite:///runs/mlflow.db", "sqlite:///runs/mlflow.db"),
+    ],
+)
+def test_credentials_are_masked(text, shown):
+    assert mask(text) == shown
+
+
+def test_a_relative_database_is_made_absolute_and_its_folder_is_there(tmp_path):
+    assert tracking.resolve_uri("sqlite:///runs/mlflow.db", tmp_path) == f"sqlite:///{tmp_path}/runs/mlflow.db"
+    assert (tmp_path / "runs").is_dir()
+    absolute = f"sqlite:///{tmp_path}/other/mlflow.db"
+    assert tracking.resolve_uri(absolute, Path("/elsewhere")) == absolute
+    assert tracking.resolve_uri("http://host:5000", tmp_path) == "http://host:5000"
+
+
+@pytest.mark.parametrize("uri", ["runs/mlruns", "file:///runs/mlruns"])
+def test_a_folder_is_no_tracking_store(uri, tmp_path):
+    with pytest.raises(RequestError, match="Give a database"):
+        tracking.resolve_uri(uri, tmp_path)
+
+
+def test_importing_tracking_does_not_import_mlflow():
+    code = "import sys, search.tracking; sys.exit('mlflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def told() -> list[dict]:
+    """The events of the story."""
+    events: list[dict] = []
+    tell(Story(lambda event: events.append({**event, "time": len(events) / 8}), "sqlite:///x.db"))
+    return events
+
+
+def mirror_of(folder: Path) -> Mirror:
+    mirror = Mirror()
+    mirror.take([json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()])
+    return mirror
+
+
+def runs_in(uri: str) -> int:
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
+        return store.execute("select count(*) from runs").fetchone()[0]
+
+
+def wait_for(condition) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def server(uri: str, files: Path, port: int):
+    """A real MLflow server on a database and a folder for artifacts."""
+    store = ["--backend-store-uri", uri, "--artifacts-destination", str(files)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *store],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
+        start_new_session=True,
+    )
+    try:
+        wait_for(lambda: healthy(port))
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def healthy(port: int) -> bool:
+    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
+        return answer.status == 200
+    return False
