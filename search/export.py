@@ -48,7 +48,7 @@ def best(state: State, folder: Path) -> dict:
         "revision": state.search["revision"],
         "made_by": state.search["command"],
         "rerun_by": f"python run_search.py run {folder / 'best.yaml'}",
-        "specification": specification,
+        "specification": {key: value for key, value in specification.items() if key != "tracking"},
     }
 
 

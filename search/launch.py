@@ -14,6 +14,7 @@ from rich.console import Console
 from search import export, provenance, report, tracking, yaml12
 from search.errors import RequestError
 from search.files import write_atomically
+from search.follow import mask
 from search.ledger import Ledger, State, read
 from search.placement import Placement
 from search.policy import policy_of
@@ -43,15 +44,20 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
     A finished search is left as it is: the caller sees that no session was added.
     """
     resolved = specification.as_dict()
+    uri = resolved["tracking"]["uri"]
+    if uri != "off":  # the ledger keeps where it is, from whatever folder it is resumed, and never a password
+        uri = tracking.resolve_uri(uri, Path.cwd())
+        resolved["tracking"]["uri"] = mask(uri)
     ledger_path = folder / "ledger.jsonl"
     earlier = read(ledger_path)
     if earlier.search:
         refuse_other(earlier.search["specification"], resolved, folder)
         if earlier.finished:
-            complete_tracking(earlier, folder, console)
-            return earlier
-    sys.path.insert(0, str(Path.cwd()))  # a method of one's own lies beside its specification
-    method = import_path(TRAINABLES.get(resolved["method"]) or resolved["method"]["trainable"], "method.trainable")
+            with tracked(uri, folder, console):  # completes what an outage left open
+                return earlier
+    custom = isinstance(resolved["method"], dict)
+    path = resolved["method"]["trainable"] if custom else TRAINABLES[resolved["method"]]
+    method = import_path(path, "method.trainable")
     with console.status("reading the inputs"):
         inputs = method.prepare(resolved)
         sums = provenance.checksums(resolved)
@@ -72,7 +78,7 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
                 "checksums": sums,
             }
         )
-        with tracked(specification.tracking.uri, folder, console), interruptible():
+        with tracked(uri, folder, console), interruptible():
             because = run_all(specification, ledger, folder, method, inputs, console, address)
             report.write(report.leaderboard(ledger.state, specification.selection()), folder)
             export.write_best(ledger.state, folder, folder / "best.yaml")
@@ -164,7 +170,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
     if uri == "off":
         yield
         return
-    follower = tracking.start_follower(folder, tracking.resolve_uri(uri, Path.cwd()))
+    follower = tracking.start_follower(folder, uri if mask(uri) != uri else "")
     try:
         yield
     finally:
@@ -175,12 +181,6 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
                 f"MLflow was not reached; nothing is lost, `python run_search.py resume {folder}` completes it.",
                 soft_wrap=True,
             )
-
-
-def complete_tracking(state: State, folder: Path, console: Console) -> None:
-    """Bring MLflow up to a ledger that is finished already."""
-    with tracked(state.search["specification"]["tracking"]["uri"], folder, console):
-        pass
 
 
 @contextlib.contextmanager

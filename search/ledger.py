@@ -143,6 +143,7 @@ def scan(path: Path, start: int = 0) -> tuple[list[dict], int]:
         try:
             events.append(json.loads(line))
         except ValueError:
+            number += path.read_bytes()[:start].count(b"\n")
             raise RequestError(
                 f"{path} line {number} is not JSON. The lines before it are good: "
                 f"keep them with `head -n {number - 1}`, then resume."

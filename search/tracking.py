@@ -15,14 +15,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from search.errors import RequestError
-from search.follow import SCORE, SEARCH, Entry, Key, Mirror, mask
+from search.follow import Mirror, mask
 from search.ledger import scan
+from search.store import Store
 
 LEDGER = "ledger.jsonl"
-WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
 POLL = 0.5  # seconds between two looks at the ledger
 SHARE = 4  # rest this many times as long as writing took, at most REST: the processors belong to the search
 REST = 5.0
@@ -33,11 +32,6 @@ ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
     "MLFLOW_DISABLE_TELEMETRY": "true",
-}
-EXPERIMENT_TAGS = {
-    "mlflow.experiment.primaryMetric.name": SCORE,
-    "mlflow.experiment.primaryMetric.greaterIsBetter": "True",
-    "mlflow.experimentKind": "custom_model_development",  # the UI opens on the runs and not on traces
 }
 
 
@@ -88,101 +82,6 @@ def resolve_uri(uri: str, base: Path) -> str:
     file = (base / path).absolute()
     file.parent.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{file}"
-
-
-class Store:
-    """The MLflow runs of one search: looked up once, then created, completed and closed as the mirror asks for."""
-
-    def __init__(self, uri: str, name: str, search_id: str) -> None:
-        from mlflow import MlflowClient
-
-        self._client = MlflowClient(_without_credentials(uri))
-        experiment = self._client.get_experiment_by_name(name)
-        if experiment and experiment.lifecycle_stage != "active":
-            command = f"mlflow experiments restore -x {experiment.experiment_id}"
-            raise RuntimeError(f"experiment {name!r} is deleted; bring it back with `{command}`")
-        self._experiment = experiment.experiment_id if experiment else self._create_experiment(uri, name)
-        for key, value in EXPERIMENT_TAGS.items():
-            if not experiment or key not in experiment.tags:
-                self._client.set_experiment_tag(self._experiment, key, value)
-        self._ids: dict[Key, str] = {}
-        self._statuses: dict[Key, str] = {}
-        self.written = ""
-        self._look_up(search_id)
-
-    def write(self, mirror: Mirror, folder: Path, *, last: bool) -> None:
-        """Write what is pending, taking it off the mirror piece by piece, and only then note how far that reaches."""
-        while mirror.pending:
-            key = next(iter(mirror.pending))
-            self._write_entry(key, mirror)
-            self._set_status(key, mirror, last=last)
-            del mirror.pending[key]
-        if last or mirror.state.finished:
-            for key in mirror.identities:
-                self._set_status(key, mirror, last=last)
-        while mirror.files:
-            if (folder / mirror.files[0]).exists():
-                self._client.log_artifact(self._run_id(SEARCH, mirror), str(folder / mirror.files[0]))
-            mirror.files.pop(0)
-        if self.written != mirror.position:
-            self._client.set_tag(self._run_id(SEARCH, mirror), WRITTEN, mirror.position)
-            self.written = mirror.position
-
-    def _create_experiment(self, uri: str, name: str) -> str:
-        """Artifacts of a sqlite store lie next to it, wherever this process runs; a server has its own place."""
-        location = Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts"
-        return self._client.create_experiment(name, location.as_uri() if uri.startswith("sqlite:") else None)
-
-    def _look_up(self, search_id: str) -> None:
-        """Find this search's runs. A run that is there twice was created by a request whose answer got lost."""
-        token, runs = None, []
-        while token != "":
-            page = self._client.search_runs(
-                [self._experiment], f"tags.`seedwise.search_id` = '{search_id}'", max_results=1000, page_token=token
-            )
-            runs, token = [*runs, *page], page.token or ""
-        for run in sorted(runs, key=lambda run: (-len(run.data.metrics) - len(run.data.params), run.info.run_id)):
-            key = _key(run.data.tags)
-            if key in self._ids:
-                self._client.delete_run(run.info.run_id)
-                continue
-            self._ids[key], self._statuses[key] = run.info.run_id, run.info.status
-            if key == SEARCH:
-                self.written = run.data.tags.get(WRITTEN, "")
-
-    def _run_id(self, key: Key, mirror: Mirror) -> str:
-        """The MLflow run of a key, created if it is missing, and its parents before it."""
-        if key not in self._ids:
-            identity = mirror.identities[key]
-            tags = {**identity.tags, "mlflow.runName": identity.name}
-            if key != SEARCH:
-                tags["mlflow.parentRunId"] = self._run_id(key[:-1], mirror)
-            run = self._client.create_run(self._experiment, start_time=identity.start, tags=tags)
-            self._ids[key], self._statuses[key] = run.info.run_id, run.info.status
-            mirror.pending.setdefault(key, Entry()).opening = True
-        return self._ids[key]
-
-    def _write_entry(self, key: Key, mirror: Mirror) -> None:
-        """One request, unless it is larger than MLflow's limits: its client cuts it then."""
-        from mlflow.entities import Metric, Param, RunTag
-
-        run_id, entry = self._run_id(key, mirror), mirror.pending[key]
-        self._client.log_batch(
-            run_id,
-            [Metric(*point) for point in entry.points],
-            [Param(*item) for item in mirror.identities[key].params.items()] if entry.opening else [],
-            [RunTag(*item) for item in entry.tags.items()],
-        )
-
-    def _set_status(self, key: Key, mirror: Mirror, *, last: bool) -> None:
-        status, moment = mirror.status(key, last=last)
-        if self._statuses.get(key) in (status, None):
-            return  # it has it, or somebody deleted the run in MLflow and it has nothing new to say
-        if status == "RUNNING":
-            self._client.update_run(self._ids[key], status)
-        else:
-            self._client.set_terminated(self._ids[key], status, moment)
-        self._statuses[key] = status
 
 
 class Follower:
@@ -258,10 +157,6 @@ class Follower:
         return True
 
 
-def _key(tags: dict[str, str]) -> Key:
-    return tuple(kind(tags[name]) for name, kind in (("config_id", str), ("replicate", int)) if name in tags)
-
-
 def _address(uri: str) -> str:
     """The tracking address of a specification; where its password was left out, the one of the environment."""
     if "***" not in uri:
@@ -271,16 +166,6 @@ def _address(uri: str) -> str:
             f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address and resume."
         )
     return whole
-
-
-def _without_credentials(uri: str) -> str:
-    """The address of a server with its user and password moved to where MLflow looks for them and never prints them."""
-    parts = urlsplit(uri)
-    if parts.scheme not in ("http", "https") or parts.username is None:
-        return uri
-    os.environ["MLFLOW_TRACKING_USERNAME"] = unquote(parts.username)
-    os.environ["MLFLOW_TRACKING_PASSWORD"] = unquote(parts.password or "")
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _watch_input(over: threading.Event) -> None:

@@ -9,9 +9,11 @@ import hashlib
 import importlib
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from search.errors import RequestError
@@ -115,13 +117,15 @@ def load(method: Any, space: Any) -> Space:
 
 
 def import_path(path: str, key: str) -> Any:
-    """The object that `package.module:name` names."""
+    """The object that `package.module:name` names; modules in the current folder count as importable."""
     module, _, name = path.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise RequestError(
-            f"{key}: {path}: {error}. Write package.module:name, importable from the folder of the specification."
+            f"{key}: {path}: {error}. Write package.module:name, with the module in this folder or installed."
         ) from error
 
 

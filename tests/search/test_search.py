@@ -1,0 +1,315 @@
+"""Searches from end to end: real Ray, real processes, as a person would start, kill and resume them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from search import yaml12
+from search.ledger import read, replay, scan
+from search.policy import policy_of
+from search.propose import Proposer
+from search.specification import from_dict
+from tests.conftest import ROOT
+
+SPECIFICATION = {
+    "name": "quadratic",
+    "method": {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"},
+    "sampler": "random",
+    "budget": {"runs": 12},
+    "replicates": {"policy": "fixed", "n": 3},
+    "select": {"on": "metric", "metric": "value"},
+    "tracking": {"uri": "off"},
+}
+
+
+def command(*arguments):
+    return [sys.executable, str(ROOT / "run_search.py"), *map(str, arguments)]
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(folder, *arguments, code=0):
+    """Run a command to its end in `folder` and return what it printed."""
+    found = subprocess.run(
+        command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, timeout=240
+    )
+    assert found.returncode == code, found.stdout + found.stderr
+    return found.stdout + found.stderr
+
+
+def write(folder, **changes):
+    (folder / "spec.yaml").write_text(yaml12.dump({**SPECIFICATION, **changes}))
+    return folder
+
+
+def results(folder):
+    """(configuration, replicate) of every result line, in their order."""
+    events, _ = scan(folder / "ledger.jsonl")
+    return [(event["config_id"], event["replicate"]) for event in events if event["event"] == "result"]
+
+
+def board(folder):
+    """The leaderboard without what depends on the clock."""
+    rows = json.loads((folder / "leaderboard.json").read_text())
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def kill_in_the_middle(folder, *arguments, after=4, signal_number=signal.SIGKILL):
+    """Start a search, wait for `after` results in its ledger, and end its driver."""
+    process = subprocess.Popen(
+        command("search", "spec.yaml", *arguments),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    ledger = folder / "runs" / "quadratic" / "ledger.jsonl"
+    pause = threading.Event()
+    while not (ledger.exists() and len(results(ledger.parent)) >= after):
+        assert process.poll() is None, process.stdout.read()
+        pause.wait(0.05)
+    process.send_signal(signal_number)
+    output, _ = process.communicate(timeout=60)
+    return process.returncode, output
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = write(tmp_path_factory.mktemp("undisturbed"))
+    output = run(folder, "search", "spec.yaml")
+    return folder / "runs" / "quadratic", output
+
+
+def test_a_search_ends_with_a_leaderboard_and_a_best_configuration(undisturbed):
+    folder, output = undisturbed
+    rows = board(folder)
+    assert len(rows) == 4
+    assert [row["mean"] for row in rows] == sorted((row["mean"] for row in rows), reverse=True)
+    assert all(row["replicates"] == 3 for row in rows)
+    assert abs(rows[0]["params"]["x"] - 0.3) == min(abs(row["params"]["x"] - 0.3) for row in rows)
+    assert yaml12.load((folder / "best.yaml").read_text())["config_id"] == rows[0]["config_id"]
+    assert "12/12" in output
+    assert "the budget of 12 runs is spent" in output
+
+
+def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard_is_the_same(tmp_path, undisturbed):
+    write(tmp_path)
+    slow = ("--set", "space.seconds=0.2")
+    code, _ = kill_in_the_middle(tmp_path, *slow)
+    assert code == -signal.SIGKILL
+    folder = tmp_path / "runs" / "quadratic"
+    before = results(folder)
+    assert 4 <= len(before) < 12
+    output = run(tmp_path, "resume", folder)
+    after = results(folder)
+    assert after[: len(before)] == before
+    assert len(after) == len(set(after)) == 12
+    assert "the budget of 12 runs is spent" in output
+    expected = board(undisturbed[0])
+    for found, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `seconds` only
+        assert found["params"]["x"] == wanted["params"]["x"]
+        assert found["scores"] == wanted["scores"]
+        for key in ("replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
+            assert found[key] == wanted[key], key
+
+
+def test_tpe_decides_again_what_its_ledger_says(tmp_path):
+    write(tmp_path, sampler="tpe", budget={"runs": 24})
+    kill_in_the_middle(tmp_path, "--set", "space.seconds=0.1", after=8)
+    folder = tmp_path / "runs" / "quadratic"
+    run(tmp_path, "resume", folder)
+    events, _ = scan(folder / "ledger.jsonl")
+    specification = from_dict(read(folder / "ledger.jsonl").search["specification"])
+    proposer = Proposer(
+        specification.load_space(),
+        "tpe",
+        0,
+        specification.selection(),
+        expected=specification.configurations(),
+    )
+    asks = [index for index, event in enumerate(events) if event["event"] == "ask"]
+    assert len(asks) == 8
+    for index in asks:
+        found = vars(proposer.propose(replay(events[:index])))
+        assert found == {key: events[index][key] for key in found}
+    policy = policy_of(specification.as_dict())
+    for index, event in enumerate(events):
+        if event["event"] == "start" and events[index - 1]["event"] != "ask":
+            action = policy.next_action(replay(events[:index]))
+            assert (action.config_id, action.replicate) == (event["config_id"], event["replicate"])
+
+
+def test_a_finished_search_is_a_no_op_that_says_so(undisturbed):
+    folder, _ = undisturbed
+    before = (folder / "ledger.jsonl").read_bytes()
+    for arguments in (("resume", folder), ("search", "spec.yaml")):
+        output = " ".join(run(folder.parent.parent, *arguments).split())
+        assert "is finished (12 runs: the budget of 12 runs is spent); nothing was started." in output
+        assert f"--out {'runs/quadratic' if arguments[0] == 'search' else folder}-2" in output
+    assert (folder / "ledger.jsonl").read_bytes() == before
+
+
+def test_another_specification_in_the_same_folder_is_refused(undisturbed):
+    folder, _ = undisturbed
+    output = run(folder.parent.parent, "search", "spec.yaml", "--set", "seed=5", code=2)
+    assert "runs/quadratic: holds a search with seed: 0, this one has 5." in output
+
+
+def test_the_exported_configuration_reruns_to_the_same_scores(undisturbed):
+    folder, _ = undisturbed
+    home = folder.parent.parent
+    run(home, "export", folder, "--to", "mine.yaml")
+    exported = yaml12.load((home / "mine.yaml").read_text())
+    assert len(exported["replicates"]) == 3
+    assert {"head", "order", "dropout"} <= exported["replicates"][0]["seeds"].keys()
+    output = run(home, "run", "mine.yaml", "--out", "again")
+    assert "All scores are those of mine.yaml." in output
+    rerun = board(home / "again")
+    assert len(rerun) == 1
+    assert rerun[0]["config_id"] == exported["config_id"]
+    original = board(folder)[0]
+    assert (rerun[0]["mean"], rerun[0]["sd"], rerun[0]["scores"]) == (
+        original["mean"],
+        original["sd"],
+        original["scores"],
+    )
+    more = run(home, "run", "mine.yaml", "--replicates", "5", "--out", "more")
+    assert "All scores are those of mine.yaml." in more
+    assert board(home / "more")[0]["replicates"] == 5
+    exported["replicates"][1]["metrics"]["value"] += 0.125
+    (home / "wrong.yaml").write_text(yaml12.dump(exported))
+    assert "1 metrics differ from wrong.yaml." in run(home, "run", "wrong.yaml", "--out", "again", code=1)
+
+
+def test_status_from_another_terminal(undisturbed, tmp_path):
+    folder, _ = undisturbed
+    output = run(tmp_path, "status", folder)
+    assert "12/12 runs" in output
+    assert "finished: the budget of 12 runs is spent" in output
+    assert "there is no search here" in run(tmp_path, "status", "nowhere", code=2)
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path):
+    write(tmp_path)
+    code, output = kill_in_the_middle(tmp_path, "--set", "space.seconds=0.3", after=2, signal_number=signal.SIGINT)
+    assert code == 130
+    assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
+    assert "Traceback" not in output
+
+
+def test_a_wrong_request_is_one_line_and_code_2(tmp_path):
+    write(tmp_path, sampler="bad")
+    output = run(tmp_path, "search", "spec.yaml", code=2)
+    assert output == "seedwise: sampler: 'bad' is wrong: input should be 'tpe', 'random' or 'grid'.\n"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:Quadratic", "space": "tests.methods:troubled"},
+        sampler="grid",
+        budget={"runs": 12},
+        replicates={"policy": "fixed", "n": 2},
+    )
+    run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    state = read(folder / "ledger.jsonl")
+    found = {c.params["trouble"]: c.runs[1] for c in state.configurations.values()}
+    assert {trouble: run.status for trouble, run in found.items()} == {
+        "none": "done",
+        "nan": "failed:nan",
+        "collapsed": "failed:collapsed",
+        "oom": "failed:oom",
+        "error": "failed:error",
+        "die": "failed:error",
+    }
+    assert re.match(r"KeyError: 'lost' \(methods.py:\d+\)", found["error"].error)
+    assert "the worker process died" in found["die"].error
+    rows = board(folder)
+    assert rows[0]["params"]["trouble"] == "none"
+    assert rows[0]["failed"] == 0
+    assert all(row["failed"] == 1 and row["mean"] < rows[0]["mean"] for row in rows[1:])
+
+
+def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
+    marker = tmp_path / "marker"
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
+        space={"x": 0.5, "marker": str(marker)},
+        budget={"runs": 2},
+        replicates={"policy": "fixed", "n": 2},
+        checkpoints={"seconds": 0},
+    )
+    run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    epochs = marker.read_text().split()
+    for replicate in ("0", "1"):
+        seen = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
+        assert seen == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
+    write(tmp_path, name="plain", method=SPECIFICATION["method"])
+    runs = next(iter(read(folder / "ledger.jsonl").configurations.values())).runs
+    from tests.methods import Quadratic
+    from trainables.streams import Streams
+
+    for replicate in (0, 1):
+        straight = Quadratic(None, {"x": 0.5}, Streams(0, replicate), None)
+        assert runs[replicate].metrics == [straight.epoch(number) for number in range(5)][-1]
+    assert not list((folder / "checkpoints").glob("*/*-*/checkpoint_*")), "checkpoints of finished runs are removed"
+
+
+def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path):
+    marker = tmp_path / "marker"
+    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself this time
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
+        space={"x": 0.5, "marker": str(marker), "seconds": 0.5},
+        budget={"runs": 2},
+        replicates={"policy": "fixed", "n": 2},
+        checkpoints={"seconds": 0},
+        resources={"cpus_per_run": os.cpu_count()},
+    )
+    kill_in_the_middle(tmp_path, after=1)
+    folder = tmp_path / "runs" / "quadratic"
+    marker.write_text(marker.read_text() + "resumed\n")
+    run(tmp_path, "resume", folder)
+    assert results(folder) == [(results(folder)[0][0], 0), (results(folder)[0][0], 1)]
+    before, after = marker.read_text().split("resumed\n")
+    repeated = [line for line in after.split() if line in before.split()[4:]]
+    assert len(repeated) <= 1, "at most the epoch that was running is done again"
+
+
+def test_the_guide_to_a_method_of_ones_own_runs_as_written(tmp_path):
+    code, specification = re.findall(
+        r"```(?:python|yaml)\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S
+    )
+    (tmp_path / "prototypes.py").write_text(code)
+    (tmp_path / "prototypes.yaml").write_text(specification)
+    run(tmp_path, "search", "prototypes.yaml", "--set", "tracking.uri=off")
+    rows = board(tmp_path / "runs" / "prototypes")
+    assert len(rows) == 4
+    assert rows[0]["mean"] > 0.8
+    assert rows[0]["mean"] - rows[-1]["mean"] > 0.05
+
+
+def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
+    write(tmp_path)
+    output = run(tmp_path, "search", "spec.yaml", "--dry-run", "--set", "budget.runs=30")
+    resolved = yaml12.load("\n".join(line for line in output.splitlines() if not line.startswith("#")))
+    assert resolved["budget"]["runs"] == 30
+    assert from_dict(resolved).as_dict() == resolved
+    assert f"# slots: {os.cpu_count()} (1 CPU and 0 GPU per run)" in output
+    assert "# space: infinite (x continuous)" in output
+    assert "# budget: 10 configurations x 3 replicates" in output
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,197 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from transformers import BertConfig, BertForSequenceClassification, get_scheduler
+
+from trainables.base import RunFailed
+from trainables.encoder import Encoder, initialise, skeleton
+from trainables.inputs.text import encode
+from trainables.options import TrainingOptions
+from trainables.training import Learner, batches, rate, updates_per_epoch
+
+CPU = torch.device("cpu")
+SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+def model(seed=0, dropout=0.0):
+    torch.manual_seed(seed)
+    config = BertConfig(**SIZES, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout, num_labels=2)
+    return BertForSequenceClassification(config)
+
+
+def data(count=24):
+    draw = np.random.default_rng(0)
+    labels = draw.integers(0, 2, count)
+    sentences = [[2, *draw.integers(4 + 8 * label, 12 + 8 * label, draw.integers(2, 7)), 3] for label in labels]
+    return encode(sentences, labels.tolist(), pad=0)
+
+
+def train(options, epochs=None, learner=None, dropout=0.0, start=0):
+    learner = learner or Learner(model(dropout=dropout), options, 24, CPU)
+    losses = [
+        learner.epoch(data(), order=epoch, dropout=epoch, loss_of=lambda batch: learner.model(**batch).loss)
+        for epoch in range(start, epochs or options.epochs)
+    ]
+    return learner, losses
+
+
+def weights(learner):
+    return torch.cat([value.flatten() for value in learner.model.state_dict().values()])
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+@pytest.mark.parametrize("warmup", [0.0, 0.25])
+def test_the_schedule_is_transformers_own_up_to_a_shift_of_the_warm_up(schedule, warmup):
+    options, updates = TrainingOptions(schedule=schedule, warmup=warmup), 40
+    optimiser = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    name = "constant_with_warmup" if schedule == "constant" else schedule
+    theirs = get_scheduler(name, optimiser, num_warmup_steps=int(warmup * updates), num_training_steps=updates)
+    expected = []
+    for _ in range(updates):
+        expected.append(theirs.get_last_lr()[0])
+        optimiser.step()
+        theirs.step()
+    ours = [rate(step, updates, options) for step in range(updates)]
+    warm = int(warmup * updates)
+    assert ours[warm:] == pytest.approx(expected[warm:])
+    # Ours never wastes the first update on a rate of zero, and rises evenly to the peak.
+    assert ours[:warm] == pytest.approx([(step + 1) / (warm + 1) for step in range(warm)])
+
+
+def test_updates_are_counted_after_accumulation():
+    assert updates_per_epoch(860, TrainingOptions(batch_size=32, accumulation=4)) == 7  # Taxi1500's own numbers
+
+
+def test_the_learning_rate_ends_at_zero():
+    learner, _ = train(TrainingOptions(lr=1e-3, epochs=3, batch_size=4, accumulation=2))
+    assert learner.optimiser.param_groups[0]["lr"] == pytest.approx(0.0)
+
+
+def test_accumulation_is_exact():
+    whole, _ = train(TrainingOptions(lr=1e-3, epochs=2, batch_size=8))
+    parts, _ = train(TrainingOptions(lr=1e-3, epochs=2, batch_size=2, accumulation=4))
+    torch.testing.assert_close(weights(whole), weights(parts), atol=2e-5, rtol=1e-4)
+
+
+def test_training_learns_and_gradient_checkpointing_changes_nothing():
+    plain, losses = train(TrainingOptions(lr=1e-2, epochs=8, batch_size=8))
+    assert losses[-1] < 0.5 * losses[0]
+    assert (plain.predict(data()) == data().labels).mean() > 0.9
+    recomputed, _ = train(TrainingOptions(lr=1e-2, epochs=8, batch_size=8, gradient_checkpointing=True))
+    torch.testing.assert_close(weights(plain), weights(recomputed))
+
+
+def test_an_epoch_does_not_depend_on_what_the_process_did_before():
+    options = TrainingOptions(lr=1e-3, epochs=2, batch_size=8)
+    one, _ = train(options, dropout=0.3)
+    learner = Learner(model(dropout=0.3), options, 24, CPU)
+    torch.rand(1000)
+    other, _ = train(options, learner=learner)
+    assert torch.equal(weights(one), weights(other))
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_going_on_from_a_checkpoint_is_bit_identical(tmp_path, precision):
+    options = TrainingOptions(lr=1e-3, epochs=4, batch_size=8, warmup=0.2, weight_decay=0.01, precision=precision)
+    straight, _ = train(options, dropout=0.1)
+    half, _ = train(options, epochs=2, dropout=0.1)
+    half.save(tmp_path)
+    fresh = Learner(model(seed=99, dropout=0.1), options, 24, CPU)
+    fresh.load(tmp_path)
+    resumed, _ = train(options, learner=fresh, start=2)
+    assert torch.equal(weights(straight), weights(resumed))
+
+
+def test_bf16_rounds_and_still_learns():
+    exact, _ = train(TrainingOptions(lr=3e-3, epochs=3, batch_size=8))
+    rounded, losses = train(TrainingOptions(lr=3e-3, epochs=3, batch_size=8, precision="bf16"))
+    assert losses[-1] < losses[0]
+    assert not torch.equal(weights(exact), weights(rounded))
+    assert all(p.dtype == torch.float32 for p in rounded.model.parameters())
+
+
+def test_frozen_parts_do_not_move():
+    before = model()
+    learner, _ = train(TrainingOptions(lr=1e-2, epochs=1, batch_size=8, freeze_embeddings=True, freeze_layers=1))
+    moved = {
+        name
+        for (name, old), new in zip(before.named_parameters(), learner.model.parameters(), strict=True)
+        if not torch.equal(old, new)
+    }
+    assert "bert.embeddings.word_embeddings.weight" not in moved
+    assert not any(name.startswith("bert.encoder.layer.0.") for name in moved)
+    assert any(name.startswith("bert.encoder.layer.1.") for name in moved)
+    with pytest.raises(ValueError, match="freeze_layers: 5, but the encoder has 2 layers"):
+        train(TrainingOptions(freeze_layers=5))
+
+
+def test_clipping_bounds_the_update():
+    steps = {}
+    for clip in (0.0, 1e-3):
+        options = TrainingOptions(lr=1.0, epochs=1, batch_size=24, clip=clip)
+        learner = Learner(model(), options, 24, CPU)
+        learner.optimiser = torch.optim.SGD(learner.model.parameters(), lr=1.0)
+        learner.schedule = torch.optim.lr_scheduler.ConstantLR(learner.optimiser, factor=1.0)
+        before = weights(learner)
+        train(options, learner=learner)
+        steps[clip] = float((weights(learner) - before).norm())
+    assert steps[1e-3] <= 1.01e-3 < steps[0.0]
+
+
+def test_weight_decay_is_on_matrices_only():
+    learner = Learner(model(), TrainingOptions(weight_decay=0.1), 24, CPU)
+    decayed, plain = learner.optimiser.param_groups
+    assert decayed["weight_decay"] == 0.1
+    assert plain["weight_decay"] == 0.0
+    assert all(p.dim() > 1 for p in decayed["params"])
+    assert all(p.dim() == 1 for p in plain["params"])
+
+
+def test_a_loss_that_is_not_finite_ends_the_run():
+    learner = Learner(model(), TrainingOptions(batch_size=8), 24, CPU)
+    with pytest.raises(RunFailed) as found:
+        learner.epoch(data(), order=0, dropout=0, loss_of=lambda batch: learner.model(**batch).loss * float("nan"))
+    assert found.value.kind == "nan"
+
+
+def test_batches_mask_padding_and_cut_to_the_longest():
+    examples = encode([[2, 5, 3], [2, 5, 6, 7, 3], [2, 3]], [0, 1, 0], pad=0)
+    first, second = batches(examples, np.array([0, 2, 1]), 2, CPU)
+    assert first["input_ids"].tolist() == [[2, 5, 3], [2, 3, 0]]
+    assert first["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert second["attention_mask"].sum() == 5
+    assert second["labels"].tolist() == [1]
+
+
+def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
+    reference = model(seed=5)
+    body = {name: value.numpy() for name, value in reference.bert.state_dict().items() if "pooler" not in name}
+    encoder = Encoder(reference.config.to_dict(), body)
+    one, same, other = (skeleton(encoder, 3) for _ in range(3))
+    initialise(one, encoder, 1)
+    torch.rand(10)
+    initialise(same, encoder, 1)
+    initialise(other, encoder, 2)
+    for name, value in body.items():
+        assert torch.equal(one.bert.state_dict()[name], torch.from_numpy(value)), name
+    assert torch.equal(one.classifier.weight, same.classifier.weight)
+    assert not torch.equal(one.classifier.weight, other.classifier.weight)
+    assert one.bert.pooler.dense.weight.std().item() == pytest.approx(0.02, rel=0.2)
+    assert not one.classifier.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lr": 0.0}, "lr: 0.0 must be above 0"),
+        ({"lr": "fast"}, "lr: 'fast' is not a number"),
+        ({"epochs": 1.5}, "epochs: 1.5 is not a whole number"),
+        ({"schedule": "step"}, "schedule: 'step' is not one of linear, cosine, constant"),
+        ({"warmup": 1.0}, "warmup: 1.0 is a share"),
+        ({"freeze_embeddings": 1}, "freeze_embeddings: 1 is not true or false"),
+    ],
+)
+def test_options_refuse_what_they_cannot_do(changes, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingOptions(**changes)
