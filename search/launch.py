@@ -78,8 +78,8 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
                 "checksums": sums,
             }
         )
-        with tracked(uri, folder, console), interruptible():
-            because = run_all(specification, ledger, folder, method, inputs, console, address)
+        with tracked(uri, folder, console), interruptible(), ray_running(address, console):
+            because = run_all(specification, ledger, folder, method, inputs, console)
             report.write(report.leaderboard(ledger.state, specification.selection()), folder)
             export.write_best(ledger.state, folder, folder / "best.yaml")
             ledger.append({"event": "end", "because": because})
@@ -89,67 +89,65 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
 
 
 def run_all(
-    specification: Specification,
-    ledger: Ledger,
-    folder: Path,
-    method: type,
-    inputs: Any,
-    console: Console,
-    address: str | None,
+    specification: Specification, ledger: Ledger, folder: Path, method: type, inputs: Any, console: Console
 ) -> str:
-    """Start Ray, let Tune run what the policy says, and return why it stopped."""
-    os.environ.update(ENVIRONMENT)
+    """Let Tune run what the policy says, on the Ray that is there, and return why it stopped."""
     import ray
     from ray import tune
 
     from search.searcher import LedgerSearcher, Session, Ticker
     from trainables.base import RunTrainable
 
+    cluster = ray.cluster_resources()
+    placement = Placement.of(specification.resources.model_dump(), cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
+    policy = policy_of(specification.as_dict())
+    proposer = Proposer.of(specification)
+    checkpoints = folder.resolve() / "checkpoints"
+    with Progress(console, ledger.state, specification.selection(), policy.total_runs()) as progress:
+        session = Session(
+            ledger, policy, proposer, placement, checkpoints, specification.checkpoints.seconds, progress.result
+        )
+        trainable = tune.with_parameters(RunTrainable, method=method, inputs=inputs)
+        tune.Tuner(
+            tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
+            tune_config=tune.TuneConfig(
+                search_alg=LedgerSearcher(session),
+                num_samples=-1,
+                max_concurrent_trials=placement.slots,
+                reuse_actors=True,
+                trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
+            ),
+            run_config=tune.RunConfig(
+                name=f"session-{ledger.state.sessions}",
+                storage_path=str(checkpoints),
+                failure_config=tune.FailureConfig(max_failures=RESTARTS),
+                checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
+                callbacks=[Ticker(progress)],
+                verbose=0,
+            ),
+        ).fit()
+    return session.because
+
+
+@contextlib.contextmanager
+def ray_running(address: str | None, console: Console) -> Iterator[None]:
+    """Ray on this machine for as long as the block lasts, or a connection to a cluster; one that is there is kept."""
+    os.environ.update(ENVIRONMENT)
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    path = os.pathsep.join(filter(None, sys.path))  # workers import what the driver could import
+    if address is None:
+        os.environ["PYTHONPATH"] = path
+        more = {"include_dashboard": False}
+    else:
+        more = {"address": address, "runtime_env": {"env_vars": {"PYTHONPATH": path}}}
     with console.status("starting Ray"):
-        ray.init(
-            address=address,
-            include_dashboard=False if address is None else None,
-            logging_level="ERROR",
-            log_to_driver=False,
-            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}},
-        )
+        ray.init(logging_level="ERROR", log_to_driver=False, **more)
     try:
-        cluster = ray.cluster_resources()
-        placement = Placement.of(specification.resources.model_dump(), cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
-        policy = policy_of(specification.as_dict())
-        proposer = Proposer(
-            space=specification.load_space(),
-            sampler=specification.sampler,
-            seed=specification.seed,
-            selection=specification.selection(),
-            enqueued=tuple(specification.enqueue),
-            expected=specification.configurations(),
-        )
-        with Progress(console, ledger.state, specification.selection(), policy.total_runs()) as progress:
-            checkpoints = folder.resolve() / "checkpoints"
-            session = Session(
-                ledger, policy, proposer, placement, checkpoints, specification.checkpoints.seconds, progress.result
-            )
-            trainable = tune.with_parameters(RunTrainable, method=method, inputs=inputs)
-            tune.Tuner(
-                tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
-                tune_config=tune.TuneConfig(
-                    search_alg=LedgerSearcher(session),
-                    num_samples=-1,
-                    max_concurrent_trials=placement.slots,
-                    reuse_actors=True,
-                    trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
-                ),
-                run_config=tune.RunConfig(
-                    name=f"session-{ledger.state.sessions}",
-                    storage_path=str(checkpoints),
-                    failure_config=tune.FailureConfig(max_failures=RESTARTS),
-                    checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
-                    callbacks=[Ticker(progress)],
-                    verbose=0,
-                ),
-            ).fit()
-        return session.because
+        yield
     finally:
         ray.shutdown()
 

@@ -16,6 +16,7 @@ from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 from search.estimate import summary
 from search.ledger import State
 from search.selection import Selection
+from search.specification import Specification
 from spaces import Space, config_id
 
 ATTEMPTS = 200  # draws before a space counts as exhausted
@@ -47,6 +48,18 @@ class Proposer:
     selection: Selection
     enqueued: tuple[dict, ...] = ()
     expected: int | None = None  # configurations in all, where the budget says
+
+    @classmethod
+    def of(cls, specification: Specification) -> "Proposer":
+        """The proposer that a specification describes."""
+        return cls(
+            space=specification.load_space(),
+            sampler=specification.sampler,
+            seed=specification.seed,
+            selection=specification.selection(),
+            enqueued=tuple(specification.enqueue),
+            expected=specification.configurations(),
+        )
 
     def propose(self, state: State) -> Proposal | None:
         """The next configuration that is not in the ledger; None when the space has no more."""

@@ -58,7 +58,11 @@ class RunTrainable(tune.Trainable):
     """The Ray Tune side of a run: one step per epoch, typed failures, checkpoints, reuse of the worker."""
 
     def setup(self, config: dict, method: type[Method], inputs: Any) -> None:
+        from trainables import device  # torch is imported on workers, not by a driver that only schedules
+
         self.method, self.inputs = method, inputs
+        self.place = device.set_up(config["threads"], config["gpus"])
+        self.free = device.free
         self.begin(config)
 
     def reset_config(self, new_config: dict) -> bool:
@@ -67,16 +71,13 @@ class RunTrainable(tune.Trainable):
 
     def begin(self, config: dict) -> None:
         """Start a run from nothing but its configuration: all that an earlier run left behind is dropped first."""
-        from trainables import device
-
         self.run: Method | None = None
-        device.free()
+        self.free()
         self.number, self.saved, self.failure = 0, time.monotonic(), None
         self.checkpoint_seconds = config["checkpoint_seconds"]
         try:
-            place = device.set_up(config["threads"], config["gpus"])
             streams = Streams(config["seed"], config["replicate"])
-            self.run = self.method(self.inputs, dict(config["params"]), streams, place)
+            self.run = self.method(self.inputs, dict(config["params"]), streams, self.place)
             if config["resume_from"]:
                 self.load_checkpoint(config["resume_from"])
         except Exception as error:  # told to the search as this run's result, by the first step

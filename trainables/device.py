@@ -6,18 +6,21 @@ import torch
 
 
 def set_up(threads: int, gpu_share: float) -> torch.device:
-    """Prepare this process for one run and return where it computes.
+    """Prepare this process for runs, once, and return where they compute.
 
     Threads are pinned, since a sum split over another number of threads rounds differently. Ray does not isolate GPU
     memory, so a run that asked for a share of a GPU is held to that share of its memory.
     """
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    if gpu_share <= 0 or not torch.cuda.is_available():
-        return torch.device("cpu")
-    if gpu_share < 1:
-        torch.cuda.set_per_process_memory_fraction(memory_share(gpu_share))
-    return torch.device("cuda")
+    place = torch.device("cpu")
+    if gpu_share > 0 and torch.cuda.is_available():
+        place = torch.device("cuda")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        if gpu_share < 1:
+            torch.cuda.set_per_process_memory_fraction(memory_share(gpu_share))
+    gc.collect()
+    gc.freeze()  # the libraries stay: a collection between two runs then visits only what the run left
+    return place
 
 
 def memory_share(gpu_share: float) -> float:

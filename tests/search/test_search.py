@@ -129,13 +129,7 @@ def test_tpe_decides_again_what_its_ledger_says(tmp_path):
     run(tmp_path, "resume", folder)
     events, _ = scan(folder / "ledger.jsonl")
     specification = from_dict(read(folder / "ledger.jsonl").search["specification"])
-    proposer = Proposer(
-        specification.load_space(),
-        "tpe",
-        0,
-        specification.selection(),
-        expected=specification.configurations(),
-    )
+    proposer = Proposer.of(specification)
     asks = [index for index, event in enumerate(events) if event["event"] == "ask"]
     assert len(asks) == 8
     for index in asks:

@@ -1,0 +1,117 @@
+"""What a run costs beyond its own work: this launcher against plain Ray Tune, in the same process, on the same Ray.
+
+    python -m benchmarks.overhead [--runs 200]
+
+Both sides run a trainable that does nothing, two at a time, over a space of one float with Optuna's TPE. Plain Ray Tune is
+as its documentation has it: a class trainable, OptunaSearch, default loggers. Ours is the whole launcher: ledger with disk
+barriers, a proposal rebuilt from it for every run, leaderboard, best.yaml, and the MLflow follower writing to sqlite beside.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import ray
+from ray import tune
+from ray.tune.search.optuna import OptunaSearch
+from rich.console import Console
+
+from search.launch import ENVIRONMENT
+from search.launch import search as launch
+from search.specification import from_dict
+from trainables.base import Method
+
+SLOTS = 2
+
+
+class Nothing(Method):
+    """A run without work."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        return {"value": -(self.params["x"] ** 2)}
+
+
+def space(trial) -> dict:
+    return {"x": trial.suggest_float("x", -1.0, 1.0)}
+
+
+class PlainNothing(tune.Trainable):
+    """The same for plain Ray Tune."""
+
+    def setup(self, config: dict) -> None:
+        self.x = config["x"]
+
+    def step(self) -> dict:
+        return {"value": -(self.x**2), "done": True}
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        (Path(checkpoint_dir) / "x").write_text(str(self.x))
+
+
+def ours(runs: int, folder: Path, uri: str) -> float:
+    specification = from_dict(
+        {
+            "name": "overhead",
+            "method": {"trainable": "benchmarks.overhead:Nothing", "space": "benchmarks.overhead:space"},
+            "budget": {"runs": runs},
+            "replicates": {"n": 1},
+            "select": {"on": "metric", "metric": "value"},
+            "tracking": {"uri": uri},
+        }
+    )
+    with open(os.devnull, "w") as nowhere:
+        start = time.perf_counter()
+        state = launch(specification, folder / "search", Console(file=nowhere))
+        seconds = time.perf_counter() - start
+    assert sum(run.status == "done" for run in state.runs()) == runs
+    return seconds
+
+
+def plain(runs: int, folder: Path) -> float:
+    for name in ENVIRONMENT:
+        os.environ.pop(name, None)  # as a new user has it
+    start = time.perf_counter()
+    tune.Tuner(
+        PlainNothing,
+        param_space={"x": tune.uniform(-1, 1)},
+        tune_config=tune.TuneConfig(
+            metric="value",
+            mode="max",
+            search_alg=OptunaSearch(),
+            num_samples=runs,
+            max_concurrent_trials=SLOTS,
+        ),
+        run_config=tune.RunConfig(storage_path=str(folder / "plain"), verbose=0),
+    ).fit()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--plain-runs", type=int, help="fewer for plain Ray Tune, whose runs all cost the same")
+    options = parser.parse_args()
+    plain_runs = options.plain_runs or options.runs
+    os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent)
+    os.environ.update(ENVIRONMENT)
+    ray.init(num_cpus=SLOTS, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    with tempfile.TemporaryDirectory() as folder:
+        bare = ours(options.runs, Path(folder) / "bare", "off") / options.runs
+        whole = ours(options.runs, Path(folder) / "whole", f"sqlite:///{folder}/mlflow.db") / options.runs
+        theirs = plain(plain_runs, Path(folder)) / plain_runs
+    ray.shutdown()
+    print(f"Seedwise without tracking  {bare * 1000:7.1f} ms per run ({options.runs} runs, {SLOTS} slots)")
+    print(f"Seedwise with MLflow       {whole * 1000:7.1f} ms per run ({options.runs} runs, {SLOTS} slots)")
+    print(f"plain Ray Tune + Optuna    {theirs * 1000:7.1f} ms per run ({plain_runs} runs, {SLOTS} slots)")
+    print(
+        f"ratio plain / Seedwise: {theirs / bare:.1f}x without tracking, {theirs / whole:.1f}x with MLflow (goal: 5x)"
+    )
+    print(
+        f"Seedwise / limit of 60 ms: {bare / 0.06:.2f} without tracking, {whole / 0.06:.2f} with MLflow (goal: at most 1)"
+    )
+
+
+if __name__ == "__main__":
+    main()
