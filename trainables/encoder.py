@@ -30,6 +30,7 @@ def load_encoder(name: str) -> tuple[Encoder, Any]:
     """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code."""
     path = str(locate(name, "model")) if name.startswith("world:") else name
     logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
+    logging.disable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
         model, info = AutoModel.from_pretrained(path, dtype=torch.float32, output_loading_info=True)

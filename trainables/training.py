@@ -108,7 +108,7 @@ def rate(step: int, updates: int, options: TrainingOptions) -> float:
     warm = options.warmup * updates
     if step < warm:
         return (step + 1) / (warm + 1)
-    progress = (step - warm) / max(1.0, updates - warm)
+    progress = min(1.0, (step - warm) / max(1.0, updates - warm))
     return {"linear": 1 - progress, "cosine": (1 + math.cos(math.pi * progress)) / 2, "constant": 1.0}[options.schedule]
 
 
