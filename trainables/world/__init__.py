@@ -1,7 +1,7 @@
 """The embedded default: three small made-up languages with corpora, vectors, lexicons and two tiny encoders.
 
-Everything that needs real data (a fine-tuning set, word vectors, a bilingual lexicon, a pretrained encoder) finds a small
-image of it here, so that a search runs offline on a laptop within a minute. `docs/world.md` says how fair the image is.
+Everything that needs real data (a fine-tuning set, word vectors, a bilingual lexicon, a pretrained encoder) finds a
+small image of it here, so that a search runs offline on a laptop. `docs/world.md` says how fair the image is.
 """
 
 from pathlib import Path
@@ -16,5 +16,5 @@ def path(name: str) -> Path:
     found = FILES / name
     if not found.exists():
         have = ", ".join(sorted(entry.name for entry in FILES.iterdir())) if FILES.exists() else "nothing"
-        raise FileNotFoundError(f"The world has no '{name}'. It has: {have}. Rebuild with python -m trainables.world.build.")
+        raise FileNotFoundError(f"The world has no '{name}', but {have}. Rebuild: python -m trainables.world.build")
     return found

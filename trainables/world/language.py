@@ -2,8 +2,8 @@
 
 Three processes give a concept its forms. A native form follows the language's own sounds. An international form is
 borrowed from a common stock, spelled alike or adapted to the borrower's sounds, and may live on as the synonym of a
-native word: it is what lets a multilingual encoder transfer without parallel text. A cognate is the source's native form
-after regular sound change. Some forms then serve a second, unrelated concept (polysemy).
+native word: it is what lets a multilingual encoder transfer without parallel text. A cognate is the source's native
+form after regular sound change. Some forms then serve a second, unrelated concept (polysemy).
 """
 
 from dataclasses import dataclass
@@ -40,13 +40,13 @@ QEL = Recipe(
 )  # fmt: skip
 QAN = Recipe(
     code="qan", name="Anvish", onsets="b d f g h l m n p r s t v z sh vr gl", vowels="a e i o ei", codas="m n sh t",
-    shift={"k": "g", "p": "f", "st": "sh", "u": "o"}, borrowed=0.50, adapted=0.20, cognate=0.25, plural="im", past="do",
-    verb_last=False, adjective_first=False, postpositions=False, sentences=12000,
+    shift={"k": "g", "p": "f", "st": "sh", "u": "o"}, borrowed=0.65, adapted=0.15, cognate=0.25, plural="im", past="do",
+    verb_last=False, adjective_first=False, postpositions=False, sentences=4000,
 )  # fmt: skip
 QOR = Recipe(
     code="qor", name="Orrokh", onsets="k g q r t d n y kh gr z h", vowels="a o u y uo", codas="k kh r q ng",
-    shift={"b": "kh", "f": "h", "l": "r", "e": "o", "i": "y"}, borrowed=0.28, adapted=0.35, cognate=0.0, plural="uqa",
-    past="yz", verb_last=True, adjective_first=False, postpositions=True, sentences=6000,
+    shift={"b": "kh", "f": "h", "l": "r", "e": "o", "i": "y"}, borrowed=0.20, adapted=0.35, cognate=0.0, plural="uqa",
+    past="yz", verb_last=True, adjective_first=False, postpositions=True, sentences=2000,
 )  # fmt: skip
 RECIPES = (QEL, QAN, QOR)
 
