@@ -4,17 +4,16 @@ The study is rebuilt from the ledger for every ask, since Optuna's trials cannot
 with every replicate. So a proposal is a pure function of the ledger: the same lines give the same parameters.
 """
 
-import contextlib
 import hashlib
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 
 import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
-from search.estimate import summary
-from search.ledger import State
+from search.ledger import Configuration, State
 from search.selection import Selection
 from search.specification import Specification
 from spaces import Space, config_id
@@ -74,6 +73,10 @@ class Proposer:
         return None
 
     @cached_property
+    def _points(self) -> dict[str, FixedTrial | None]:
+        return {}  # what `_point` found, by configuration
+
+    @cached_property
     def _grid(self) -> list[tuple[dict, dict]]:
         return list(self.space.grid())
 
@@ -105,17 +108,28 @@ class Proposer:
         scores = self.selection.scores(state)
         trials = []
         for configuration in state.configurations.values():
-            fixed = FixedTrial(configuration.suggested or configuration.params)
-            values = list(scores.get(configuration.config_id, {}).values())
-            with warnings.catch_warnings(), contextlib.suppress(ValueError):
-                warnings.simplefilter("ignore")  # enqueued, and not a point of the space: Optuna cannot learn from it
-                self.space(fixed)
+            fixed = self._point(configuration)
+            values = scores.get(configuration.config_id, {}).values()
+            if fixed is not None:
                 trials.append(
                     create_trial(
                         state=TrialState.COMPLETE if values else TrialState.RUNNING,
-                        value=summary(values).mean if values else None,
+                        value=fmean(values) if values else None,
                         params=fixed.params,
                         distributions=fixed.distributions,
                     )
                 )
         return trials
+
+    def _point(self, configuration: Configuration) -> FixedTrial | None:
+        """A configuration as a point of the space; None for an enqueued one outside it, which teaches Optuna nothing."""
+        if configuration.config_id not in self._points:
+            fixed = FixedTrial(configuration.suggested or configuration.params)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", UserWarning)  # how Optuna says that a value is out of range
+                    self.space(fixed)
+            except (ValueError, UserWarning):
+                fixed = None
+            self._points[configuration.config_id] = fixed
+        return self._points[configuration.config_id]

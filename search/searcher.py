@@ -27,7 +27,6 @@ class Session:
     checkpoint_seconds: float
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
-    last_action: str = ""
     in_flight: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def start_next(self, trial_id: str) -> dict | None:
@@ -59,11 +58,19 @@ class Session:
             "replicate": action.replicate,
             "params": self.ledger.state.configurations[action.config_id].params,
             "seed": self.proposer.seed,
+            "session": f"{self.ledger.state.search['search_id']}/{self.ledger.state.sessions}",
+            "workers": self.workers(),
             "threads": self.placement.cpus,
             "gpus": self.placement.gpus,
             "checkpoint_seconds": self.checkpoint_seconds,
             "resume_from": str(resume_from) if resume_from else None,
         }
+
+    def workers(self) -> int:
+        """How many workers there will be: one per slot, unless fewer runs are left than that."""
+        total = self.policy.total_runs()
+        finished = sum(run.finished for run in self.ledger.state.runs())
+        return self.placement.slots if total is None else min(self.placement.slots, total - finished)
 
     def record_step(self, trial_id: str, result: dict) -> None:
         config_id, replicate = self.in_flight[trial_id]
@@ -90,7 +97,7 @@ class Session:
                 "status": result["status"],
                 "step": result["epoch"],
                 "metrics": metrics_of(result),
-                "seconds": round(result["time_total_s"], 3),
+                "seconds": round(result["seconds"], 3),
                 "error": result["error"],
             }
         self.ledger.append({**event, **ended})

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 import time
 import traceback
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 
 from ray import tune
 
+from trainables.gate import begin_together
 from trainables.streams import Streams
 
 DONE = "done"
+PATIENCE = 20.0  # seconds that the first run of a worker waits for the other workers
 
 
 class RunFailed(Exception):
@@ -58,11 +61,11 @@ class RunTrainable(tune.Trainable):
     """The Ray Tune side of a run: one step per epoch, typed failures, checkpoints, reuse of the worker."""
 
     def setup(self, config: dict, method: type[Method], inputs: Any) -> None:
-        from trainables import device  # torch is imported on workers, not by a driver that only schedules
+        self.method, self.inputs, self.place, self.first = method, inputs, None, True
+        if "torch" in sys.modules:  # which the method imports, if it needs it
+            from trainables import device
 
-        self.method, self.inputs = method, inputs
-        self.place = device.set_up(config["threads"], config["gpus"])
-        self.free = device.free
+            self.place = device.set_up(config["threads"], config["gpus"])
         self.begin(config)
 
     def reset_config(self, new_config: dict) -> bool:
@@ -72,9 +75,11 @@ class RunTrainable(tune.Trainable):
     def begin(self, config: dict) -> None:
         """Start a run from nothing but its configuration: all that an earlier run left behind is dropped first."""
         self.run: Method | None = None
-        self.free()
-        self.number, self.saved, self.failure = 0, time.monotonic(), None
-        self.checkpoint_seconds = config["checkpoint_seconds"]
+        if self.place is not None:
+            from trainables import device
+
+            device.free()
+        self.number, self.seconds, self.saved, self.failure = 0, 0.0, time.monotonic(), None
         try:
             streams = Streams(config["seed"], config["replicate"])
             self.run = self.method(self.inputs, dict(config["params"]), streams, self.place)
@@ -84,6 +89,10 @@ class RunTrainable(tune.Trainable):
             self.failure = error
 
     def step(self) -> dict:
+        if self.first:
+            begin_together(self.config["session"], self.config["workers"], patience=PATIENCE)
+            self.first = False
+        started = time.perf_counter()
         metrics: dict[str, float] = {}
         status, text = DONE, ""
         try:
@@ -97,14 +106,16 @@ class RunTrainable(tune.Trainable):
             status, text = f"failed:{kind_of(error)}", describe(error)
             metrics = getattr(error, "metrics", {})
         self.number += 1
+        self.seconds += time.perf_counter() - started
         done = status != DONE or self.number >= self.run.epochs
-        due = not done and time.monotonic() - self.saved >= self.checkpoint_seconds
+        due = not done and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
         self.saved = time.monotonic() if due else self.saved
         return {
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
             "status": status,
             "error": text,
             "epoch": self.number,
+            "seconds": self.seconds,
             "done": done,
             "should_checkpoint": due,
         }
@@ -112,12 +123,13 @@ class RunTrainable(tune.Trainable):
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         folder = Path(checkpoint_dir)
         self.run.save(folder)
-        (folder / "epoch.json").write_text(json.dumps({"epoch": self.number}))
+        (folder / "epoch.json").write_text(json.dumps({"epoch": self.number, "seconds": self.seconds}))
 
     def load_checkpoint(self, checkpoint_dir: str) -> None:
         folder = Path(checkpoint_dir)
-        self.number = json.loads((folder / "epoch.json").read_text())["epoch"]
+        progress = json.loads((folder / "epoch.json").read_text())
         self.run.load(folder)
+        self.number, self.seconds = progress["epoch"], progress["seconds"]
 
 
 def kind_of(error: Exception) -> str:

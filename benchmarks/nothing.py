@@ -1,0 +1,16 @@
+"""A method without work, for measuring everything around it. A module of its own, since workers import it."""
+
+from typing import Any
+
+from trainables.base import Method
+
+
+class Nothing(Method):
+    """A run that ends at once."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        return {"value": -(self.params["x"] ** 2)}
+
+
+def space(trial: Any) -> dict:
+    return {"x": trial.suggest_float("x", -1.0, 1.0)}
