@@ -122,7 +122,7 @@ class Proposer:
         return trials
 
     def _point(self, configuration: Configuration) -> FixedTrial | None:
-        """A configuration as a point of the space; None for an enqueued one outside it, which teaches Optuna nothing."""
+        """A configuration as a point of the space; None for an enqueued one outside it: Optuna has no use for it."""
         if configuration.config_id not in self._points:
             fixed = FixedTrial(configuration.suggested or configuration.params)
             try:
