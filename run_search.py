@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from rich.console import Console
 from search.errors import RequestError
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+DEFAULT_STORE = "sqlite:///runs/mlflow.db"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -127,7 +127,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
             soft_wrap=True,
             highlight=False,
         )
-    console.print(as_table(rows, selection))
+    console.print(as_table(rows, selection, width=console.width))
     console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.", highlight=False)
     console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True, highlight=False)
     console.print(
@@ -195,17 +195,18 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
 
 def ui(options: argparse.Namespace, console: Console) -> int:
     from search.ledger import read
-    from search.tracking import resolve_uri
+    from search.tracking import comparison_link, resolve_uri
 
-    state = read(options.folder / "ledger.jsonl").search if options.folder else {}
-    uri = state["specification"]["tracking"]["uri"] if state else "sqlite:///runs/mlflow.db"
-    if not uri.startswith("sqlite"):
-        console.print(f"MLflow's pages are at {uri}", highlight=False)
-        return DONE
-    mlflow = shutil.which("mlflow") or str(Path(sys.executable).with_name("mlflow"))
-    command = [mlflow, "ui", "--host", "127.0.0.1", "--port", str(options.port)]
-    os.execv(mlflow, [*command, "--backend-store-uri", resolve_uri(uri, Path.cwd())])
-    return FAILED
+    search = read(options.folder / "ledger.jsonl").search if options.folder else {}
+    if options.folder and not search:
+        raise RequestError(f"{options.folder}: there is no search here.")
+    uri = resolve_uri(search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE, Path.cwd())
+    server = uri if not uri.startswith("sqlite") else f"http://127.0.0.1:{options.port}"
+    console.print(f"configurations, best first: {comparison_link(uri, server, search.get('name'))}", soft_wrap=True)
+    if uri.startswith("sqlite"):
+        mlflow = str(Path(sys.executable).with_name("mlflow"))
+        os.execv(mlflow, [mlflow, "ui", "--host", "127.0.0.1", "--port", str(options.port), "--backend-store-uri", uri])
+    return DONE
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ DCCA = {
     "masked words only": {"weight": 0.0},
     "weight=10": {"weight": 10.0},
     "weight=10 lr=3e-4": {"weight": 10.0, "lr": 3e-4},
+    "weight=10 lr=1e-2": {"lr": 1e-2},
 }
 
 

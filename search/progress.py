@@ -55,7 +55,7 @@ class Progress:
         lines = [Text(self.headline(), style="bold")]
         rows = leaderboard(self.state, self.selection)
         if rows:
-            lines.append(as_table(rows, self.selection, most=10))
+            lines.append(as_table(rows, self.selection, width=self.console.width, most=10))
         if running:
             table = Table(box=None, show_header=False)
             for run in running:

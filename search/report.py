@@ -5,12 +5,15 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from search.estimate import p_best, summary, tied
 from search.files import write_atomically, writing
 from search.ledger import Configuration, State
 from search.selection import Selection
+
+WIDE = 100  # columns of a terminal that has room for intervals
 
 
 def leaderboard(state: State, selection: Selection) -> list[dict]:
@@ -76,35 +79,42 @@ def write(rows: list[dict], folder: Path) -> None:
             )
 
 
-def as_table(rows: list[dict], selection: Selection, *, most: int = 12) -> Table:
-    """The leaderboard for a terminal: what differs between configurations, the score, and the audit columns."""
-    table = Table(title=f"ranked by {selection.label}", title_justify="left", header_style="bold")
+def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12) -> Table:
+    """The leaderboard for a terminal of `width` columns: what differs between configurations, the score, the audit."""
+    table = Table(
+        title=f"ranked by {selection.label}", title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False
+    )
+    table.caption_justify = "left"
     varying = _varying([row["params"] for row in rows])
-    audit = [
-        (f"dev/{selection.metric}", language)
-        for language in (selection.source, *selection.targets)
-        if f"dev/{selection.metric}/{language}" not in selection.names
-    ]
-    for name in ("configuration", *varying, "n", "mean", "sd", "95 % interval", "P(best)"):
-        table.add_column(name, justify="left" if name == "configuration" else "right")
-    for _, language in audit:
-        table.add_column(f"{language} (audit)", justify="right", style="dim")
+    audit = [name for name in selection.audit if any(_mean(row, name) is not None for row in rows)]
+    table.add_column("configuration", no_wrap=True)
+    table.add_column("parameters")
+    for name in ("n", "mean ± sd", *(["95 % interval"] if width >= WIDE else []), "P(best)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in audit:
+        table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
     for row in rows[:most]:
-        of_audit = [row["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in audit]
+        params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
+        interval = f"{number(row['ci_low'])} .. {number(row['ci_high'])}"
         table.add_row(
             row["config_id"] + (" =" if row["tied"] and row is not rows[0] else ""),
-            *(short(row["params"].get(name, "")) for name in varying),
+            " ".join(params),
             str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
-            *(number(value) for value in (row["mean"], row["sd"])),
-            f"{number(row['ci_low'])} .. {number(row['ci_high'])}",
+            f"{number(row['mean'])} ± {number(row['sd'])}",
+            *([interval] if width >= WIDE else []),
             f"{row['p_best']:.2f}",
-            *(number(value) for value in of_audit),
+            *(number(_mean(row, name)) for name in audit),
         )
-    if len(rows) > most:
-        table.caption = f"and {len(rows) - most} more in leaderboard.csv"
-    elif any(row["tied"] for row in rows[1:]):
-        table.caption = "= cannot be told apart from the best"
+    notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in rows[1:most]) else []
+    notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
+    notes += [f"{len(rows) - most} more in leaderboard.csv"] if len(rows) > most else []
+    table.caption = "; ".join(notes)
     return table
+
+
+def _mean(row: dict, name: str) -> float | None:
+    metric, _, language = name.rpartition("/")
+    return row["scores"].get(metric, {}).get(language, {}).get("mean")
 
 
 def _varying(params: list[dict]) -> list[str]:
@@ -117,5 +127,8 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def short(name: str, value: object) -> str:
+    """A parameter in few letters: words speak for themselves, numbers need their name."""
+    if isinstance(value, str) and value != "all":
+        return value
+    return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"

@@ -53,6 +53,12 @@ class Selection:
         languages = self.targets if self.oracle else (self.source,)
         return [f"dev/{self.metric}/{language}" for language in languages]
 
+    @property
+    def audit(self) -> list[str]:
+        """The same metric where it is recorded but never ranked on."""
+        languages = [language for language in (self.source, *self.targets) if language]
+        return [name for language in languages if (name := f"dev/{self.metric}/{language}") not in self.names]
+
     def score(self, metrics: dict[str, float]) -> float | None:
         """The one number that ranks a run; None where a metric it needs was not reported."""
         values = [metrics.get(name) for name in self.names]

@@ -15,9 +15,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 from search.errors import RequestError
-from search.follow import Mirror, mask
+from search.follow import SCORE, Mirror, mask
 from search.ledger import scan
 from search.store import Store
 
@@ -82,6 +83,21 @@ def resolve_uri(uri: str, base: Path) -> str:
     file = (base / path).absolute()
     file.parent.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{file}"
+
+
+def comparison_link(uri: str, server: str, name: str | None) -> str:
+    """The page of MLflow that lists a search's configurations, best first; without a name, its front page."""
+    if name is None:
+        return server
+    from mlflow import MlflowClient
+
+    experiment = MlflowClient(uri).get_experiment_by_name(name)
+    if experiment is None:
+        raise RequestError(
+            f"MLflow has no experiment {name!r} yet. Bring it there with python run_search.py resume DIR."
+        )
+    view = {"searchFilter": "tags.level = 'configuration'", "orderByKey": f"metrics.`{SCORE}`", "orderByAsc": "false"}
+    return f"{server}/#/experiments/{experiment.experiment_id}/runs?{urlencode(view)}"
 
 
 class Follower:
