@@ -3,7 +3,19 @@
 import os
 from pathlib import Path
 
+import pytest
+
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: a second thread costs more than it computes
 
 ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("SEEDWISE_DATA", ROOT.parent / "shared"))  # real data and encoders, where there are any
+
+
+def real(*names: str) -> list[Path]:
+    """Paths below the folder of real data; the test is skipped, saying so, where one is missing."""
+    paths = [DATA / name for name in names]
+    for path in paths:
+        if not path.exists():
+            pytest.skip(f"no real data: {path} (set SEEDWISE_DATA)")
+    return paths
