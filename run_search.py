@@ -87,7 +87,7 @@ def search(options: argparse.Namespace, console: Console) -> int:
 
     before = read_ledger(options.folder / "ledger.jsonl")
     state = launch(specification, options.folder, console, address=options.address)
-    return conclude(before.finished, state, options.folder, console)
+    return conclude(before.finished, state, options.folder, console, spec=options.spec)
 
 
 def dry_run(specification: "Specification", console: Console) -> int:  # noqa: F821 (imported where it is needed)
@@ -112,7 +112,7 @@ def resume(options: argparse.Namespace, console: Console) -> int:
     return conclude(before.finished, go_on(options.folder, console, address=options.address), options.folder, console)
 
 
-def conclude(finished_before: str, state: "State", folder: Path, console: Console) -> int:  # noqa: F821
+def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
     from search.report import as_table, leaderboard
     from search.selection import Selection
@@ -123,7 +123,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
     if finished_before:
         console.print(
             f"{folder} is finished ({runs} runs: {finished_before}); nothing was started. "
-            f"A new search needs a new folder: python run_search.py search SPEC --out {folder}-2",
+            f"A new search needs a new folder: python run_search.py search {spec} --out {folder}-2",
             soft_wrap=True,
             highlight=False,
         )

@@ -148,7 +148,10 @@ def test_a_finished_search_is_a_no_op_that_says_so(undisturbed):
     for arguments in (("resume", folder), ("search", "spec.yaml")):
         output = " ".join(run(folder.parent.parent, *arguments).split())
         assert "is finished (12 runs: the budget of 12 runs is spent); nothing was started." in output
-        assert f"--out {'runs/quadratic' if arguments[0] == 'search' else folder}-2" in output
+        again = (
+            "search spec.yaml --out runs/quadratic-2" if arguments[0] == "search" else f"search SPEC --out {folder}-2"
+        )
+        assert f"A new search needs a new folder: python run_search.py {again}" in output
     assert (folder / "ledger.jsonl").read_bytes() == before
 
 
