@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: search test lint benchmarks clean
+.PHONY: search test lint clean
 
 search: $(VENV)/.installed
 	$(BIN)/python run_search.py

@@ -16,7 +16,7 @@ DEFAULT_STORE = "sqlite:///runs/mlflow.db"
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
     options = parser().parse_args(arguments)
-    console = Console(soft_wrap=False)
+    console = Console(markup=False, emoji=False, highlight=False)  # a path or an error may hold [brackets]
     try:
         return options.command(options, console)
     except RequestError as error:
@@ -24,7 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     except KeyboardInterrupt:
         folder = getattr(options, "folder", None)
-        again = f" Go on with: python run_search.py resume {folder}" if folder else ""
+        begun = folder is not None and (folder / "ledger.jsonl").exists()
+        again = f" Go on with: python run_search.py resume {folder}" if begun else ""
         print(f"seedwise: interrupted.{again}", file=sys.stderr)
         return INTERRUPTED
 
@@ -125,21 +126,18 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
             f"{folder} is finished ({runs} runs: {finished_before}); nothing was started. "
             f"A new search needs a new folder: python run_search.py search {spec} --out {folder}-2",
             soft_wrap=True,
-            highlight=False,
         )
     console.print(as_table(rows, selection, width=console.width))
-    console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.", highlight=False)
-    console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True, highlight=False)
-    console.print(
-        f"compare in MLflow: python run_search.py ui {folder}    rerun: python run_search.py run {folder}/best.yaml",
-        soft_wrap=True,
-        highlight=False,
-    )
+    console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.")
+    console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True)
+    if state.search["specification"]["tracking"]["uri"] != "off":
+        console.print(f"compare in MLflow: python run_search.py ui {folder}", soft_wrap=True)
+    console.print(f"rerun the best: python run_search.py run {folder}/best.yaml", soft_wrap=True)
     return DONE if any(not run.failed for run in state.runs()) else FAILED
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
-    from search.ledger import read
+    from search.ledger import busy, read
     from search.policy import policy_of
     from search.progress import Progress
     from search.selection import Selection
@@ -150,7 +148,12 @@ def status(options: argparse.Namespace, console: Console) -> int:
     specification = state.search["specification"]
     total = policy_of(specification).total_runs()
     console.print(Progress(console, state, Selection.of(specification), total).view())
-    console.print(f"finished: {state.finished}" if state.finished else "not finished", highlight=False)
+    if state.finished:
+        console.print(f"finished: {state.finished}")
+    elif busy(options.folder / "ledger.jsonl"):
+        console.print("the search is running")
+    else:
+        console.print(f"interrupted; go on with: python run_search.py resume {options.folder}", soft_wrap=True)
     return DONE
 
 
@@ -163,7 +166,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
         raise RequestError(f"{options.folder}: there is no search here.")
     path = options.to or options.folder / "best.yaml"
     write_best(state, options.folder, path)
-    console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True, highlight=False)
+    console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True)
     return DONE
 
 
@@ -180,14 +183,13 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
             console.print(f"{key} is not the same data as when {options.file} was made.", style="yellow")
     state = launch(specification, options.folder, console)
     conclude("", state, options.folder, console)
-    changed = differences(exported, state)
+    compared, changed = differences(exported, state)
     for line in changed[:10]:
-        console.print(line, highlight=False)
+        console.print(line)
     console.print(
-        f"{len(changed)} metrics differ from {options.file}."
+        f"{len(changed)} metrics of {compared} replicates differ from {options.file}."
         if changed
-        else f"All scores are those of {options.file}.",
-        highlight=False,
+        else f"All scores of {compared} replicates are those of {options.file}.",
         soft_wrap=True,
     )
     return FAILED if changed else DONE

@@ -33,11 +33,15 @@ def check(specification: "Specification") -> None:
         except RequestError as error:
             raise RequestError(f"enqueue.{index}.{str(error).removeprefix('space.')}") from None
     if specification.select.on == "metric":
+        if isinstance(specification.method, str):
+            raise RequestError(
+                "select.on: metric is for methods of one's own. Choose source_dev, or target_dev (oracle)."
+            )
+        if specification.task is not None:
+            _check_task(specification.task)
         return
     if specification.task is None:
-        raise RequestError(
-            f"task: select.on is {specification.select.on}, which needs a task. Add task, or on: metric."
-        )
+        raise RequestError(f"task: select.on is {specification.select.on}, which needs a task. Add one.")
     if specification.select.metric not in METRICS:
         raise RequestError(
             f"select.metric: {specification.select.metric!r} is not recorded."
@@ -49,7 +53,9 @@ def check(specification: "Specification") -> None:
 
 
 def _check_task(task: "Task") -> None:
-    folder = locate(task.data, "task.data")
+    folder = locate(task.data, "task.data", folder=True)
+    if len(set(task.targets)) < len(task.targets):
+        raise RequestError(f"task.targets: {', '.join(task.targets)}: a language stands there twice. Remove one.")
     if task.source in task.targets:
         raise RequestError(f"task.targets: {task.source} is the source. Remove it: zero-shot targets have no labels.")
     for key, language in [("task.source", task.source), *(("task.targets", language) for language in task.targets)]:
@@ -65,7 +71,7 @@ def _check_stitching(specification: "Specification") -> None:
     if specification.model is None:
         raise RequestError("model: stitching needs a source encoder. Add model: a hub id or a folder.")
     if specification.model.startswith(("world:", ".", "/")):
-        locate(specification.model, "model")
+        locate(specification.model, "model", folder=True)
     for kind in ("vectors", "lexicons"):
         files = getattr(specification.inputs, kind)
         for language in files:

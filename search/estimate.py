@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -27,8 +28,14 @@ def summary(values: Sequence[float]) -> Summary:
     if n < 2:
         return Summary(n, mean, None, None, None)
     sd = float(np.std(values, ddof=1))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * sd / n**0.5
+    half = _quantile(n - 1) * sd / n**0.5
     return Summary(n, mean, sd, mean - half, mean + half)
+
+
+@lru_cache
+def _quantile(freedom: int) -> float:
+    """Of Student's t; a live view asks for the same few again and again."""
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
 
 
 def tied(best: Mapping[int, float], other: Mapping[int, float]) -> bool:

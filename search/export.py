@@ -10,11 +10,12 @@ from search.ledger import State
 from search.report import leaderboard
 from search.selection import Selection
 from search.specification import Specification, from_dict
+from spaces import config_id
 from trainables.streams import Streams
 
 
-def best(state: State, folder: Path) -> dict:
-    """The content of best.yaml: the configuration, every seed and score behind it, and how it came about."""
+def best(state: State, folder: Path, path: Path) -> dict:
+    """What goes to `path`: the best configuration, every seed and score behind it, and how it came about."""
     specification = state.search["specification"]
     selection = Selection.of(specification)
     rows = leaderboard(state, selection)
@@ -47,13 +48,13 @@ def best(state: State, folder: Path) -> dict:
         "versions": state.search["versions"],
         "revision": state.search["revision"],
         "made_by": state.search["command"],
-        "rerun_by": f"python run_search.py run {folder / 'best.yaml'}",
+        "rerun_by": f"python run_search.py run {path}",
         "specification": {key: value for key, value in specification.items() if key != "tracking"},
     }
 
 
 def write_best(state: State, folder: Path, path: Path) -> None:
-    content = yaml12.dump(best(state, folder))
+    content = yaml12.dump(best(state, folder, path))
     write_atomically(
         path, "# The best configuration of a Seedwise search, with all that is needed to rerun it.\n" + content
     )
@@ -67,36 +68,50 @@ def read_best(path: Path) -> dict:
         content = yaml12.load(path.read_text(encoding="utf-8"))
     except yaml12.YAMLError as error:
         raise RequestError(f"{path}: not YAML: {getattr(error, 'problem', error)}.") from error
-    if not isinstance(content, dict) or not {"params", "specification", "replicates"} <= content.keys():
+    kinds = {
+        "name": str,
+        "config_id": str,
+        "params": dict,
+        "specification": dict,
+        "checksums": dict,
+        "replicates": list,
+    }
+    if not isinstance(content, dict) or any(not isinstance(content.get(key), kind) for key, kind in kinds.items()):
         raise RequestError(f"{path}: not an exported configuration. Make one with `python run_search.py export DIR`.")
     return content
 
 
 def rerun_specification(exported: dict, replicates: int | None) -> Specification:
     """A search of nothing but the exported configuration, at its own replicates or at so many."""
-    n = replicates or len(exported["replicates"])
-    return from_dict(
+    n = replicates or 1 + max(recorded["replicate"] for recorded in exported["replicates"])
+    specification = from_dict(
         {
             **exported["specification"],
             "name": f"{exported['name']}-rerun",
+            "space": "default",  # the parameters are complete: no override of the search has a say in them
             "enqueue": [exported["params"]],
             "sampler": "random",
             "budget": {"runs": n},
             "replicates": {"policy": "fixed", "n": n},
         }
     )
+    if config_id(specification.load_space().complete(exported["params"])) != exported["config_id"]:
+        raise RequestError(
+            "params: they are not those of config_id, so there are no scores to compare with. "
+            "Undo the change, or search with enqueue: [{...}]."
+        )
+    return specification
 
 
-def differences(exported: dict, state: State) -> list[str]:
-    """One line for every metric of a shared replicate that the rerun did not reproduce to the last bit."""
+def differences(exported: dict, state: State) -> tuple[int, list[str]]:
+    """How many replicates both have, and a line for every metric there that differs in as much as its last bit."""
     runs = state.configurations[exported["config_id"]].runs
+    shared = [recorded for recorded in exported["replicates"] if recorded["replicate"] in runs]
     lines = []
-    for recorded in exported["replicates"]:
-        run = runs.get(recorded["replicate"])
-        if run is None:
-            continue
+    for recorded in shared:
+        run = runs[recorded["replicate"]]
         for name in sorted(recorded["metrics"].keys() | run.metrics.keys()):
             before, now = recorded["metrics"].get(name), run.metrics.get(name)
             if before != now:
                 lines.append(f"replicate {run.replicate}: {name} was {json.dumps(before)}, is {json.dumps(now)}")
-    return lines
+    return len(shared), lines

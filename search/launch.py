@@ -51,7 +51,7 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
     ledger_path = folder / "ledger.jsonl"
     earlier = read(ledger_path)
     if earlier.search:
-        refuse_other(earlier.search["specification"], resolved, folder)
+        refuse_other(from_dict(earlier.search["specification"]).as_dict(), resolved, folder)
         if earlier.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
                 return earlier
@@ -61,7 +61,10 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
     with console.status("reading the inputs"):
         inputs = method.prepare(resolved)
         sums = provenance.checksums(resolved)
-    ledger = Ledger(ledger_path)
+    try:
+        ledger = Ledger(ledger_path)
+    except OSError as error:
+        raise RequestError(f"{folder}: {error.strerror}. Choose another folder with --out.") from error
     try:
         write_atomically(folder / "search.yaml", yaml12.dump(resolved))
         first = ledger.state.search
@@ -72,13 +75,14 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
                 "search_id": first["search_id"] if first else uuid.uuid4().hex,
                 "session": ledger.state.sessions,
                 "specification": resolved,
-                "command": provenance.command(),
+                "command": mask(provenance.command()),
+                "folder": str(Path.cwd()),
                 "revision": provenance.revision(),
                 "versions": provenance.versions(),
                 "checksums": sums,
             }
         )
-        with tracked(uri, folder, console), interruptible(), ray_running(address, console):
+        with tracked(uri, folder, console), ray_running(address, console), interruptible():
             because = run_all(specification, ledger, folder, method, inputs, console)
             report.write(report.leaderboard(ledger.state, specification.selection()), folder)
             export.write_best(ledger.state, folder, folder / "best.yaml")
@@ -141,7 +145,7 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
     path = os.pathsep.join(filter(None, sys.path))  # workers import what the driver could import
     if address is None:
         os.environ["PYTHONPATH"] = path
-        more = {"include_dashboard": False}
+        more = {"address": "local", "include_dashboard": False}  # whatever cluster may be running here too
     else:
         more = {"address": address, "runtime_env": {"env_vars": {"PYTHONPATH": path}}}
     with console.status("starting Ray"):
@@ -200,4 +204,7 @@ def resume(folder: Path, console: Console, *, address: str | None = None) -> Sta
     state = read(folder / "ledger.jsonl")
     if not state.search:
         raise RequestError(f"{folder}: there is no search here. Start one with python run_search.py search SPEC.")
+    folder = folder.resolve()
+    if Path(state.search["folder"]).is_dir():
+        os.chdir(state.search["folder"])  # paths in a specification are relative to where it was started
     return search(from_dict(state.search["specification"]), folder, console, address=address)

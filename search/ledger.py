@@ -154,9 +154,24 @@ def scan(path: Path, start: int = 0) -> tuple[list[dict], int]:
 def replay(events: list[dict]) -> State:
     """The state that these events describe."""
     state = State()
-    for event in events:
-        state.apply(event)
+    for number, event in enumerate(events, start=1):
+        try:
+            state.apply(event)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise RequestError(
+                f"ledger line {number}: {error!r}. It was edited, or is of another version: use that one."
+            ) from error
     return state
+
+
+def busy(path: Path) -> bool:
+    """Whether a process is writing this ledger now."""
+    with open(path, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def read(path: Path) -> State:

@@ -11,7 +11,7 @@ from search.ledger import RUNNING, Run, State
 from search.report import as_table, leaderboard, number
 from search.selection import Selection
 
-REFRESH_SECONDS = 0.5
+REFRESH_SECONDS = 1.0
 
 
 class Progress:
@@ -40,7 +40,6 @@ class Progress:
         done = sum(other.finished for other in self.state.runs())
         self.console.print(
             f"{self._count(done)}  {run.config_id} seed {run.replicate}: {run.status}, {score} ({run.seconds:.1f} s)",
-            highlight=False,
             soft_wrap=True,
         )
 
@@ -52,8 +51,9 @@ class Progress:
 
     def view(self) -> Group:
         running = [run for run in self.state.runs() if run.status == RUNNING]
-        lines = [Text(self.headline(), style="bold")]
         rows = leaderboard(self.state, self.selection)
+        best = f", best so far {rows[0]['config_id']} at {number(rows[0]['mean'])}" if rows else ""
+        lines: list[Text | Table] = [Text(self.headline() + best, style="bold")]
         if rows:
             lines.append(as_table(rows, self.selection, width=self.console.width, most=10))
         if running:
@@ -65,7 +65,7 @@ class Progress:
         return Group(*lines)
 
     def headline(self) -> str:
-        """Runs done of how many, best so far, runs per minute, time left."""
+        """Runs done of how many, runs per minute, time left."""
         done = sum(run.finished for run in self.state.runs())
         minutes = (time.monotonic() - self.started) / 60
         rate = (done - self.before) / minutes if minutes > 0 else 0.0

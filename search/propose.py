@@ -5,7 +5,9 @@ with every replicate. So a proposal is a pure function of the ledger: the same l
 """
 
 import hashlib
+import itertools
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
@@ -77,15 +79,17 @@ class Proposer:
         return {}  # what `_point` found, by configuration
 
     @cached_property
-    def _grid(self) -> list[tuple[dict, dict]]:
-        return list(self.space.grid())
+    def _grid(self) -> tuple[list[tuple[dict, dict]], Iterator[tuple[dict, dict]]]:
+        return [], self.space.grid()  # the points so far, and those to come: a grid may be far larger than the budget
 
     def _draw(self, ask: int, state: State) -> tuple[dict, dict] | None:
         if ask < len(self.enqueued):
             return self.space.complete(self.enqueued[ask]), {}
         if self.sampler == "grid":
+            points, rest = self._grid
             index = ask - len(self.enqueued)
-            return self._grid[index] if index < len(self._grid) else None
+            points.extend(itertools.islice(rest, max(0, index + 1 - len(points))))
+            return points[index] if index < len(points) else None
         study = optuna.create_study(direction="maximize", sampler=self._sampler(ask))
         if self.sampler == "tpe":
             study.add_trials(self._told(state))

@@ -54,5 +54,5 @@ def checksums(specification: dict) -> dict[str, str]:
     found = {}
     for key, name in names.items():
         if name.startswith("world:") or Path(name).expanduser().exists():
-            found[key] = checksum(locate(name, key))
+            found[key] = checksum(locate(name, key, folder=not key.startswith("inputs.")))
     return found

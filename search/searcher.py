@@ -8,7 +8,7 @@ from pathlib import Path
 from ray.tune import Callback
 from ray.tune.search import Searcher
 
-from search.ledger import Ledger, Run
+from search.ledger import DONE, Ledger, Run
 from search.placement import Placement
 from search.policy import Fixed, New, Replicate, Stop
 from search.progress import Progress
@@ -100,6 +100,10 @@ class Session:
                 "seconds": round(result["seconds"], 3),
                 "error": result["error"],
             }
+        selection = self.proposer.selection
+        if ended["status"] == DONE and selection.score(ended["metrics"]) is None:
+            reported = ", ".join(ended["metrics"]) or "nothing"
+            ended |= {"status": "failed:error", "error": f"{selection.names[0]} was not reported, but {reported}"}
         self.ledger.append({**event, **ended})
         for folder in self.checkpoints.glob(f"*/{config_id}-{replicate}"):
             shutil.rmtree(folder, ignore_errors=True)

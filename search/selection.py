@@ -67,8 +67,8 @@ class Selection:
     def scores(self, state: State) -> dict[str, dict[int, float]]:
         """Scores of all finished runs: configuration id -> replicate -> score.
 
-        A failure is data: a run that failed counts as the lowest score that any run of the search reached (or as its
-        own last one, if that is lower), so that a configuration is never better for having failed.
+        A failure is data: a run that failed counts as the lowest score that any run of the search reached, its own last
+        one included, so that a configuration is never better for having failed.
         """
         finished = [run for run in state.runs() if run.finished]
         reached = {(run.config_id, run.replicate): self.score(run.metrics) for run in finished}
@@ -76,6 +76,5 @@ class Selection:
         table: dict[str, dict[int, float]] = {}
         for run in finished:
             score = reached[run.config_id, run.replicate]
-            counted = lowest if score is None or (run.failed and run.status != "failed:collapsed") else score
-            table.setdefault(run.config_id, {})[run.replicate] = counted
+            table.setdefault(run.config_id, {})[run.replicate] = lowest if run.failed or score is None else score
         return table

@@ -11,6 +11,7 @@ from search.errors import RequestError
 from search.selection import AGGREGATES, Selection
 from spaces import Space, load
 from spaces.dimension import nearest
+from trainables.inputs.paths import read_text
 
 BUILT_IN = Path(__file__).with_name("builtin")
 METHODS = ("stitching",)
@@ -48,7 +49,7 @@ class Inputs(Model):
     vectors: dict[str, Text] = {}
     lexicons: dict[str, Text] = {}
     vector_rows: Count = 200_000  # rows read from the top of a vector file; files are sorted by frequency
-    max_length: Count = 128  # longest input in tokens, special ones included; longer ones are cut
+    max_length: Annotated[int, Field(ge=3)] = 128  # longest input in tokens, special ones included; longer ones are cut
     unknown: Literal["lowercase", "unk"] = "lowercase"  # a word without a vector: try its lower case first, or not
 
 
@@ -56,7 +57,7 @@ class Budget(Model):
     """Where the search ends, at whichever comes first. A configuration that was begun gets all its replicates."""
 
     runs: Count | None = None
-    hours: Annotated[float, Field(gt=0)] | None = None
+    hours: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
 class Replicates(Model):
@@ -137,12 +138,12 @@ def read(source: str, overrides: list[str] = ()) -> Specification:
     Paths in a file are relative to the current folder; `world:NAME` is a file of the embedded world.
     """
     path = Path(source)
-    if not path.exists():
+    if not path.is_file():
         path = BUILT_IN / f"{source}.yaml"
     if not path.is_file():
         known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
         raise RequestError(f"{source}: no such file, and no built-in specification.{nearest(source, known)}")
-    return from_text(path.read_text(encoding="utf-8"), overrides, where=str(source))
+    return from_text(read_text(path, "specification"), overrides, where=str(source))
 
 
 def from_text(text: str, overrides: list[str] = (), *, where: str = "specification") -> Specification:

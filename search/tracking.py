@@ -89,9 +89,13 @@ def comparison_link(uri: str, server: str, name: str | None) -> str:
     """The page of MLflow that lists a search's configurations, best first; without a name, its front page."""
     if name is None:
         return server
-    from mlflow import MlflowClient
+    os.environ.update(ENVIRONMENT)
+    from mlflow import MlflowClient, MlflowException
 
-    experiment = MlflowClient(uri).get_experiment_by_name(name)
+    try:
+        experiment = MlflowClient(uri).get_experiment_by_name(name)
+    except MlflowException as error:
+        raise RequestError(f"tracking.uri: {mask(uri)} does not answer ({mask(str(error))[:200]}).") from error
     if experiment is None:
         raise RequestError(
             f"MLflow has no experiment {name!r} yet. Bring it there with python run_search.py resume DIR."

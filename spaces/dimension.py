@@ -50,10 +50,17 @@ def overridden(name: str, dimension: Dimension | None, override: Any) -> Dimensi
         if unknown := sorted(override.keys() - known):
             raise RequestError(f"space.{name}.{unknown[0]}: there is no such key.{nearest(unknown[0], sorted(known))}")
         if "choices" in override:
+            if not isinstance(override["choices"], list) or not override["choices"]:
+                raise RequestError(f"space.{name}.choices: {override['choices']!r} is not a list. Write [a, b, ...].")
             return Dimension(choices=tuple(override["choices"]))
         base = dimension or Dimension()
-        low, high = override.get("low", base.low), override.get("high", base.high)
-        return _range(name, low, high, base, override.get("log", base.log), override.get("step", base.step))
+        low, high, step = (override.get(key, getattr(base, key)) for key in ("low", "high", "step"))
+        log = override.get("log", base.log and "step" not in override)  # steps are even, so they end a log scale
+        if not isinstance(log, bool) or (log and step):
+            raise RequestError(f"space.{name}.log: {log!r}. Write true or false, and no step together with true.")
+        if step is not None and (not _is_number(step) or step <= 0):
+            raise RequestError(f"space.{name}.step: {step!r} must be a number above 0.")
+        return _range(name, low, high, base, log, step)
     if isinstance(override, list):
         numeric = dimension is None or dimension.choices is None
         if numeric and len(override) == 2 and all(_is_number(value) for value in override):

@@ -37,7 +37,7 @@ class Space:
     overrides: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = dict.fromkeys(self.defaults) | self.dimensions
+        known = {name: self._default(name) for name in self.defaults} | self.dimensions
         for name in self.overrides:
             if name not in known:
                 raise RequestError(f"space.{name}: there is no such dimension.{nearest(name, known)}")
@@ -54,21 +54,33 @@ class Space:
         if unknown:
             raise RequestError(f"{unknown[0]}: the method has no such parameter.{nearest(unknown[0], self.defaults)}")
         try:
-            return getattr(self.function, "canonical", dict)({**self.defaults, **params})
+            full = {**self.defaults, **params}
+            for name, default in self.defaults.items():  # tau: 1 is tau: 1.0
+                if isinstance(default, float) and type(full[name]) is int:
+                    full[name] = float(full[name])
+            return getattr(self.function, "canonical", dict)(full)
         except ValueError as error:  # the options of the method say what they do not accept
             raise RequestError(f"space.{error}.") from error
+
+    def _default(self, name: str) -> Dimension:
+        """A parameter that the function does not suggest, as the dimension of its default value: which type it has."""
+        value = self.defaults[name]
+        if isinstance(value, bool | str):
+            return Dimension(choices=(value,))
+        return Dimension(low=value, high=value, integer=isinstance(value, int))
 
     def complete(self, params: dict) -> dict:
         """A configuration that a person wrote, in canonical form: what she left out is as the overrides fix it."""
         fixed = {name: value for name, value in self.overrides.items() if not isinstance(value, list | dict)}
-        return self.canonical({**fixed, **params})
+        accepted = {name: value for name, value in fixed.items() if name in self.defaults}
+        return self.canonical({**accepted, **params})
 
     def __call__(self, trial: Any) -> dict:
         """Suggest every dimension through `trial` and return the configuration in canonical form."""
         params = self.function(Overriding(trial, self.overrides))
         for name, override in self.overrides.items():
             if name not in self.dimensions:  # a parameter that the function sets itself or leaves at its default
-                params[name] = overridden(name, None, override).suggest(trial, name)
+                params[name] = overridden(name, self._default(name), override).suggest(trial, name)
         return self.canonical(params)
 
     @cached_property

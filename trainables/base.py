@@ -80,20 +80,26 @@ class RunTrainable(tune.Trainable):
 
             device.free()
         self.number, self.seconds, self.saved, self.failure = 0, 0.0, time.monotonic(), None
+        self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
         try:
-            streams = Streams(config["seed"], config["replicate"])
-            self.run = self.method(self.inputs, dict(config["params"]), streams, self.place)
+            self.run = self._new_run(config)
             if config["resume_from"]:
-                self.load_checkpoint(config["resume_from"])
+                try:
+                    self.load_checkpoint(config["resume_from"])
+                except Exception:  # it was being written when the search was killed: the run starts over
+                    self.run, self.number, self.seconds = self._new_run(config), 0, 0.0
         except Exception as error:  # told to the search as this run's result, by the first step
             self.failure = error
+
+    def _new_run(self, config: dict) -> Method:
+        streams = Streams(config["seed"], config["replicate"])
+        return self.method(self.inputs, dict(config["params"]), streams, self.place)
 
     def step(self) -> dict:
         if self.first:
             begin_together(self.config["session"], self.config["workers"], patience=PATIENCE)
             self.first = False
         started = time.perf_counter()
-        metrics: dict[str, float] = {}
         status, text = DONE, ""
         try:
             if self.failure:
@@ -104,8 +110,9 @@ class RunTrainable(tune.Trainable):
                 raise RunFailed("nan", f"{bad[0]} is {metrics[bad[0]]}", metrics)
         except Exception as error:
             status, text = f"failed:{kind_of(error)}", describe(error)
-            metrics = getattr(error, "metrics", {})
+            metrics = getattr(error, "metrics", None) or self.last
         self.number += 1
+        self.last = metrics
         self.seconds += time.perf_counter() - started
         done = status != DONE or self.number >= self.run.epochs
         due = not done and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -28,13 +29,13 @@ class Encoder:
 
 def load_encoder(name: str) -> tuple[Encoder, Any]:
     """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code."""
-    path = str(locate(name, "model")) if name.startswith("world:") else name
+    path = str(locate(name, "model", folder=True)) if name.startswith(("world:", "~")) else name
     logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
     logging.disable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
         model, info = AutoModel.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         reason = str(error).splitlines()[0]
         raise RequestError(f"model: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
     missing = set(info["missing_keys"])

@@ -33,6 +33,9 @@ class TrainingOptions:
         for name in ("lr", "epochs", "batch_size", "accumulation"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: {getattr(self, name)!r} must be above 0")
+        for name in ("clip", "weight_decay", "freeze_layers"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: {getattr(self, name)!r} must not be negative")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup: {self.warmup!r} is a share of the updates, from 0 up to but below 1")
 

@@ -62,7 +62,7 @@ print(json.dumps([method.epoch(number) for number in range(method.epochs)][-1]))
 def test_the_best_configuration_reruns_to_the_same_scores(searched):
     home, _ = searched
     output = run(home, "run", "runs/demo/best.yaml")
-    assert "All scores are those of runs/demo/best.yaml." in output
+    assert "All scores of 3 replicates are those of runs/demo/best.yaml." in output
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
     assert len(exported["checksums"]) == 4
     assert exported["versions"]["torch"]
@@ -92,6 +92,6 @@ def test_mlflow_has_three_levels_and_the_scores_of_the_leaderboard(searched):
 def test_the_output_names_the_next_steps(searched):
     _, output = searched
     assert "compare in MLflow: python run_search.py ui runs/demo" in output
-    assert "rerun: python run_search.py run runs/demo/best.yaml" in output
+    assert "rerun the best: python run_search.py run runs/demo/best.yaml" in output
     assert "Traceback" not in output
     assert "Warning" not in output

@@ -169,7 +169,7 @@ def test_the_exported_configuration_reruns_to_the_same_scores(undisturbed):
     assert len(exported["replicates"]) == 3
     assert {"head", "order", "dropout"} <= exported["replicates"][0]["seeds"].keys()
     output = run(home, "run", "mine.yaml", "--out", "again")
-    assert "All scores are those of mine.yaml." in output
+    assert "All scores of 3 replicates are those of mine.yaml." in output
     rerun = board(home / "again")
     assert len(rerun) == 1
     assert rerun[0]["config_id"] == exported["config_id"]
@@ -180,11 +180,42 @@ def test_the_exported_configuration_reruns_to_the_same_scores(undisturbed):
         original["scores"],
     )
     more = run(home, "run", "mine.yaml", "--replicates", "5", "--out", "more")
-    assert "All scores are those of mine.yaml." in more
+    assert "All scores of 3 replicates are those of mine.yaml." in more
     assert board(home / "more")[0]["replicates"] == 5
     exported["replicates"][1]["metrics"]["value"] += 0.125
     (home / "wrong.yaml").write_text(yaml12.dump(exported))
-    assert "1 metrics differ from wrong.yaml." in run(home, "run", "wrong.yaml", "--out", "again", code=1)
+    assert "1 metrics of 3 replicates differ from wrong.yaml." in run(
+        home, "run", "wrong.yaml", "--out", "again", code=1
+    )
+
+
+def test_an_edited_configuration_is_not_compared(undisturbed):
+    folder, _ = undisturbed
+    exported = yaml12.load((folder / "best.yaml").read_text())
+    exported["params"]["x"] = 0.123
+    (folder / "edited.yaml").write_text(yaml12.dump(exported))
+    assert "params: they are not those of config_id" in run(folder, "run", "edited.yaml", code=2)
+    (folder / "other.yaml").write_text("name: x\n")
+    assert "other.yaml: not an exported configuration" in run(folder, "run", "other.yaml", code=2)
+
+
+def test_a_metric_that_is_not_reported_is_a_failure_with_the_names_that_are(tmp_path):
+    write(tmp_path, select={"on": "metric", "metric": "valeu"}, budget={"runs": 3})
+    output = run(tmp_path, "search", "spec.yaml", code=1)
+    assert "valeu was not reported, but value, memory" in output
+
+
+def test_a_grid_is_the_same_after_kill_9(tmp_path):
+    grid = {"sampler": "grid", "space": {"x": [0.1, 0.3, 0.6, 0.9]}, "budget": {"runs": 12}}
+    (tmp_path / "straight").mkdir()
+    run(write(tmp_path / "straight", **grid), "search", "spec.yaml")
+    write(tmp_path, **{**grid, "space": {**grid["space"], "seconds": 0.2}})
+    kill_in_the_middle(tmp_path)
+    run(tmp_path, "resume", tmp_path / "runs" / "quadratic")
+    straight, resumed = (board(folder / "runs" / "quadratic") for folder in (tmp_path / "straight", tmp_path))
+    assert [(row["params"]["x"], row["scores"]) for row in resumed] == [
+        (row["params"]["x"], row["scores"]) for row in straight
+    ]
 
 
 def test_status_from_another_terminal(undisturbed, tmp_path):
@@ -195,12 +226,14 @@ def test_status_from_another_terminal(undisturbed, tmp_path):
     assert "there is no search here" in run(tmp_path, "status", "nowhere", code=2)
 
 
-def test_an_interrupt_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
     write(tmp_path)
-    code, output = kill_in_the_middle(tmp_path, "--set", "space.seconds=0.3", after=2, signal_number=signal.SIGINT)
-    assert code == 130
+    code, output = kill_in_the_middle(tmp_path, "--set", "space.seconds=0.3", after=2, signal_number=signal_number)
+    assert code == 130, output
     assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
     assert "Traceback" not in output
+    assert "interrupted; go on with" in run(tmp_path, "status", "runs/quadratic")
 
 
 def test_a_wrong_request_is_one_line_and_code_2(tmp_path):
@@ -254,7 +287,6 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
     for replicate in ("0", "1"):
         seen = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
         assert seen == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
-    write(tmp_path, name="plain", method=SPECIFICATION["method"])
     runs = next(iter(read(folder / "ledger.jsonl").configurations.values())).runs
     from tests.methods import Quadratic
     from trainables.streams import Streams

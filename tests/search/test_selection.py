@@ -60,6 +60,8 @@ def test_a_failed_run_never_raises_a_mean():
         assert scores[1] <= scores[0]
 
 
-def test_a_collapsed_run_counts_as_what_it_scored():
+def test_a_collapsed_run_counts_as_the_lowest_score_too():
+    state = ledger_of(("a", [("failed:collapsed", 0.45), ("done", 0.9)]), ("b", [("done", 0.2)]))
+    assert selection().scores(state)["a"] == {0: 0.2, 1: 0.9}
     state = ledger_of(("a", [("failed:collapsed", 0.07), ("done", 0.9)]))
     assert selection().scores(state)["a"] == {0: 0.07, 1: 0.9}

@@ -188,6 +188,7 @@ def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
         ({"lr": "fast"}, "lr: 'fast' is not a number"),
         ({"epochs": 1.5}, "epochs: 1.5 is not a whole number"),
         ({"schedule": "step"}, "schedule: 'step' is not one of linear, cosine, constant"),
+        ({"clip": -1.0}, "clip: -1.0 must not be negative"),
         ({"warmup": 1.0}, "warmup: 1.0 is a share"),
         ({"freeze_embeddings": 1}, "freeze_embeddings: 1 is not true or false"),
     ],

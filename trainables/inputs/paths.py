@@ -7,12 +7,21 @@ from search.errors import RequestError
 from trainables import world
 
 
-def locate(name: str, key: str) -> Path:
+def locate(name: str, key: str, *, folder: bool = False) -> Path:
     """The path that a specification names: below the current folder, or `world:NAME` for the embedded world."""
     path = world.FILES / name.removeprefix("world:") if name.startswith("world:") else Path(name).expanduser()
-    if not path.exists():
-        raise RequestError(f"{key}: {name}: there is no such file or folder. Write the path of one that exists.")
+    if not (path.is_dir() if folder else path.is_file()):
+        kind = "folder" if folder else "file"
+        raise RequestError(f"{key}: {name}: there is no such {kind}. Write the path of one that exists.")
     return path
+
+
+def read_text(path: Path, key: str) -> str:
+    """A text file, which must be UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RequestError(f"{key}: {path}: {error}. Save it as UTF-8 text that you may read.") from error
 
 
 def checksum(path: Path) -> str:

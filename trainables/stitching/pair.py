@@ -3,7 +3,7 @@ with the other."""
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from trainables.encoder import initialise, skeleton
 from trainables.stitching import anchors
@@ -56,18 +56,11 @@ class Pair:
         return loss, on_source, scores(self.target.dev.labels, self.predict_target(), classes)
 
     def predict_target(self) -> np.ndarray:
-        """Swap the target table in, predict, and swap it out again."""
-        model = self.learner.model
-        source_table = model.get_input_embeddings()
-        specials = self.fixed_specials
+        """Predict the target's dev set with F^t in place of F^s, its special tokens in front."""
+        device, specials = self.learner.device, self.fixed_specials
         if specials is None:
-            specials = source_table.weight.detach()[self.specials.to(source_table.weight.device)]
-        rows = torch.cat([specials.to(self.learner.device), self.words.to(self.learner.device)])
-        model.set_input_embeddings(nn.Embedding.from_pretrained(rows))
-        try:
-            return self.learner.predict(self.target.dev)
-        finally:
-            model.set_input_embeddings(source_table)
+            specials = self.learner.model.get_input_embeddings().weight.detach()[self.specials.to(device)]
+        return self.learner.predict(self.target.dev, table=torch.cat([specials.to(device), self.words.to(device)]))
 
 
 def tables(
@@ -79,22 +72,22 @@ def tables(
     reconstruct them. Rows without a direction (unused pieces, words with a zero vector) keep the original row, or take
     the mean of the anchors: there is nothing to measure cosines with.
     """
+    vectors, centre = target.vectors, torch.zeros(original.shape[1])
+    if options.centre:
+        vectors, centre = vectors - target.mean, original.mean(0)
     pairs = anchors.choose(target.pairs, options.anchors, anchor_seed)
     if options.merge_anchors:
-        pieces, vectors = anchors.merge(pairs, target.vectors)
+        pieces, target_anchors = anchors.merge(pairs, vectors)
     else:
-        pieces, vectors = pairs[:, 0], target.vectors[pairs[:, 1]]
+        pieces, target_anchors = pairs[:, 0], vectors[pairs[:, 1]]
     source_anchors = original[torch.from_numpy(np.ascontiguousarray(pieces))]
-    words, target_anchors = torch.from_numpy(target.vectors[: target.used].copy()), torch.from_numpy(vectors)
-    source_centre, target_centre = torch.zeros(original.shape[1]), torch.zeros(words.shape[1])
-    if options.centre:
-        source_centre, target_centre = original.mean(0), torch.from_numpy(target.mean.copy())
+    words = torch.from_numpy(vectors[: target.used].copy())
     weigh = weighting(options.weighting, tau=options.tau, exponent=options.exponent)
     k = len(pieces) if options.k == "all" else options.k
 
-    source = stitch(original - source_centre, source_anchors - source_centre, source_anchors, k, weigh)
-    stitched = stitch(words - target_centre, target_anchors - target_centre, source_anchors, k, weigh)
-    stitched[words.norm(dim=1) < ZERO] = source_anchors.mean(0)
+    source = stitch(original - centre, source_anchors - centre, source_anchors, k, weigh)
+    stitched = stitch(words, torch.from_numpy(target_anchors), source_anchors, k, weigh)
+    stitched[torch.from_numpy(np.linalg.norm(target.vectors[: target.used], axis=1) < ZERO)] = source_anchors.mean(0)
     if options.renorm:
         norm = float(original.norm(dim=1).mean())
         source, stitched = to_norm(source, norm), to_norm(stitched, norm)

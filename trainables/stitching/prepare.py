@@ -45,7 +45,7 @@ class StitchingInputs:
 def prepare(specification: dict) -> StitchingInputs:
     """Read the encoder, the task, the vectors and the lexica that a specification names."""
     task, inputs = specification["task"], specification["inputs"]
-    folder = locate(task["data"], "task.data")
+    folder = locate(task["data"], "task.data", folder=True)
     encoder, tokenizer = load_encoder(specification["model"])
     labels = read_labels(folder, task["source"])
 
@@ -67,13 +67,14 @@ def _target(language: str, folder: Path, tokenizer: Any, labels: list[str], inpu
     key = f"inputs.vectors.{language}"
     words, vectors = read_vectors(locate(inputs["vectors"][language], key), key, rows=inputs["vector_rows"])
     texts, classes = read_split(folder, language, "dev", labels)
-    key = f"inputs.lexicons.{language}"
-    lexicon = read_lexicon(locate(inputs["lexicons"][language], key), key)
-
     rows = {word: row for row, word in enumerate(words)}
     sentences = [[find_word(word, rows, unknown=inputs["unknown"]) for word in split_words(text)] for text in texts]
-    used = dict.fromkeys(row for sentence in sentences for row in sentence if row is not None)
-    anchors = _anchors(lexicon, tokenizer, rows)
+    flat = [row for sentence in sentences for row in sentence]
+    if not any(row is not None for row in flat):
+        raise RequestError(f"{key}: no word of the dev set has a vector. Are these vectors of {language}?")
+    used = dict.fromkeys(row for row in flat if row is not None)
+    key = f"inputs.lexicons.{language}"
+    anchors = _anchors(read_lexicon(locate(inputs["lexicons"][language], key), key), tokenizer, rows)
     if not anchors:
         raise RequestError(f"{key}: no pair is one piece of the encoder and has a target vector. Use a larger lexicon.")
     kept = list(dict.fromkeys([*used, *(row for _, row in anchors)]))
@@ -88,14 +89,13 @@ def _target(language: str, folder: Path, tokenizer: Any, labels: list[str], inpu
         [begin, *(unknown if row is None else offset + place[row] for row in sentence[: inputs["max_length"] - 2]), end]
         for sentence in sentences
     ]
-    flat = [row is None for sentence in sentences for row in sentence]
     return Target(
         vectors=vectors[kept],
         used=len(used),
         mean=vectors.mean(0),
         pairs=np.array([(piece, place[row]) for piece, row in anchors]),
         dev=encode(ids, classes, pad=pad),
-        unknown_share=sum(flat) / len(flat),
+        unknown_share=flat.count(None) / len(flat),
     )
 
 

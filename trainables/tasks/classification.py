@@ -1,11 +1,13 @@
 """Single-sentence classification: SIB-200's published files, and the metrics, defined once for all methods."""
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
 
 from search.errors import RequestError
+from trainables.inputs.paths import read_text
 
 
 def read_labels(folder: Path, language: str) -> list[str]:
@@ -13,23 +15,22 @@ def read_labels(folder: Path, language: str) -> list[str]:
     path = folder / language / "labels.txt"
     if not path.is_file():
         raise RequestError(f"task.data: {path} is missing. It lists the classes, one a line.")
-    return path.read_text(encoding="utf-8").strip("\n").split("\n")
+    return read_text(path, "task.data").strip("\n").split("\n")
 
 
 def read_split(folder: Path, language: str, split: str, labels: list[str]) -> tuple[list[str], list[int]]:
     """Texts and class numbers of one split. A row without a known label is an error, never a default class."""
     path = folder / language / f"{split}.tsv"
     texts, classes = [], []
-    with open(path, encoding="utf-8", newline="") as file:
-        table = csv.DictReader(file, delimiter="\t")
-        for row in table:
-            if row.get("category") not in labels:
-                raise RequestError(
-                    f"task.data: {path} line {table.line_num}: {row.get('category')!r} is not in labels.txt. "
-                    "Correct the label, or add it there."
-                )
-            texts.append(row["text"])
-            classes.append(labels.index(row["category"]))
+    table = csv.DictReader(io.StringIO(read_text(path, "task.data"), newline=""), delimiter="\t")
+    for row in table:
+        if row.get("category") not in labels or row.get("text") is None:
+            raise RequestError(
+                f"task.data: {path} line {table.line_num}: {row.get('category')!r} is not in labels.txt. "
+                "Correct the label, or add it there."
+            )
+        texts.append(row["text"])
+        classes.append(labels.index(row["category"]))
     if not texts:
         raise RequestError(f"task.data: {path} holds no examples.")
     return texts, classes

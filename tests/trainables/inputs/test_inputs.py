@@ -65,5 +65,5 @@ def test_a_checksum_changes_with_content_and_names(tmp_path):
 
 
 def test_a_path_that_is_not_there_names_its_key():
-    with pytest.raises(RequestError, match=r"model: world:nothing: there is no such file or folder"):
-        locate("world:nothing", "model")
+    with pytest.raises(RequestError, match=r"model: world:nothing: there is no such folder"):
+        locate("world:nothing", "model", folder=True)

@@ -1,5 +1,7 @@
 """A stitching run on the embedded world, without Ray."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -82,14 +84,18 @@ def test_going_on_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_p
     assert other.epoch(2) == straight[2]
 
 
-def test_scoring_the_target_leaves_the_source_model_as_it_was(one_target):
+def test_scoring_the_target_is_swapping_the_table_of_the_model(one_target):
+    """Written a second time with the table really swapped, as the paper says it; the source model is left as it was."""
     method, _ = run(one_target, stop_after=1)
     pair = method.pairs["qan"]
-    table = pair.learner.model.get_input_embeddings()
-    before = table.weight.detach().clone()
-    pair.predict_target()
-    assert pair.learner.model.get_input_embeddings() is table
-    assert torch.equal(table.weight, before)
+    model = pair.learner.model
+    before = model.get_input_embeddings()
+    weights = before.weight.detach().clone()
+    predicted = pair.predict_target()
+    assert torch.equal(before.weight, weights)
+    swapped = torch.nn.Embedding.from_pretrained(torch.cat([weights[pair.specials], pair.words]))
+    model.set_input_embeddings(swapped)
+    np.testing.assert_array_equal(pair.learner.predict(pair.target.dev), predicted)
 
 
 def test_frozen_embeddings_make_tuned_and_pretrained_specials_equal(one_target):
@@ -146,6 +152,18 @@ def test_renorm_gives_every_word_the_mean_norm_of_the_source(pair):
     others = torch.ones(len(original), dtype=bool)
     others[specials] = False
     torch.testing.assert_close(source[others].norm(dim=1), norm.expand(int(others.sum())))
+
+
+def test_merging_anchors_that_do_not_repeat_changes_nothing(pair):
+    original, specials, target = pair
+    _, first = np.unique(target.pairs[:, 0], return_index=True)  # in the order in which merging puts them
+    single = dataclasses.replace(target, pairs=target.pairs[first])
+    for centre in (False, True):
+        kept, merged = (
+            tables(original, specials, single, StitchingOptions(k=5, centre=centre, merge_anchors=merge), 0)
+            for merge in (False, True)
+        )
+        torch.testing.assert_close(kept, merged)
 
 
 def test_centring_and_fewer_anchors_change_the_tables(pair):
