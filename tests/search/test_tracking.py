@@ -28,6 +28,7 @@ from search import tracking
 from search.errors import RequestError
 from search.follow import LONGEST_PARAMETER, Mirror, mask
 from search.ledger import Ledger
+from search.store import WRITTEN
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv"}
@@ -335,7 +336,7 @@ def test_a_lost_note_of_how_far_it_came_costs_only_time(database, written, tmp_p
     assert follow_here(folder)
     before = picture(uri)
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store, store:
-        assert store.execute("delete from tags where key = ?", [tracking.WRITTEN]).rowcount == 1
+        assert store.execute("delete from tags where key = ?", [WRITTEN]).rowcount == 1
     assert follow_here(folder)
     assert picture(uri) == before
 

@@ -25,15 +25,24 @@ def test_vectors_are_read_with_and_without_header_and_compression(tmp_path, head
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1 2\nb 1\n", "line 2 has 1 numbers, expected 2"),
-        ("3 4\na 1 2\n", "line 2 has 2 numbers, expected 4"),
-        ("", "no vectors"),
+        (b"a 1 2\nb 1\n", "line 2: 1 numbers, expected 2"),
+        (b"3 4\na 1 2\n", "line 2: 2 numbers, expected 4"),
+        (b"a 1 2\nb 1 x\n", "line 2: could not convert string to float"),
+        (b"a 1 2\n\xff 1 2\n", "line 2: 'utf-8' codec can't decode"),
+        (b"", "holds no vectors"),
     ],
 )
 def test_bad_vectors_are_named_by_line(tmp_path, text, message):
     path = tmp_path / "bad.vec"
-    path.write_text(text)
+    path.write_bytes(text)
     with pytest.raises(RequestError, match=f"inputs.vectors.xx: .*{message}"):
+        read_vectors(path, "inputs.vectors.xx", rows=10)
+
+
+def test_a_cut_archive_is_an_error_with_its_key(tmp_path):
+    path = tmp_path / "cut.vec.gz"
+    path.write_bytes(gzip.compress(b"a 1 2\n" * 1000)[:40])
+    with pytest.raises(RequestError, match=r"inputs.vectors.xx: .*cut.vec.gz line \d+: .*Repair or replace it"):
         read_vectors(path, "inputs.vectors.xx", rows=10)
 
 
