@@ -92,6 +92,15 @@ def test_the_table_fits_its_terminal_and_shows_what_differs(width):
     assert "poor =" not in text
 
 
+def test_brackets_in_an_error_are_text_and_no_markup():
+    console = Console(width=100, file=io.StringIO(), markup=False)
+    state = replay(events())
+    run = state.configurations["good"].runs[0]
+    run.status, run.error = "failed:error", "ValueError: got [/tmp/x] for [cpu]"
+    Progress(console, state, SELECTION, total=9).result(run)
+    assert "good seed 0: failed:error, ValueError: got [/tmp/x] for [cpu] (2.0 s)" in console.file.getvalue()
+
+
 def test_progress_counts_runs_and_says_how_long():
     console = Console(width=100, file=io.StringIO(), force_terminal=True)
     lines = list(events())[:-1]
