@@ -16,6 +16,7 @@ DEFAULT_STORE = "sqlite:///runs/mlflow.db"
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
     options = parser().parse_args(arguments)
+    here = Path.cwd()
     console = Console(markup=False, emoji=False, highlight=False)  # a path or an error may hold [brackets]
     try:
         return options.command(options, console)
@@ -24,7 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     except KeyboardInterrupt:
         folder = getattr(options, "folder", None)
-        begun = folder is not None and (folder / "ledger.jsonl").exists()
+        begun = folder is not None and (here / folder / "ledger.jsonl").exists()
         again = f" Go on with: python run_search.py resume {folder}" if begun else ""
         print(f"seedwise: interrupted.{again}", file=sys.stderr)
         return INTERRUPTED

@@ -175,5 +175,11 @@ def busy(path: Path) -> bool:
 
 
 def read(path: Path) -> State:
-    """The state of a ledger that some other process may be writing."""
-    return replay(scan(path)[0]) if Path(path).exists() else State()
+    """The state of a ledger that some other process may be writing; if none is, nothing of it is running."""
+    if not Path(path).exists():
+        return State()
+    alive = busy(path)
+    state = replay(scan(path)[0])
+    for run in state.runs():
+        run.status = INTERRUPTED if run.status == RUNNING and not alive else run.status
+    return state

@@ -233,7 +233,9 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
     assert code == 130, output
     assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
     assert "Traceback" not in output
-    assert "interrupted; go on with" in run(tmp_path, "status", "runs/quadratic")
+    status = run(tmp_path, "status", "runs/quadratic")
+    assert "interrupted; go on with" in status
+    assert "running" not in status
 
 
 def test_a_wrong_request_is_one_line_and_code_2(tmp_path):
