@@ -76,7 +76,11 @@ def read_best(path: Path) -> dict:
         "checksums": dict,
         "replicates": list,
     }
-    if not isinstance(content, dict) or any(not isinstance(content.get(key), kind) for key, kind in kinds.items()):
+    if (
+        not isinstance(content, dict)
+        or any(not isinstance(content.get(key), kind) for key, kind in kinds.items())
+        or not content["replicates"]
+    ):
         raise RequestError(f"{path}: not an exported configuration. Make one with `python run_search.py export DIR`.")
     return content
 

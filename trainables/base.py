@@ -49,12 +49,10 @@ class Method:
         raise NotImplementedError
 
     def save(self, folder: Path) -> None:
-        """Write what `load` needs to go on after the last finished epoch."""
-        raise NotImplementedError
+        """Write what `load` needs to go on after the last finished epoch. Optional: without it a run starts over."""
 
     def load(self, folder: Path) -> None:
         """Go on from what `save` wrote."""
-        raise NotImplementedError
 
 
 class RunTrainable(tune.Trainable):
@@ -86,7 +84,8 @@ class RunTrainable(tune.Trainable):
             if config["resume_from"]:
                 try:
                     self.load_checkpoint(config["resume_from"])
-                except Exception:  # it was being written when the search was killed: the run starts over
+                except Exception as error:  # it was being written when the search was killed: the run starts over
+                    print(f"{config['resume_from']} is not usable ({describe(error)}); the run starts over", flush=True)
                     self.run, self.number, self.seconds = self._new_run(config), 0, 0.0
         except Exception as error:  # told to the search as this run's result, by the first step
             self.failure = error
@@ -115,7 +114,8 @@ class RunTrainable(tune.Trainable):
         self.last = metrics
         self.seconds += time.perf_counter() - started
         done = status != DONE or self.number >= self.run.epochs
-        due = not done and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
+        saves = self.method.save is not Method.save
+        due = saves and not done and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
         self.saved = time.monotonic() if due else self.saved
         return {
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},

@@ -49,6 +49,9 @@ def specification(uri: str, **changes) -> dict:
     }
 
 
+STEP = {"event": "step", "config_id": "a", "replicate": 0}
+
+
 class Story:
     """A search as the driver would tell it, without anything being run."""
 
@@ -382,15 +385,16 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     story.ask("a")
     story.start("a", 0)
     wait_for(lambda: runs_in(uri) == 3)
-    line = json.dumps(
-        {"event": "step", "config_id": "a", "replicate": 0, "step": 1, "metrics": {}, "time": time.time()}
+    first, second = (
+        json.dumps({**STEP, "step": step, "metrics": metrics(step / 10), "time": time.time()}) + "\n" for step in (1, 2)
     )
     with open(folder / "ledger.jsonl", "ab", buffering=0) as torn:
-        torn.write(line[:40].encode())
-        time.sleep(1)
-        torn.write(line[40:].encode() + b"\n")
+        torn.write((first + second[:40]).encode())
+        wait_for(lambda: steps_in(uri) == {1})  # it has read as far as the torn line, and left that alone
+        torn.write(second[40:].encode())
+    wait_for(lambda: steps_in(uri) == {1, 2})
     story.result("a", 0, 0.5)
-    time.sleep(1)
+    wait_for(lambda: 3 in steps_in(uri))
     story.run("a", 1, 0.7)
     story.end()
     assert tracking.finish(process, PATIENCE), (folder / "tracking.log").read_text()
@@ -560,11 +564,18 @@ def runs_in(uri: str) -> int:
         return store.execute("select count(*) from runs").fetchone()[0]
 
 
+def steps_in(uri: str) -> set[int]:
+    """Steps at which any run of level `run` has a score."""
+    query = "select step from metrics join tags using (run_uuid) where metrics.key = 'score' and tags.value = 'run'"
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
+        return {step for (step,) in store.execute(query)}
+
+
 def wait_for(condition) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
+        threading.Event().wait(0.05)
 
 
 def free_port() -> int:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.methods import Quadratic
-from trainables.base import RunFailed, RunTrainable, describe, kind_of
+from trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
 
 CONFIG = {
     "params": {"x": 0.5},
@@ -87,6 +87,18 @@ def test_a_checkpoint_cut_in_half_is_not_believed(tmp_path, damage):
     half.save_checkpoint(str(tmp_path))
     (tmp_path / damage).write_text("")
     assert values(trainable(resume_from=str(tmp_path))) == values(trainable())
+
+
+class CannotBeSaved(Method):
+    epochs = 2
+
+    def epoch(self, number):
+        return {"value": float(number)}
+
+
+def test_a_method_without_save_is_never_asked_for_a_checkpoint():
+    found = results(trainable(CannotBeSaved, checkpoint_seconds=0.0))
+    assert [result["should_checkpoint"] for result in found] == [False, False]
 
 
 def test_checkpoints_are_asked_for_by_time():
