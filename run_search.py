@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer. "
         "Without a command it runs the embedded demo.",
     )
-    top.set_defaults(command=search, spec="demo", set=[], out=None, address=None, dry_run=False)
+    top.set_defaults(command=search, spec="demo", set=[], out=None, address=None, dry_run=False, earlier=[])
     commands = top.add_subparsers(metavar="COMMAND")
 
     one = commands.add_parser("search", help="start a search, or go on with it")
@@ -47,6 +47,15 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME)")
     one.add_argument("--address", help="a running Ray cluster: auto or ray://host:port (default: this machine)")
+    one.add_argument(
+        "--from",
+        dest="earlier",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="learn from an earlier search",
+    )
     one.add_argument("--dry-run", action="store_true", help="print what would be searched, and start nothing")
     one.set_defaults(command=search)
 
@@ -67,7 +76,14 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
     one.add_argument("file", type=Path, metavar="FILE")
     one.add_argument("--replicates", type=int, metavar="N", help="how many seeds (default: as many as in the file)")
-    one.add_argument("--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME-rerun)")
+    one.add_argument(
+        "--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME-rerun, NAME-decompose)"
+    )
+    one.add_argument(
+        "--decompose",
+        action="store_true",
+        help="vary one random stream at a time: where does the spread come from?",
+    )
     one.set_defaults(command=rerun)
 
     one = commands.add_parser("ui", help="MLflow's pages on the right store, on 127.0.0.1")
@@ -83,26 +99,28 @@ def search(options: argparse.Namespace, console: Console) -> int:
     specification = read(options.spec, options.set)
     options.folder = options.out or Path("runs") / specification.name
     if options.dry_run:
-        return dry_run(specification, console)
+        return dry_run(specification, options.earlier)
     from search.launch import search as launch
     from search.ledger import read as read_ledger
 
     before = read_ledger(options.folder / "ledger.jsonl")
-    state = launch(specification, options.folder, console, address=options.address)
+    state = launch(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
     return conclude(before.finished, state, options.folder, console, spec=options.spec)
 
 
-def dry_run(specification: "Specification", console: Console) -> int:  # noqa: F821 (imported where it is needed)
+def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa: F821 (imported where it is needed)
     from search import yaml12
+    from search.earlier import read_earlier
     from search.placement import this_machine
 
+    warm = read_earlier(earlier, specification)
     print(yaml12.dump(specification.as_dict()), end="")
     placement = this_machine(specification.resources.model_dump())
-    count = specification.configurations()
     print(f"# slots: {placement.slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     print(f"# space: {specification.load_space().size()}")
-    budget = "as many as fit the hours" if count is None else str(count)
-    print(f"# budget: {budget} configurations x {specification.replicates.n} replicates")
+    print(f"# budget: {specification.policy(specification.standing()).in_words()}")
+    if warm:
+        print(f"# from earlier searches: {len(warm)} configurations")
     return DONE
 
 
@@ -116,11 +134,11 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
-    from search.report import as_table, leaderboard
-    from search.selection import Selection
+    from search.report import as_table, in_words, leaderboard, underspecification
+    from search.specification import standing_of
 
-    selection = Selection.of(state.search["specification"])
-    rows = leaderboard(state, selection)
+    standing = standing_of(state.search["specification"])
+    rows = leaderboard(state, standing)
     runs = sum(run.finished for run in state.runs())
     if finished_before:
         console.print(
@@ -128,8 +146,10 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
             f"A new search needs a new folder: python run_search.py search {spec} --out {folder}-2",
             soft_wrap=True,
         )
-    console.print(as_table(rows, selection, width=console.width))
+    console.print(as_table(rows, standing.selection, width=console.width))
     console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.")
+    if price := in_words(underspecification(rows, standing.selection)):
+        console.print(price)
     console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
         console.print(f"compare in MLflow: python run_search.py ui {folder}", soft_wrap=True)
@@ -141,14 +161,14 @@ def status(options: argparse.Namespace, console: Console) -> int:
     from search.ledger import busy, read
     from search.policy import policy_of
     from search.progress import Progress
-    from search.selection import Selection
+    from search.specification import standing_of
 
     state = read(options.folder / "ledger.jsonl")
     if not state.search:
         raise RequestError(f"{options.folder}: there is no search here.")
     specification = state.search["specification"]
-    total = policy_of(specification).total_runs()
-    console.print(Progress(console, state, Selection.of(specification), total).view())
+    standing = standing_of(specification)
+    console.print(Progress(console, state, standing, policy_of(specification, standing).total_runs()).view())
     if state.finished:
         console.print(f"finished: {state.finished}")
     elif busy(options.folder / "ledger.jsonl"):
@@ -161,12 +181,13 @@ def status(options: argparse.Namespace, console: Console) -> int:
 def export(options: argparse.Namespace, console: Console) -> int:
     from search.export import write_best
     from search.ledger import read
+    from search.specification import standing_of
 
     state = read(options.folder / "ledger.jsonl")
     if not state.search:
         raise RequestError(f"{options.folder}: there is no search here.")
     path = options.to or options.folder / "best.yaml"
-    write_best(state, options.folder, path)
+    write_best(state, standing_of(state.search["specification"]), options.folder, path)
     console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True)
     return DONE
 
@@ -177,13 +198,18 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
     from search.provenance import checksums
 
     exported = read_best(options.file)
-    specification = rerun_specification(exported, options.replicates)
+    specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
     options.folder = options.out or Path("runs") / specification.name
     for key, value in checksums(exported["specification"]).items():
         if exported["checksums"].get(key) != value:
             console.print(f"{key} is not the same data as when {options.file} was made.", style="yellow")
     state = launch(specification, options.folder, console)
-    conclude("", state, options.folder, console)
+    if options.decompose:
+        from search.decompose import report
+
+        report(state, options.folder, console)
+    else:
+        conclude("", state, options.folder, console)
     compared, changed = differences(exported, state)
     for line in changed[:10]:
         console.print(line)

@@ -8,7 +8,7 @@ TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7", "scikit-learn>=1.5,<2"]
 
 setup(
     name="seedwise",
-    version="0.1.0",
+    version="0.2.0",
     description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -24,6 +24,8 @@ setup(
         "transformers>=5.0,<6",
         "datasets>=4,<6",
         "optuna>=5.0,<6",
+        "cmaes>=0.11,<1",
+        "threadpoolctl>=3.5,<4",
         "entmax>=1.3,<2",
         "mlflow>=3.10,<4",
         "numpy>=2.0,<3",
@@ -33,5 +35,9 @@ setup(
         "rich>=13.7,<16",
         "safetensors>=0.5,<1",
     ],
-    extras_require={"test": TEST, "dev": [*TEST, "ruff>=0.12,<1", "pre-commit>=4,<5"]},
+    extras_require={
+        "test": TEST,
+        "dev": [*TEST, "ruff>=0.12,<1", "pre-commit>=4,<5"],
+        "bench": ["smac>=2.3,<3"],  # a peer that benchmarks/racing.py measures against
+    },
 )

@@ -48,7 +48,7 @@ def ours(runs: int, folder: Path, uri: str) -> tuple[float, float]:
             "name": "overhead",
             "method": {"trainable": "benchmarks.nothing:Nothing", "space": "benchmarks.nothing:space"},
             "budget": {"runs": runs},
-            "replicates": {"n": 1},
+            "replicates": {"policy": "fixed", "n": 1, "confirm": {"top": 0}},
             "select": {"on": "metric", "metric": "value"},
             "tracking": {"uri": uri},
         }

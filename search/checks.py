@@ -14,32 +14,36 @@ METRICS = ("macro_f1", "accuracy")
 
 def check(specification: "Specification") -> None:
     """Raise at the first thing that would go wrong later."""
-    budget, n = specification.budget, specification.replicates.n
+    budget = specification.budget
     if budget.runs is None and budget.hours is None:
         raise RequestError("budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}.")
-    if budget.runs is not None and budget.runs < n:
-        raise RequestError(
-            f"budget.runs: {budget.runs} pays for no configuration at replicates.n: {n}. Set it to {n} or more."
-        )
     space = specification.load_space()
+    _check_budget(specification)
     if specification.sampler == "grid" and (continuous := space.continuous()):
         raise RequestError(
             f"space.{continuous[0]}: this dimension is continuous, a grid needs values. "
             f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler."
         )
-    for index, params in enumerate(specification.enqueue):
+    for index, params in enumerate(specification.enqueue or []):
         try:
             space.complete(params)
         except RequestError as error:
             raise RequestError(f"enqueue.{index}.{str(error).removeprefix('space.')}") from None
+    if specification.decompose and len(specification.enqueue or []) != 1:
+        raise RequestError("decompose: it is for one configuration. Use `run FILE --decompose` on an exported one.")
+    _check_second(specification)
     if specification.select.on == "metric":
         if isinstance(specification.method, str):
             raise RequestError(
-                "select.on: metric is for methods of one's own. Choose source_dev, or target_dev (oracle)."
+                "select.on: metric is for methods of one's own. Choose source_dev, pivot_dev, or target_dev (oracle)."
             )
         if specification.task is not None:
             _check_task(specification.task)
         return
+    if specification.select.on == "pivot_dev" and not (specification.task and specification.task.pivots):
+        raise RequestError(
+            "select.on: pivot_dev needs languages with labels that are not reported on. Add task.pivots: [...]."
+        )
     if specification.task is None:
         raise RequestError(f"task: select.on is {specification.select.on}, which needs a task. Add one.")
     if specification.select.metric not in METRICS:
@@ -52,13 +56,42 @@ def check(specification: "Specification") -> None:
         _check_stitching(specification)
 
 
+def _check_budget(specification: "Specification") -> None:
+    """A budget must pay for a configuration beside the confirmation."""
+    policy, runs = specification.policy(specification.standing()), specification.budget.runs
+    least = getattr(policy, "n", getattr(policy, "min", 1))
+    if runs is None or runs - policy.reserve >= least:
+        return
+    confirm = specification.replicates.confirm
+    beside = f" beside replicates.confirm ({confirm.top} x {confirm.fresh})" if policy.reserve else ""
+    raise RequestError(
+        f"budget.runs: {runs} pays for no configuration at {least} replicates{beside}. "
+        f"Set it to {policy.reserve + least} or more{', or confirm less' if policy.reserve else ''}."
+    )
+
+
+def _check_second(specification: "Specification") -> None:
+    """The second objective must not bring target labels into the choice by the back door."""
+    second, task, select = specification.select.second, specification.task, specification.select
+    if second is None or task is None or select.on == "target_dev":
+        return
+    if second.by.rpartition("/")[2].partition(":")[0] in task.targets:
+        raise RequestError(
+            f"select.second.by: {second.by} uses labels of a target language, which {select.on} does not. "
+            "Choose another, or select.on: target_dev (oracle)."
+        )
+
+
 def _check_task(task: "Task") -> None:
     folder = locate(task.data, "task.data", folder=True)
-    if len(set(task.targets)) < len(task.targets):
-        raise RequestError(f"task.targets: {', '.join(task.targets)}: a language stands there twice. Remove one.")
-    if task.source in task.targets:
-        raise RequestError(f"task.targets: {task.source} is the source. Remove it: zero-shot targets have no labels.")
-    for key, language in [("task.source", task.source), *(("task.targets", language) for language in task.targets)]:
+    for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
+        if len(set(languages)) < len(languages):
+            raise RequestError(f"{key}: {', '.join(languages)}: a language stands there twice. Remove one.")
+    for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
+        if task.source in languages:
+            raise RequestError(f"{key}: {task.source} is the source. Remove it: zero-shot targets have no labels.")
+    named = {"task.source": [task.source], "task.targets": task.targets, "task.pivots": task.pivots}
+    for key, language in ((key, language) for key, languages in named.items() for language in languages):
         if not (folder / language).is_dir():
             known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
             raise RequestError(f"{key}: {language}: {task.data} has no such folder.{nearest(language, known)}")
@@ -74,12 +107,11 @@ def _check_stitching(specification: "Specification") -> None:
         locate(specification.model, "model", folder=True)
     for kind in ("vectors", "lexicons"):
         files = getattr(specification.inputs, kind)
+        languages = [*specification.task.targets, *specification.task.pivots]
         for language in files:
-            if language not in specification.task.targets:
-                raise RequestError(
-                    f"inputs.{kind}.{language}: not one of task.targets.{nearest(language, specification.task.targets)}"
-                )
-        for language in specification.task.targets:
+            if language not in languages:
+                raise RequestError(f"inputs.{kind}.{language}: not one of task.targets.{nearest(language, languages)}")
+        for language in languages:
             if language not in files:
                 raise RequestError(
                     f"inputs.{kind}.{language}: this target language has no {kind}. "

@@ -1,14 +1,27 @@
-"""What the replicates of a configuration say about it: mean, spread, interval, and whether the best is really best."""
+"""What the replicates say: a score is mu + configuration + replicate + noise, all but mu random.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+Replicates are paired, so a lucky seed is lucky for every configuration, and its effect is estimated once and taken out.
+The noise is pooled, since two or three seeds say little about one configuration's own. Both estimates are robust: a
+heavy tail moves them little. A configuration's mean is not: one that collapses on some seeds has to show it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import stats
 
+from search.surrogate import posterior
+
 CONFIDENCE = 0.95
 DRAWS = 4000  # Monte Carlo draws behind P(best): its standard error is below 0.008
+HUBER = 2.0  # residuals beyond so many sd weigh less in the pooled noise and in the replicates' effects
+CLIPPED = 0.9205  # what clipping at HUBER leaves of the variance of a normal distribution
+ROUNDS = 4  # of reweighting
+OWN = 5.0  # a configuration's own spread counts for its interval as if the pooled one had so many degrees of freedom
+GUESS = 0.25  # of the spread between good configurations: what the noise is thought to be before replicates tell
+LEAST_FREEDOM = 3  # of the draws: fewer have no variance, and two replicates would look like anything is possible
 
 
 @dataclass(frozen=True)
@@ -28,40 +41,221 @@ def summary(values: Sequence[float]) -> Summary:
     if n < 2:
         return Summary(n, mean, None, None, None)
     sd = float(np.std(values, ddof=1))
-    half = _quantile(n - 1) * sd / n**0.5
+    half = quantile(n - 1) * sd / n**0.5
     return Summary(n, mean, sd, mean - half, mean + half)
 
 
 @lru_cache
-def _quantile(freedom: int) -> float:
-    """Of Student's t; a live view asks for the same few again and again."""
+def quantile(freedom: int) -> float:
+    """Of Student's t at 95 %; a live view asks for the same few again and again."""
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
 
 
-def tied(best: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    """Whether two configurations cannot be told apart: the 95 % interval of their paired difference holds zero.
+@dataclass(frozen=True)
+class Table:
+    """Scores by configuration (rows) and replicate (columns): nan where nothing has finished, or where it failed."""
 
-    Only replicates that both have are compared. With fewer than two of them nothing can be told apart.
+    ids: tuple[str, ...]
+    values: np.ndarray
+    failed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is known of the true mean of every configuration, in the table's order.
+
+    `raw` is its mean over replicates with their effects taken out, `mean` and `sd` the posterior: shrunken towards what
+    the other configurations make one expect. `seeds` and `noise` are the sds of the replicates' effects and of the
+    rest, `freedom` the degrees of freedom behind `noise`. `shared` (configurations x replicates) is the part of the
+    uncertainty that comes from the replicates' effects: equal rows cancel in a difference.
     """
-    shared = sorted(best.keys() & other.keys())
-    if len(shared) < 2:
-        return True
-    difference = summary([best[replicate] - other[replicate] for replicate in shared])
-    return difference.ci_low <= 0 <= difference.ci_high
+
+    ids: tuple[str, ...]
+    raw: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    count: np.ndarray
+    failed: np.ndarray
+    noise: float
+    seeds: float
+    freedom: int
+    shared: np.ndarray = field(repr=False)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Configuration id -> index into the arrays."""
+        return {config_id: index for index, config_id in enumerate(self.ids)}
+
+    @cached_property
+    def ranking(self) -> list[int]:
+        """Indices, best first; equal means go by id, so that the order never depends on which run ended first."""
+        return sorted(range(len(self.ids)), key=lambda index: (-self.mean[index], self.ids[index]))
+
+    @property
+    def best(self) -> int:
+        return self.ranking[0]
+
+    def interval(self, index: int) -> tuple[float, float]:
+        """The 95 % interval of a configuration's true mean."""
+        half = quantile(max(1, self.freedom)) * self._total_sd[index]
+        return float(self.mean[index] - half), float(self.mean[index] + half)
+
+    @cached_property
+    def _total_sd(self) -> np.ndarray:
+        return np.sqrt(self.sd**2 + (self.shared**2).sum(1))
+
+    def differences(self, index: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of a configuration to every other, paired over replicates: mean, lower and upper end at 95 %."""
+        mean = self.mean[index] - self.mean
+        variance = self.sd[index] ** 2 + self.sd**2 + ((self.shared[index] - self.shared) ** 2).sum(1)
+        variance[index] = 0.0
+        half = quantile(max(1, self.freedom)) * np.sqrt(variance)
+        return mean, mean - half, mean + half
+
+    @cached_property
+    def tied(self) -> np.ndarray:
+        """Which cannot be told apart from the best: the interval of the difference holds zero."""
+        mean, low, _ = self.differences(self.best)
+        return (low <= 0) | (mean <= 0)
+
+    def draws(self, generator: np.random.Generator, size: int, pending: np.ndarray | None = None) -> np.ndarray:
+        """`size` possible worlds (rows): what the true means of `contenders` (columns) might be, heavy-tailed.
+
+        `pending` counts runs that are on their way: they will narrow the uncertainty, so a policy that is asked again
+        meanwhile does not send everybody to the same configuration.
+        """
+        few = self.contenders
+        sd = self.sd[few]
+        if pending is not None:
+            sd = sd * np.sqrt(self.count[few] / (self.count[few] + pending[few]))
+        freedom = max(LEAST_FREEDOM, self.freedom)
+        stretch = np.sqrt(freedom / generator.chisquare(freedom, size=(size, 1)))
+        own = sd * generator.standard_normal((size, len(few)))
+        common = generator.standard_normal((size, self.shared.shape[1])) @ self.shared[few].T
+        return self.mean[few] + stretch * (own + common)
+
+    @cached_property
+    def contenders(self) -> np.ndarray:
+        """Indices of the configurations that may be best at all: six standard deviations reach the best's mean."""
+        return np.flatnonzero(self.mean + 6 * self._total_sd >= self.mean[self.best])
+
+    @cached_property
+    def _worlds(self) -> np.ndarray:
+        return self.draws(np.random.default_rng(0), DRAWS)
+
+    @cached_property
+    def p_best(self) -> np.ndarray:
+        """The probability of each configuration to have the highest true mean."""
+        chances = np.zeros(len(self.ids))
+        chances[self.contenders] = np.bincount(self._worlds.argmax(1), minlength=len(self.contenders)) / DRAWS
+        return chances
+
+    @cached_property
+    def regret(self) -> float:
+        """How much lower the true mean of the best is expected to be than the highest one, in units of the score."""
+        best = int(np.flatnonzero(self.contenders == self.best)[0])
+        return float((self._worlds.max(1) - self._worlds[:, best]).mean())
 
 
-def p_best(scores: Sequence[Sequence[float]]) -> list[float]:
-    """Probability that each configuration has the highest true mean, as Student t posteriors would have it.
+def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
+    """The posterior of every configuration's true mean.
 
-    The spread is pooled over all configurations, since two or three seeds say little about one's own. With no two
-    replicates anywhere there is no spread to speak of, and the answer is uniform over the configurations.
+    `points` are its coordinates in the space, for shrinking towards a surrogate over it; without them all shrink
+    towards their common mean. A failed run counts as a score below the lowest of the search, effects taken out, so a
+    configuration is never better for having failed; what the effects and the noise are is learned from the others.
     """
-    counts = np.array([len(values) for values in scores])
-    freedom = int((counts - 1).sum())
-    if freedom < 1:
-        return [1 / len(scores)] * len(scores)
-    means = np.array([np.mean(values) for values in scores])
-    squares = sum(float(np.square(np.asarray(values) - mean).sum()) for values, mean in zip(scores, means, strict=True))
-    scale = np.sqrt(squares / freedom / counts)
-    draws = means + scale * np.random.default_rng(0).standard_t(freedom, size=(DRAWS, len(scores)))
-    return (np.bincount(draws.argmax(axis=1), minlength=len(scores)) / DRAWS).tolist()
+    values, failed = table.values, table.failed
+    done = np.isfinite(values)
+    if not done.any():  # nothing but failures: nobody is better
+        zero, rows = np.zeros(len(table.ids)), failed.sum(1)
+        return Estimate(table.ids, zero, zero, zero + 1, rows, rows, 1.0, 0.0, 1, np.zeros((len(rows), 1)))
+    fit = two_way(values)
+    adjusted = np.where(done, values - fit.effects, np.nan)
+    lowest = np.nanmin(adjusted) - fit.noise
+    adjusted = np.where(failed, lowest, adjusted)
+    count = (done | failed).sum(1)
+    raw = np.nansum(adjusted, axis=1) / count
+    pooled = fit.noise**2 / count
+    found = posterior(raw, pooled, points)
+    # A configuration's own spread widens its interval, but must not draw its mean towards the others: they would rescue
+    # one that collapses on some seeds.
+    squares = np.nansum((adjusted - raw[:, None]) ** 2, axis=1)
+    own = (OWN * fit.noise**2 + squares) / (OWN + count - 1) / count
+    sd = np.sqrt(found.sd**2 + (own - pooled).clip(0))
+    shared = (done / count[:, None]) @ fit.root
+    return Estimate(table.ids, raw, found.mean, sd, count, failed.sum(1), fit.noise, fit.seeds, fit.freedom, shared)
+
+
+@dataclass(frozen=True)
+class TwoWay:
+    """The replicates' effects, a root of their covariance, and the two sds."""
+
+    effects: np.ndarray
+    root: np.ndarray
+    noise: float
+    seeds: float
+    freedom: int
+
+
+def two_way(values: np.ndarray) -> TwoWay:
+    """Fit value = configuration + replicate + noise to a table with gaps (nan), configurations free, replicates random.
+
+    Configurations are eliminated first, which leaves as many equations as there are replicates: exact, and cheap for
+    thousands of configurations. The noise is that of the better half of the configurations, the ones that are compared;
+    poor ones are often far noisier.
+    """
+    done = np.isfinite(values)
+    scale = _spread_of_the_better(values, done)
+    floor = max(1e-6 * scale, 1e-9 * float(np.abs(values[done]).max()), 1e-12)
+    guess = max(GUESS * scale, floor)
+    replicated = done.sum(1) >= 2
+    columns = values.shape[1]
+    if not replicated.any():
+        return TwoWay(np.zeros(columns), np.eye(columns) * floor, guess, 0.0, 1)
+    table, done = np.where(done, values, 0.0)[replicated], done[replicated].astype(float)
+    count = done.sum(1, keepdims=True)
+    available = float((count - 1).sum())
+    noise, seeds, weights = guess, guess, done
+    for _ in range(ROUNDS):
+        total = weights.sum(1, keepdims=True)
+        centre = (weights * table).sum(1, keepdims=True) / total
+        better = (centre >= np.median(centre)).ravel()
+        matrix = np.diag(weights.sum(0)) - weights.T @ (weights / total)
+        right = (weights * (table - centre)).sum(0)
+        strengths, basis = np.linalg.eigh(matrix)
+        strengths = strengths.clip(0)
+        seeds = _spread_of_effects(strengths, basis.T @ right, noise, seeds)
+        ridge = noise**2 / seeds**2
+        inverse = (basis / (strengths + ridge)) @ basis.T
+        effects = inverse @ right
+        residual = np.where(done > 0, table - centre - effects + (weights @ effects)[:, None] / total, 0.0)
+        freedom = available - float((strengths / (strengths + ridge)).sum())
+        share = float((count[better] - 1).sum()) / available
+        # The guess counts as one degree of freedom: a lucky pair of equal scores is not a search without noise.
+        squares = float(((weights * residual)[better] ** 2).sum()) / CLIPPED
+        noise = max(np.sqrt((guess**2 + squares) / (1 + max(0.0, freedom) * share)), floor)
+        typical = noise * np.sqrt(np.maximum(1 - 1 / count, 0.5))
+        weights = done / np.maximum(1.0, np.abs(residual) / (HUBER * typical))
+    root = noise * (basis / np.sqrt(strengths + ridge))
+    return TwoWay(effects, root, float(noise), float(seeds), max(1, round(freedom * share)))
+
+
+def _spread_of_effects(strengths: np.ndarray, right: np.ndarray, noise: float, start: float) -> float:
+    """The replicates' sd by maximum likelihood (EM): right ~ N(0, noise^2 d + seeds^2 d^2) in the eigenbasis.
+
+    One more replicate, with an effect as large as the noise, is imagined: few real ones say little about their spread.
+    """
+    told = strengths > 1e-8 * strengths.max()
+    strengths, right, variance = strengths[told], right[told], start**2
+    for _ in range(30):
+        inverse = 1 / (strengths + noise**2 / variance)
+        variance = float(np.sum((inverse * right) ** 2 + noise**2 * inverse) + noise**2) / (len(strengths) + 1)
+    return variance**0.5
+
+
+def _spread_of_the_better(values: np.ndarray, done: np.ndarray) -> float:
+    """The sd of the configurations' means, of the better half: poor ones would tell how poor scores can be."""
+    some = done.any(1)
+    means = np.where(done, values, 0.0).sum(1)[some] / done.sum(1)[some]
+    top = np.sort(means)[len(means) // 2 :]
+    return next((float(sd) for sd in (top.std(), means.std()) if sd > 0), float(values[done].std()))

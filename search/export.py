@@ -7,23 +7,31 @@ from search import yaml12
 from search.errors import RequestError
 from search.files import write_atomically
 from search.ledger import State
-from search.report import leaderboard
-from search.selection import Selection
+from search.method import method_class
+from search.policy import FRESH
+from search.report import SCORE, leaderboard, underspecification
 from search.specification import Specification, from_dict
+from search.standing import Standing
 from spaces import config_id
 from trainables.streams import Streams
 
+DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean
 
-def best(state: State, folder: Path, path: Path) -> dict:
-    """What goes to `path`: the best configuration, every seed and score behind it, and how it came about."""
+
+def best(state: State, standing: Standing, folder: Path, path: Path) -> dict:
+    """What goes to `path`: the best configuration, every seed and score behind it, and how it came about.
+
+    The choice was made before the fresh seeds were run, so `confirmed` is free of the luck that a choice among many
+    brings: `optimism` is by how much the search had promised more.
+    """
     specification = state.search["specification"]
-    selection = Selection.of(specification)
-    rows = leaderboard(state, selection)
+    selection = standing.selection
+    rows = leaderboard(state, standing)
     if not rows:
         raise RequestError(f"{folder}: no run has finished yet. Try again when `status` shows one.")
     row = rows[0]
     runs = state.configurations[row["config_id"]].runs
-    score = {name: row[name] for name in ("mean", "sd", "ci_low", "ci_high", "p_best")}
+    score = {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high", "p_best")}
     return {
         "name": specification["name"],
         "method": specification["method"],
@@ -31,12 +39,16 @@ def best(state: State, folder: Path, path: Path) -> dict:
         "params": row["params"],
         "selected_by": selection.label,
         "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
+        "confirmed": _confirmed(row),
         "tied_with": [other["config_id"] for other in rows[1:] if other["tied"]],
         "compared": len(rows),
         "dev": {metric: of for metric, of in row["scores"].items() if metric.startswith("dev/")},
+        "test": _tests(row),
+        "underspecification": underspecification(rows, selection),
         "replicates": [
             {
                 "replicate": replicate,
+                "phase": runs[replicate].phase,
                 "status": runs[replicate].status,
                 "seeds": Streams(specification["seed"], replicate).all_seeds(),
                 "metrics": runs[replicate].metrics,
@@ -53,8 +65,23 @@ def best(state: State, folder: Path, path: Path) -> dict:
     }
 
 
-def write_best(state: State, folder: Path, path: Path) -> None:
-    content = yaml12.dump(best(state, folder, path))
+def _confirmed(row: dict) -> dict | None:
+    """The score on fresh seeds, and how much of the search's score it did not keep; None before the confirmation."""
+    if row["fresh"] is None:
+        return None
+    fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed")}
+    return fresh | {"optimism": row["estimate"] - fresh["mean"]}
+
+
+def _tests(row: dict) -> dict:
+    """Test scores by metric and language, with intervals, from the fresh runs that got to the test."""
+    if row["fresh"] is None:
+        return {}
+    return {metric: of for metric, of in row["fresh"]["scores"].items() if metric.startswith("test/")}
+
+
+def write_best(state: State, standing: Standing, folder: Path, path: Path) -> None:
+    content = yaml12.dump(best(state, standing, folder, path))
     write_atomically(
         path, "# The best configuration of a Seedwise search, with all that is needed to rerun it.\n" + content
     )
@@ -85,18 +112,29 @@ def read_best(path: Path) -> dict:
     return content
 
 
-def rerun_specification(exported: dict, replicates: int | None) -> Specification:
-    """A search of nothing but the exported configuration, at its own replicates or at so many."""
-    n = replicates or 1 + max(recorded["replicate"] for recorded in exported["replicates"])
+def rerun_specification(exported: dict, replicates: int | None, *, decompose: bool = False) -> Specification:
+    """A search of nothing but the exported configuration, at its own replicates or at so many.
+
+    With `decompose`, it is run once per stream of randomness that it uses, with only that one varied over replicates.
+    """
+    recorded = [one["replicate"] for one in exported["replicates"]]
+    n = replicates or 1 + max(replicate for replicate in recorded if replicate < FRESH)
+    fresh = 0 if replicates or decompose else sum(replicate >= FRESH for replicate in recorded)
+    streams = []
+    if decompose:
+        n = replicates or max(n, DECOMPOSED)
+        streams = list(method_class(exported["specification"]).streams_used(exported["params"]))
     specification = from_dict(
         {
             **exported["specification"],
-            "name": f"{exported['name']}-rerun",
+            "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
             "space": "default",  # the parameters are complete: no override of the search has a say in them
             "enqueue": [exported["params"]],
             "sampler": "random",
-            "budget": {"runs": n},
-            "replicates": {"policy": "fixed", "n": n},
+            "budget": {"runs": n * (1 + len(streams)) + fresh},
+            "replicates": {"policy": "fixed", "n": n, "confirm": {"top": min(1, fresh), "fresh": fresh or 1}},
+            "prune": "off",
+            "decompose": streams,
         }
     )
     if config_id(specification.load_space().complete(exported["params"])) != exported["config_id"]:

@@ -14,13 +14,16 @@ from statistics import fmean
 from typing import NamedTuple
 
 from search.estimate import Summary, summary
-from search.ledger import DONE, Run, State
+from search.ledger import CONFIRM, DONE, SEARCH, Run, State
 from search.selection import Selection
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
 LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]
-SEARCH: Key = ()
-SCORE = "score"  # the metric that all three levels have, so that the UI can sort any of them by it
+TOP: Key = ()  # of the search itself
+SCORE, FRESH_SCORE = (
+    "score",
+    "fresh_score",
+)  # the metric that all three levels have, so that the UI can sort any of them by it
 LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
 RESULTS = ("best.yaml", "leaderboard.json", "leaderboard.csv")  # there once the ledger says `end`
 
@@ -67,7 +70,7 @@ class Mirror:
         self._moment = 0  # of the last event, in milliseconds
         self._touched: dict[Key, int] = {}  # when anything last happened to a run, or below it
         self._steps: dict[Key, dict[int, dict]] = {}
-        self._scores: dict[str, dict[int, float]] = {}
+        self._scores: dict[str, tuple[dict[int, float], dict[int, float]]] = {}  # of search and confirmation
         self._summaries: dict[str, Summary] = {}
         self._best = ""
 
@@ -93,7 +96,7 @@ class Mirror:
     def status(self, key: Key, *, last: bool) -> tuple[str, int]:
         """MLflow's status of a run and when it was reached. `last` says that nobody works on this search any more."""
         over, moment = last or bool(self.state.finished), self._touched[key]
-        if key == SEARCH:
+        if key == TOP:
             return ("FINISHED" if self.state.finished else "KILLED" if last else "RUNNING"), moment
         runs = list(self.state.configurations[key[0]].runs.values())
         if len(key) == 2:
@@ -116,7 +119,8 @@ class Mirror:
             case "search":
                 self._search(event)
             case "ask":
-                self._open(key, event["config_id"], _texts(event["params"]))
+                vary = {"vary": event["vary"]} if event.get("vary") else {}
+                self._open(key, event["config_id"], _texts(event["params"]), **vary)
             case "start":
                 name = f"{event['config_id']} replicate {event['replicate']}"
                 self._open(key, name, self.identities[key[:1]].params, phase=event["phase"])
@@ -125,21 +129,31 @@ class Mirror:
             case "result":
                 self._step(key, event["metrics"])
                 self._outcome(key)
+            case "freeze":
+                self._freeze(event)
             case "end":
-                self.files += [name for name in RESULTS if name not in self.files]
-                self._entry(SEARCH).tags["ended"] = event["because"]
+                skipped = ["best.yaml"] if self.state.search["specification"].get("decompose") else []
+                self.files += [name for name in RESULTS if name not in (*self.files, *skipped)]
+                self._entry(TOP).tags["ended"] = event["because"]
 
     def _search(self, event: dict) -> None:
         """Parameters cannot change in MLflow, so they stay those of the first session; a resume only changes tags."""
         self._revision = event.get("revision", "")
         specification = self.state.search["specification"]
         self._selection = Selection.of(specification)
-        self._open(SEARCH, event["name"], _texts(_flat(specification)))
-        self._entry(SEARCH).tags |= {
+        self._open(TOP, event["name"], _texts(_flat(specification)))
+        self._entry(TOP).tags |= {
             "sessions": str(self.state.sessions),
             "command": mask(event.get("command", ""))[:LONGEST_TAG],
         }
         self.files.append("search.yaml")
+
+    def _freeze(self, event: dict) -> None:
+        """The search phase is over: how every configuration stood, and which ones are confirmed."""
+        self._entry(TOP).tags |= {"stopped": event["because"], "frozen": ", ".join(event["configs"])}
+        for config_id, values in event.get("estimates", {}).items():
+            step = sum(map(len, self._scores.get(config_id, ())))
+            self._entry((config_id,)).points += _points(values, self._moment, step)
 
     def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
         """A run begins, or goes on after an interruption: the same MLflow run then, tagged with its latest code."""
@@ -183,22 +197,37 @@ class Mirror:
 
         That is the one with the new result, and, when a new lowest score is reached, all that a failure counts for.
         """
-        scores = self._selection.scores(self.state)
-        for config_id, of_replicates in scores.items():
-            if self._scores.get(config_id) == of_replicates:
+        scores = self._selection.scores(self.state, SEARCH)
+        fresh = self._selection.scores(self.state, CONFIRM)
+        for config_id in scores.keys() | fresh.keys():
+            now = (scores.get(config_id, {}), fresh.get(config_id, {}))
+            if self._scores.get(config_id) == now:
                 continue
-            self._scores[config_id] = of_replicates
-            self._summaries[config_id] = summary(list(of_replicates.values()))
-            finished = [run.metrics for run in self.state.configurations[config_id].runs.values() if run.finished]
-            metrics = {**_means(finished), **_of_score(self._summaries[config_id])}
-            self._entry((config_id,)).points += _points(metrics, self._moment, len(of_replicates))
-        if not scores:
+            self._scores[config_id] = now
+            runs = self.state.configurations[config_id].runs.values()
+            points: dict[str, float | None] = {}
+            for name, phase, of_replicates in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), now, strict=True):
+                if of_replicates:
+                    found = summary(list(of_replicates.values()))
+                    finished = [run.metrics for run in runs if run.finished and run.phase == phase]
+                    means = _means(finished)
+                    points |= _of_score(found, name) | {
+                        key: value for key, value in means.items() if phase == SEARCH or key.startswith("test/")
+                    }
+                    if phase == SEARCH:
+                        self._summaries[config_id] = found
+            self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, now)))
+        if not self._summaries:
             return
         best = min(self._summaries, key=lambda config_id: (-self._summaries[config_id].mean, config_id))
-        entry = self._entry(SEARCH)
+        entry = self._entry(TOP)
         entry.points += _points(_of_score(self._summaries[best]), self._moment, sum(map(len, scores.values())))
-        if best != self._best:
-            self._best = entry.tags["best_config_id"] = best
+        chosen = self.state.frozen[0] if self.state.frozen else best
+        if fresh.get(chosen):
+            confirmed = _of_score(summary(list(fresh[chosen].values())), FRESH_SCORE)
+            entry.points += _points(confirmed, self._moment, len(fresh[chosen]))
+        if chosen != self._best:
+            self._best = entry.tags["best_config_id"] = chosen
 
     def _run(self, key: Key) -> Run:
         return self.state.configurations[key[0]].runs[key[1]]
@@ -240,8 +269,8 @@ def _means(metrics: list[dict[str, float]]) -> dict[str, float]:
     return {name: fmean(of_name) for name, of_name in values.items()}
 
 
-def _of_score(of: Summary) -> dict[str, float | None]:
-    return {SCORE: of.mean, f"{SCORE}_sd": of.sd, f"{SCORE}_ci_low": of.ci_low, f"{SCORE}_ci_high": of.ci_high}
+def _of_score(of: Summary, name: str = SCORE) -> dict[str, float | None]:
+    return {name: of.mean, f"{name}_sd": of.sd, f"{name}_ci_low": of.ci_low, f"{name}_ci_high": of.ci_high}
 
 
 def _flat(tree: dict, prefix: str = "") -> dict:

@@ -5,25 +5,27 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from search import export, provenance, report, tracking, yaml12
+from search.decide import freeze
+from search.earlier import read_earlier
 from search.errors import RequestError
 from search.files import write_atomically
 from search.follow import mask
-from search.ledger import Ledger, State, read
+from search.ledger import CONFIRM, SEARCH, Ledger, State, read
+from search.method import method_class
 from search.placement import Placement
-from search.policy import policy_of
+from search.policy import Confirmation
 from search.progress import Progress
-from search.propose import Proposer
 from search.specification import Specification, from_dict
-from spaces.space import import_path
+from search.standing import Standing
 
-TRAINABLES = {"stitching": "trainables.stitching.trainable:Stitching"}
 RESTARTS = 2  # of a run whose worker process died: it goes on from its last checkpoint
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 # Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
@@ -38,10 +40,18 @@ ENVIRONMENT = {
 }
 
 
-def search(specification: Specification, folder: Path, console: Console, *, address: str | None = None) -> State:
+def search(
+    specification: Specification,
+    folder: Path,
+    console: Console,
+    *,
+    address: str | None = None,
+    earlier_folders: Sequence[Path] = (),
+) -> State:
     """Run a search to its end, or go on with it where its ledger stops; returns what the ledger says then.
 
-    A finished search is left as it is: the caller sees that no session was added.
+    A finished search is left as it is: the caller sees that no session was added. `earlier_folders` are searches whose
+    results warm this one up; what they say goes into the ledger at its start, and stays what it was then.
     """
     resolved = specification.as_dict()
     uri = resolved["tracking"]["uri"]
@@ -55,9 +65,8 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
         if earlier.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
                 return earlier
-    custom = isinstance(resolved["method"], dict)
-    path = resolved["method"]["trainable"] if custom else TRAINABLES[resolved["method"]]
-    method = import_path(path, "method.trainable")
+    warm = read_earlier(earlier_folders, specification)
+    method = method_class(resolved)
     with console.status("reading the inputs"):
         inputs = method.prepare(resolved)
         sums = provenance.checksums(resolved)
@@ -80,57 +89,101 @@ def search(specification: Specification, folder: Path, console: Console, *, addr
                 "revision": provenance.revision(),
                 "versions": provenance.versions(),
                 "checksums": sums,
+                "earlier": warm,
             }
         )
         with tracked(uri, folder, console), ray_running(address, console), interruptible():
-            because = run_all(specification, ledger, folder, method, inputs, console)
-            report.write(report.leaderboard(ledger.state, specification.selection()), folder)
-            export.write_best(ledger.state, folder, folder / "best.yaml")
-            ledger.append({"event": "end", "because": because})
+            phases = Phases(specification, ledger, folder, method, inputs, console)
+            if not ledger.state.stopped:
+                because = phases.run(SEARCH)
+                ledger.append(freeze(ledger.state, phases.standing, because, phases.confirm["top"]))
+            if ledger.state.frozen:
+                phases.run(CONFIRM)
+            write_results(ledger.state, phases.standing, folder)
+            ledger.append({"event": "end", "because": ledger.state.stopped})
     finally:
         ledger.close()
     return ledger.state
 
 
-def run_all(
-    specification: Specification, ledger: Ledger, folder: Path, method: type, inputs: Any, console: Console
-) -> str:
-    """Let Tune run what the policy says, on the Ray that is there, and return why it stopped."""
-    import ray
-    from ray import tune
+def write_results(state: State, standing: Standing, folder: Path) -> None:
+    """The leaderboard and the best configuration, as files in the search folder."""
+    rows = report.leaderboard(state, standing)
+    report.write(rows, folder)
+    if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
+        export.write_best(state, standing, folder, folder / "best.yaml")
 
-    from search.searcher import LedgerSearcher, Session, Ticker
-    from trainables.base import RunTrainable
 
-    cluster = ray.cluster_resources()
-    placement = Placement.of(specification.resources.model_dump(), cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
-    policy = policy_of(specification.as_dict())
-    proposer = Proposer.of(specification)
-    checkpoints = folder.resolve() / "checkpoints"
-    with Progress(console, ledger.state, specification.selection(), policy.total_runs()) as progress:
-        session = Session(
-            ledger, policy, proposer, placement, checkpoints, specification.checkpoints.seconds, progress.result
-        )
-        trainable = tune.with_parameters(RunTrainable, method=method, inputs=inputs)
-        tune.Tuner(
-            tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
-            tune_config=tune.TuneConfig(
-                search_alg=LedgerSearcher(session),
-                num_samples=-1,
-                max_concurrent_trials=placement.slots,
-                reuse_actors=True,
-                trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
-            ),
-            run_config=tune.RunConfig(
-                name=f"session-{ledger.state.sessions}",
-                storage_path=str(checkpoints),
-                failure_config=tune.FailureConfig(max_failures=RESTARTS),
-                checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
-                callbacks=[Ticker(progress)],
-                verbose=0,
-            ),
-        ).fit()
-    return session.because
+@dataclass
+class Phases:
+    """The two phases of a search, each a Tuner of its own: the workers of the first never hold a test set."""
+
+    specification: Specification
+    ledger: Ledger
+    folder: Path
+    method: type
+    inputs: Any
+    console: Console
+
+    def __post_init__(self) -> None:
+        self.resolved = self.specification.as_dict()
+        self.confirm = self.resolved["replicates"]["confirm"]
+        self.standing = self.specification.standing()
+
+    def run(self, phase: str) -> str:
+        """Let Tune run what is decided in a phase, on the Ray that is there, and return why it stopped."""
+        import ray
+        from ray import tune
+
+        from search.searcher import LedgerSearcher, Pruner, Session, Ticker
+        from trainables.base import RunTrainable
+
+        policy = self.specification.policy(self.standing)
+        total = policy.total_runs()
+        tests = {}
+        if phase == CONFIRM:
+            done = sum(1 for _ in self.ledger.state.runs_of(SEARCH))
+            total = done + len(self.ledger.state.frozen) * self.confirm["fresh"]
+            policy = Confirmation(self.confirm["fresh"])
+            with self.console.status("reading the test sets"):
+                tests = {"tests": self.method.prepare_test(self.resolved)}
+
+        cluster = ray.cluster_resources()
+        placement = Placement.of(self.resolved["resources"], cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
+        checkpoints = self.folder.resolve() / "checkpoints"
+        with Progress(self.console, self.ledger.state, self.standing, total) as progress:
+            session = Session(
+                self.ledger,
+                policy,
+                self.specification.proposer(self.standing),
+                placement,
+                checkpoints,
+                self.specification.checkpoints.seconds,
+                total,
+                self.specification.prune,
+                progress.result,
+            )
+            trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
+            tune.Tuner(
+                tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
+                tune_config=tune.TuneConfig(
+                    search_alg=LedgerSearcher(session),
+                    scheduler=Pruner(session),
+                    num_samples=-1,
+                    max_concurrent_trials=placement.slots,
+                    reuse_actors=True,
+                    trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
+                ),
+                run_config=tune.RunConfig(
+                    name=f"session-{self.ledger.state.sessions}-{phase}",
+                    storage_path=str(checkpoints),
+                    failure_config=tune.FailureConfig(max_failures=RESTARTS),
+                    checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
+                    callbacks=[Ticker(progress)],
+                    verbose=0,
+                ),
+            ).fit()
+        return session.because
 
 
 @contextlib.contextmanager

@@ -17,6 +17,8 @@ from search.errors import RequestError
 RUNNING = "running"
 INTERRUPTED = "interrupted"  # it was running when its session ended without a result
 DONE = "done"
+PRUNED = "pruned"
+SEARCH, CONFIRM = "search", "confirm"  # the phases
 
 
 @dataclass
@@ -30,6 +32,8 @@ class Run:
     metrics: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     step: int = 0
+    epochs: int = 0  # how many steps it will have taken in all; 0 before it has said so
+    steps: dict[int, dict[str, float]] = field(default_factory=dict)  # metrics after each step, for pruning
     error: str = ""
 
     @property
@@ -49,7 +53,15 @@ class Configuration:
     params: dict
     ask: int
     suggested: dict = field(default_factory=dict)  # what Optuna drew, before the space made parameters of it
+    vary: str | None = None  # the only stream whose seed follows the replicate; None: all of them
     runs: dict[int, Run] = field(default_factory=dict)
+
+    @property
+    def pruned(self) -> bool:
+        return any(run.status == PRUNED for run in self.runs.values())
+
+    def of_phase(self, phase: str) -> list[Run]:
+        return [run for run in self.runs.values() if run.phase == phase]
 
 
 @dataclass
@@ -59,7 +71,11 @@ class State:
     configurations: dict[str, Configuration] = field(default_factory=dict)
     search: dict = field(default_factory=dict)  # the first `search` event: name, search_id, specification ...
     sessions: int = 0
-    finished: str = ""  # why the search ended; empty while it has not
+    stopped: str = ""  # why the search phase ended; empty while it has not
+    frozen: tuple[str, ...] = ()  # the configurations that it chose for confirmation, best first
+    finished: str = ""  # why all ended; empty while it has not
+    results: int = 0  # how many runs have ended, confirmation included
+    next_ask: int = 0  # the number of the next draw
     worked: float = 0.0  # seconds between the first and the last line of each session, added up
     last_time: float = 0.0
 
@@ -76,18 +92,28 @@ class State:
         self.last_time = moment
         if kind == "ask":
             self.configurations[event["config_id"]] = Configuration(
-                event["config_id"], event["params"], event["ask"], event.get("suggested", {})
+                event["config_id"], event["params"], event["ask"], event.get("suggested", {}), event.get("vary")
             )
+            self.next_ask = max(self.next_ask, event["ask"] + 1)
         elif kind == "start":
             run = Run(event["config_id"], event["replicate"], event["phase"])
-            self.configurations[run.config_id].runs[run.replicate] = run
+            runs = self.configurations[run.config_id].runs
+            if run.replicate in runs:  # it goes on after an interruption, from its checkpoint
+                run.steps = runs[run.replicate].steps
+            runs[run.replicate] = run
+            self.next_ask = max(self.next_ask, event.get("ask", -1) + 1)
         elif kind == "step":
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.metrics, run.step = event["metrics"], event["step"]
+            run.metrics, run.step, run.epochs = event["metrics"], event["step"], event.get("epochs", 0)
+            run.steps[run.step] = run.metrics
         elif kind == "result":
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
             run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
             run.error, run.step = event.get("error", ""), event.get("step", run.step)
+            run.steps[run.step] = run.metrics
+            self.results += 1
+        elif kind == "freeze":
+            self.stopped, self.frozen = event["because"], tuple(event["configs"])
         elif kind == "end":
             self.finished = event["because"]
 
@@ -96,9 +122,8 @@ class State:
         for configuration in self.configurations.values():
             yield from configuration.runs.values()
 
-    @property
-    def next_ask(self) -> int:
-        return max((configuration.ask for configuration in self.configurations.values()), default=-1) + 1
+    def runs_of(self, phase: str) -> Iterator[Run]:
+        return (run for run in self.runs() if run.phase == phase)
 
 
 class Ledger:

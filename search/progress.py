@@ -7,9 +7,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from search.ledger import RUNNING, Run, State
+from search.ledger import CONFIRM, DONE, RUNNING, Run, State
+from search.policy import FRESH
 from search.report import as_table, leaderboard, number
-from search.selection import Selection
+from search.standing import Standing
 
 REFRESH_SECONDS = 1.0
 
@@ -17,8 +18,9 @@ REFRESH_SECONDS = 1.0
 class Progress:
     """A table that redraws itself in a terminal; in a pipe or a log file, one line per finished run."""
 
-    def __init__(self, console: Console, state: State, selection: Selection, total: int | None):
-        self.console, self.state, self.selection, self.total = console, state, selection, total
+    def __init__(self, console: Console, state: State, standing: Standing, total: int | None):
+        self.console, self.state, self.standing, self.total = console, state, standing, total
+        self.selection = standing.selection
         self.started, self.drawn = time.monotonic(), 0.0
         self.before = sum(run.finished for run in state.runs())
         self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
@@ -36,10 +38,12 @@ class Progress:
         """A run ended: say so where nothing redraws."""
         if self.live:
             return
-        score = run.error if run.failed else f"{self.selection.label} {number(self.selection.score(run.metrics))}"
+        score = (
+            run.error if run.status != DONE else f"{self.selection.label} {number(self.selection.score(run.metrics))}"
+        )
         done = sum(other.finished for other in self.state.runs())
         self.console.print(
-            f"{self._count(done)}  {run.config_id} seed {run.replicate}: {run.status}, {score} ({run.seconds:.1f} s)",
+            f"{self._count(done)}  {run.config_id} {seed(run)}: {run.status}, {score} ({run.seconds:.1f} s)",
             soft_wrap=True,
         )
 
@@ -51,8 +55,8 @@ class Progress:
 
     def view(self) -> Group:
         running = [run for run in self.state.runs() if run.status == RUNNING]
-        rows = leaderboard(self.state, self.selection)
-        best = f", best so far {rows[0]['config_id']} at {number(rows[0]['mean'])}" if rows else ""
+        rows = leaderboard(self.state, self.standing)
+        best = f", best so far {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
         lines: list[Text | Table] = [Text(self.headline() + best, style="bold")]
         if rows:
             lines.append(as_table(rows, self.selection, width=self.console.width, most=10))
@@ -60,7 +64,7 @@ class Progress:
             table = Table(box=None, show_header=False)
             for run in running:
                 partial = self.selection.score(run.metrics) if run.metrics else None
-                table.add_row("running", run.config_id, f"seed {run.replicate}", f"epoch {run.step}", number(partial))
+                table.add_row("running", run.config_id, seed(run), f"epoch {run.step}", number(partial))
             lines.append(table)
         return Group(*lines)
 
@@ -78,6 +82,11 @@ class Progress:
 
     def _count(self, done: int) -> str:
         return f"{done}/{self.total}" if self.total is not None else str(done)
+
+
+def seed(run: Run) -> str:
+    """A run's replicate as a person would say it."""
+    return f"fresh seed {run.replicate - FRESH}" if run.phase == CONFIRM else f"seed {run.replicate}"
 
 
 def minutes_in_words(minutes: float) -> str:

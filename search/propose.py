@@ -7,21 +7,28 @@ with every replicate. So a proposal is a pure function of the ledger: the same l
 import hashlib
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 
+import numpy as np
 import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
+from search.estimate import Estimate
+from search.evolution import Evolution
 from search.ledger import Configuration, State
-from search.selection import Selection
-from search.specification import Specification
+from search.standing import Standing
 from spaces import Space, config_id
 
+SAMPLERS = ("tpe", "gp", "cmaes", "random", "grid")
+BLIND = ("random", "grid")  # these do not look at results
 ATTEMPTS = 200  # draws before a space counts as exhausted
-STARTUP = (4, 10)  # TPE draws at random for a third of the configurations, but at least and at most so many
+PATIENCE = 4  # draws of known configurations after which the sampler is not asked again but chance
+STARTUP = (4, 10)  # the first third of the configurations is drawn at random, but at least and at most so many
+TOLD = {"tpe": 300, "gp": 100, "cmaes": 10_000}  # trials that a sampler is told: beyond them an ask only gets slower
+TRIED_AGAIN = 2  # configurations of earlier searches that go first
+BEST = 1 / 3  # the share of them that are the best ones; the others are spread over the rest
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -34,45 +41,61 @@ class Proposal:
     params: dict
     suggested: dict
     ask: int
+    vary: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """The sampler came back to a configuration of the ledger: worth another replicate of it."""
+
+    config_id: str
+    ask: int
 
 
 @dataclass(frozen=True)
 class Proposer:
     """Where new configurations come from: first the enqueued ones, then the sampler of that name.
 
-    `random` and `grid` do not look at results: their n-th proposal is the same whatever came of the others.
+    `random` and `grid` do not look at results: their n-th proposal is the same whatever came of the others. `varying`
+    are streams for a decomposition: the one enqueued configuration is then proposed once per stream, and nothing else.
     """
 
     space: Space
     sampler: str
     seed: int
-    selection: Selection
+    standing: Standing
     enqueued: tuple[dict, ...] = ()
     expected: int | None = None  # configurations in all, where the budget says
+    varying: tuple[str | None, ...] = ()
 
-    @classmethod
-    def of(cls, specification: Specification) -> "Proposer":
-        """The proposer that a specification describes."""
-        return cls(
-            space=specification.load_space(),
-            sampler=specification.sampler,
-            seed=specification.seed,
-            selection=specification.selection(),
-            enqueued=tuple(specification.enqueue),
-            expected=specification.configurations(),
-        )
+    def propose(
+        self, state: State, takes: Callable[[Configuration], bool] = lambda _: False
+    ) -> Proposal | Known | None:
+        """The next configuration that is not in the ledger; None when the space has no more.
 
-    def propose(self, state: State) -> Proposal | None:
-        """The next configuration that is not in the ledger; None when the space has no more."""
-        known = state.configurations.keys()
-        for ask in range(state.next_ask, state.next_ask + ATTEMPTS):
-            drawn = self._draw(ask, state)
+        A known one is proposed again where `takes` says that it may have another replicate.
+        """
+        if self.varying:
+            return self._varied(state.next_ask)
+        known = state.configurations
+        for tries in range(ATTEMPTS):
+            ask = state.next_ask + tries
+            drawn = self._draw(ask, state, self.sampler if tries < PATIENCE or self.sampler == "grid" else "random")
             if drawn is None:
                 return None
             params, suggested = drawn
             if (identity := config_id(params)) not in known:
                 return Proposal(identity, params, suggested, ask)
+            if ask >= len(self._first(state)) and takes(known[identity]):
+                return Known(identity, ask)
         return None
+
+    def _varied(self, ask: int) -> Proposal | None:
+        if ask >= len(self.varying):
+            return None
+        params, stream = self.space.complete(self.enqueued[0]), self.varying[ask]
+        identity = config_id(params)
+        return Proposal(identity if stream is None else f"{identity}-{stream}", params, {}, ask, stream)
 
     @cached_property
     def _points(self) -> dict[str, FixedTrial | None]:
@@ -82,58 +105,109 @@ class Proposer:
     def _grid(self) -> tuple[list[tuple[dict, dict]], Iterator[tuple[dict, dict]]]:
         return [], self.space.grid()  # the points so far, and those to come: a grid may be far larger than the budget
 
-    def _draw(self, ask: int, state: State) -> tuple[dict, dict] | None:
-        if ask < len(self.enqueued):
-            return self.space.complete(self.enqueued[ask]), {}
-        if self.sampler == "grid":
+    def _draw(self, ask: int, state: State, sampler: str) -> tuple[dict, dict] | None:
+        first = self._first(state)
+        if ask < len(first):
+            return self.space.complete(first[ask]), {}
+        if sampler == "grid":
             points, rest = self._grid
-            index = ask - len(self.enqueued)
+            index = ask - len(first)
             points.extend(itertools.islice(rest, max(0, index + 1 - len(points))))
             return points[index] if index < len(points) else None
-        study = optuna.create_study(direction="maximize", sampler=self._sampler(ask))
-        if self.sampler == "tpe":
+        study = optuna.create_study(direction="maximize", sampler=self._sampler(ask, sampler))
+        if sampler not in BLIND:
             study.add_trials(self._told(state))
         trial = study.ask()
         params = self.space(trial)
         return params, trial.params
 
-    def _sampler(self, ask: int) -> optuna.samplers.BaseSampler:
+    def _first(self, state: State) -> list[dict]:
+        """What is tried before the sampler is asked: the enqueued, then the best of earlier searches."""
+        if self.sampler == "grid":
+            return list(self.enqueued)
+        earlier = [one for one in state.search.get("earlier", []) if self._earlier_point(one) is not None]
+        return [*self.enqueued, *(one["params"] for one in earlier[:TRIED_AGAIN])]
+
+    def _sampler(self, ask: int, name: str) -> optuna.samplers.BaseSampler:
         seed = int.from_bytes(hashlib.sha256(f"{self.seed}/ask/{ask}".encode()).digest()[:4], "big")
-        if self.sampler == "random":
-            return optuna.samplers.RandomSampler(seed=seed)
         low, high = STARTUP
         startup = high if self.expected is None else min(high, max(low, self.expected // 3))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            if name == "random":
+                return optuna.samplers.RandomSampler(seed=seed)
+            if name == "cmaes":
+                return Evolution(seed)
+            if name == "gp":
+                return optuna.samplers.GPSampler(seed=seed, n_startup_trials=startup, warn_independent_sampling=False)
             return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, n_startup_trials=startup)
 
     def _told(self, state: State) -> list[FrozenTrial]:
-        """Every configuration as a trial: complete with its mean score, or running, which keeps TPE away from it."""
-        scores = self.selection.scores(state)
-        trials = []
-        for configuration in state.configurations.values():
-            fixed = self._point(configuration)
-            values = scores.get(configuration.config_id, {}).values()
-            if fixed is not None:
-                trials.append(
-                    create_trial(
-                        state=TrialState.COMPLETE if values else TrialState.RUNNING,
-                        value=fmean(values) if values else None,
-                        params=fixed.params,
-                        distributions=fixed.distributions,
-                    )
-                )
+        """Configurations as trials: complete with their posterior mean, pruned, or running, which repels samplers.
+
+        A configuration that failed on every replicate so far is told as infeasible: its score would be an invention.
+        """
+        found = self.standing.of(state)
+        infeasible = found is not None and bool((found.failed == found.count).any())
+        trials = self._earlier(state, found)
+        for configuration in self._chosen(state, found):
+            fixed = self._point(configuration.config_id, configuration.suggested or configuration.params)
+            if fixed is None:
+                continue
+            point = {"params": fixed.params, "distributions": fixed.distributions}
+            index = None if found is None else found.place.get(configuration.config_id)
+            if index is not None:
+                failed = found.failed[index] == found.count[index]
+                constraints = {"failed": 1.0 if failed else -1.0} if infeasible else None
+                trials.append(create_trial(value=float(found.mean[index]), constraints=constraints, **point))
+            elif configuration.pruned:
+                steps = {
+                    step: score
+                    for step, metrics in configuration.runs[0].steps.items()
+                    if (score := self.standing.selection.score(metrics)) is not None
+                }
+                trials.append(create_trial(state=TrialState.PRUNED, intermediate_values=steps, **point))
+            else:
+                trials.append(create_trial(state=TrialState.RUNNING, **point))
         return trials
 
-    def _point(self, configuration: Configuration) -> FixedTrial | None:
-        """A configuration as a point of the space; None for an enqueued one outside it: Optuna has no use for it."""
-        if configuration.config_id not in self._points:
-            fixed = FixedTrial(configuration.suggested or configuration.params)
+    def _chosen(self, state: State, found: Estimate | None) -> list[Configuration]:
+        """All configurations, or, where they are too many, the best and a spread of the others; in order of asking."""
+        configurations, most = list(state.configurations.values()), TOLD[self.sampler]
+        if found is None or len(configurations) <= most:
+            return configurations
+        ranking = np.array(found.ranking)
+        best = int(BEST * most)
+        kept = np.concatenate([ranking[:best], ranking[np.linspace(best, len(ranking) - 1, most - best).astype(int)]])
+        ids = {found.ids[index] for index in kept}
+        return [one for one in configurations if one.config_id in ids or one.config_id not in found.place]
+
+    def _earlier(self, state: State, found: Estimate | None) -> list[FrozenTrial]:
+        """What earlier searches found (`--from`), on this search's scale: their data may not be the same."""
+        told = state.search.get("earlier", [])
+        centre, scale = (
+            (0.0, 1.0) if found is None else (float(np.median(found.mean)), float(np.std(found.mean)) or 1.0)
+        )
+        trials = []
+        for one in told:
+            fixed = self._earlier_point(one)
+            if fixed is not None:
+                value = centre + scale * one["score"]
+                trials.append(create_trial(value=value, params=fixed.params, distributions=fixed.distributions))
+        return trials
+
+    def _earlier_point(self, one: dict) -> FixedTrial | None:
+        return self._point(f"earlier {config_id(one['params'])}", one["suggested"] or one["params"])
+
+    def _point(self, identity: str, values: dict) -> FixedTrial | None:
+        """A configuration as a point of the space; None for one outside it, as enqueued ones may be."""
+        if identity not in self._points:
+            fixed = FixedTrial(values)
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error", UserWarning)  # how Optuna says that a value is out of range
                     self.space(fixed)
             except (ValueError, UserWarning):
                 fixed = None
-            self._points[configuration.config_id] = fixed
-        return self._points[configuration.config_id]
+            self._points[identity] = fixed
+        return self._points[identity]

@@ -7,47 +7,158 @@ from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from scipy.stats import spearmanr
 
-from search.estimate import p_best, summary, tied
+from search.estimate import Estimate, summary
 from search.files import write_atomically, writing
-from search.ledger import Configuration, State
+from search.ledger import CONFIRM, SEARCH, Configuration, State
 from search.selection import Selection
+from search.standing import Standing
 
 WIDE = 100  # columns of a terminal that has room for intervals
+SCORE = ("mean", "sd", "ci_low", "ci_high")
 
 
-def leaderboard(state: State, selection: Selection) -> list[dict]:
-    """The rows of `leaderboard.json`, best mean first; configurations without a finished run are left out.
+def leaderboard(state: State, standing: Standing) -> list[dict]:
+    """The rows of `leaderboard.json`, best estimate first; configurations without a finished run are left out.
 
-    Ties in the mean go to the smaller configuration id, so that the order never depends on which run ended first.
+    `mean`, `sd` and the interval are those of the configuration's own replicates; `estimate` is the posterior mean that
+    ranks. Pruned configurations come last and have no rank: their scores are of shorter runs. `fresh` is what the
+    confirmation says, for those that were in it.
     """
-    scores = selection.scores(state)
-    ranked = sorted(scores, key=lambda key: (-summary(list(scores[key].values())).mean, key))
-    if not ranked:
+    found = standing.of(state)
+    if found is None:
         return []
-    chances = p_best([list(scores[key].values()) for key in ranked])
-    return [
-        _row(state.configurations[key], scores[key], chance, tied(scores[ranked[0]], scores[key]))
-        for key, chance in zip(ranked, chances, strict=True)
+    selection = standing.selection
+    scores, fresh = selection.scores(state), selection.scores(state, CONFIRM)
+    rows = [
+        _row(
+            state.configurations[found.ids[index]], scores[found.ids[index]], fresh.get(found.ids[index]), found, index
+        )
+        for index in found.ranking
     ]
+    if selection.second:
+        mark_front(rows, *selection.second)
+    return rows + [_pruned(one) for one in state.configurations.values() if one.pruned]
 
 
-def _row(configuration: Configuration, scores: dict[int, float], chance: float, is_tied: bool) -> dict:
+def _row(
+    configuration: Configuration, scores: dict[int, float], fresh: dict[int, float] | None, found: Estimate, index: int
+) -> dict:
     runs = [configuration.runs[replicate] for replicate in sorted(scores)]
     failures = sorted({run.status for run in runs if run.failed})
     of_score = asdict(summary([scores[run.replicate] for run in runs]))
+    low, high = found.interval(index)
     return {
         "config_id": configuration.config_id,
         "params": configuration.params,
         "replicates": of_score.pop("n"),
         **of_score,
-        "p_best": chance,
-        "tied": is_tied,
+        "estimate": float(found.mean[index]),
+        "estimate_low": low,
+        "estimate_high": high,
+        "p_best": float(found.p_best[index]),
+        "tied": bool(found.tied[index]),
         "status": ", ".join(failures) or "done",
         "failed": sum(run.failed for run in runs),
         "scores": _per_language([run.metrics for run in runs]),
         "seconds": sum(run.seconds for run in runs),
+        "fresh": _fresh(configuration, fresh),
     }
+
+
+def _fresh(configuration: Configuration, scores: dict[int, float] | None) -> dict | None:
+    """The confirmation's part of a row: the score on fresh replicates, all metrics there, the test sets' among them."""
+    if not scores:
+        return None
+    runs = [configuration.runs[replicate] for replicate in sorted(scores)]
+    of_score = asdict(summary([scores[run.replicate] for run in runs]))
+    failed = sum(run.failed for run in runs)
+    return {"replicates": of_score.pop("n"), **of_score, "failed": failed} | {
+        "scores": _per_language([run.metrics for run in runs])
+    }
+
+
+def _pruned(configuration: Configuration) -> dict:
+    runs = configuration.of_phase(SEARCH)
+    nothing = dict.fromkeys((*SCORE, "estimate", "estimate_low", "estimate_high"))
+    return {
+        "config_id": configuration.config_id,
+        "params": configuration.params,
+        "replicates": 0,
+        **nothing,
+        "p_best": 0.0,
+        "tied": False,
+        "status": "pruned",
+        "failed": 0,
+        "scores": {},
+        "seconds": sum(run.seconds for run in runs),
+        "fresh": None,
+    }
+
+
+def mark_front(rows: list[dict], by: str, goal: str) -> None:
+    """Set `second` and `front`: whether no other configuration is at least as good in both, and better in one."""
+    sign = 1 if goal == "max" else -1
+    for row in rows:
+        row["second"] = _second(row, by)
+    points = [(row["estimate"], None if row["second"] is None else sign * row["second"]) for row in rows]
+    for row, (score, other) in zip(rows, points, strict=True):
+        row["front"] = other is not None and not any(
+            theirs is not None and better >= score and theirs >= other and (better, theirs) != (score, other)
+            for better, theirs in points
+        )
+
+
+def _second(row: dict, by: str) -> float | None:
+    if by == "seconds":
+        return row["seconds"] / row["replicates"]
+    if by == "spread":
+        return row["sd"]
+    return _mean(row, by)
+
+
+def underspecification(rows: list[dict], selection: Selection) -> dict | None:
+    """What choosing without target labels costs, on target dev: nothing here ever ranks.
+
+    `rank_correlation` is Spearman's, between the selection score and the target score over configurations; `gap` is how
+    much higher the target score of the configuration with the highest one is. None without targets, or with fewer than
+    three configurations, or where the selection is the oracle itself.
+    """
+    if selection.oracle or not selection.targets or selection.on == "metric":
+        return None
+    ranked = []
+    for row in rows:
+        means = {f"dev/{selection.metric}/{language}": _mean(row, f"dev/{selection.metric}/{language}")
+                 for language in selection.targets}  # fmt: skip
+        score = selection.target_score({name: value for name, value in means.items() if value is not None})
+        if row["estimate"] is not None and score is not None:
+            ranked.append((row["config_id"], row["estimate"], score))
+    if len(ranked) < 3:
+        return None
+    estimates, targets = [one[1] for one in ranked], [one[2] for one in ranked]
+    constant = len(set(estimates)) == 1 or len(set(targets)) == 1
+    oracle = max(ranked, key=lambda one: one[2])
+    return {
+        "configurations": len(ranked),
+        "rank_correlation": None if constant else float(spearmanr(estimates, targets).statistic),
+        "selected": {"config_id": ranked[0][0], "target_score": ranked[0][2]},
+        "oracle": {"config_id": oracle[0], "target_score": oracle[2]},
+        "gap": oracle[2] - ranked[0][2],
+    }
+
+
+def in_words(price: dict | None) -> str:
+    """The price of under-specification in a sentence; empty where it cannot be told."""
+    if price is None:
+        return ""
+    correlation = price["rank_correlation"]
+    told = "they do not vary" if correlation is None else f"rank correlation {correlation:.2f}"
+    return (
+        f"price of under-specification on target dev: {told} between selection and target scores over "
+        f"{price['configurations']} configurations; selected {number(price['selected']['target_score'])}, "
+        f"oracle {number(price['oracle']['target_score'])} ({price['oracle']['config_id']}), gap {number(price['gap'])}"
+    )
 
 
 def _per_language(metrics: list[dict[str, float]]) -> dict[str, dict[str, dict]]:
@@ -63,53 +174,76 @@ def _per_language(metrics: list[dict[str, float]]) -> dict[str, dict[str, dict]]
 def write(rows: list[dict], folder: Path) -> None:
     """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
     write_atomically(folder / "leaderboard.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-    plain = ["config_id", "replicates", "mean", "sd", "ci_low", "ci_high", "p_best", "tied", "status", "seconds"]
+    plain = [name for name in rows[0] if name not in ("params", "scores", "fresh")] if rows else []
+    fresh = ["replicates", *SCORE]
     parameters = list(dict.fromkeys(name for row in rows for name in row["params"]))
-    scores = list(
-        dict.fromkeys((metric, language) for row in rows for metric, of in row["scores"].items() for language in of)
-    )
+    scores = list(dict.fromkeys(pair for row in rows for pair in _pairs(row["scores"])))
+    tests = list(dict.fromkeys(pair for row in rows if row["fresh"] for pair in _pairs(row["fresh"]["scores"])))
     with writing(folder / "leaderboard.csv") as file:
         table = csv.writer(file)
-        table.writerow([*plain, *(f"params.{name}" for name in parameters), *("/".join(pair) for pair in scores)])
+        table.writerow(
+            [*plain, *(f"fresh.{name}" for name in fresh), *(f"params.{name}" for name in parameters)]
+            + ["/".join(pair) for pair in scores]
+            + ["fresh." + "/".join(pair) for pair in tests]
+        )
         for row in rows:
+            confirmed = row["fresh"] or {"scores": {}}
             table.writerow(
-                [row[name] for name in plain]
+                [row.get(name) for name in plain]
+                + [confirmed.get(name) for name in fresh]
                 + [row["params"].get(name, "") for name in parameters]
-                + [row["scores"].get(metric, {}).get(language, {}).get("mean", "") for metric, language in scores]
+                + [row["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in scores]
+                + [confirmed["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in tests]
             )
+
+
+def _pairs(scores: dict[str, dict]) -> list[tuple[str, str]]:
+    return [(metric, language) for metric, of in scores.items() for language in of]
 
 
 def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12) -> Table:
     """The leaderboard for a terminal of `width` columns: what differs between configurations, the score, the audit."""
     table = Table(
-        title=f"ranked by {selection.label}", title_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False
-    )
+        title=f"ranked by the estimate of {selection.label}", title_justify="left", box=SIMPLE_HEAD, padding=0,
+        pad_edge=False,
+    )  # fmt: skip
     table.caption_justify = "left"
     varying = _varying([row["params"] for row in rows])
     audit = [name for name in selection.audit if any(_mean(row, name) is not None for row in rows)]
+    confirmed = any(row["fresh"] for row in rows)
     table.add_column("configuration", no_wrap=True)
     table.add_column("parameters")
-    for name in ("n", "mean ± sd", *(["95 % interval"] if width >= WIDE else []), "P(best)"):
+    wide = ["95 % interval"] if width >= WIDE else []
+    for name in ("n", "mean ± sd", "estimate", *wide, "P(best)", *(["fresh seeds"] if confirmed else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for name in audit:
         table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
     for row in rows[:most]:
         params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
-        interval = f"{number(row['ci_low'])} .. {number(row['ci_high'])}"
+        interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
+        fresh = row["fresh"]
         table.add_row(
-            row["config_id"] + (" =" if row["tied"] and row is not rows[0] else ""),
+            row["config_id"] + _marks(row, first=row is rows[0]),
             " ".join(params),
             str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
             f"{number(row['mean'])} ± {number(row['sd'])}",
-            *([interval] if width >= WIDE else []),
+            "pruned" if row["status"] == "pruned" else number(row["estimate"]),
+            *([interval] if wide else []),
             f"{row['p_best']:.2f}",
+            *([f"{number(fresh['mean'])} ± {number(fresh['sd'])}" if fresh else ""] if confirmed else []),
             *(number(_mean(row, name)) for name in audit),
         )
-    notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in rows[1:most]) else []
+    shown = rows[:most]
+    notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
+    notes += [f"* on the Pareto front with {' '.join(selection.second)}"] if selection.second else []
     notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
     notes += [f"{len(rows) - most} more in leaderboard.csv"] if len(rows) > most else []
     table.caption = "; ".join(notes)
     return table
+
+
+def _marks(row: dict, *, first: bool) -> str:
+    return (" =" if row["tied"] and not first else "") + (" *" if row.get("front") else "")
 
 
 def _mean(row: dict, name: str) -> float | None:

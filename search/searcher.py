@@ -6,59 +6,55 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ray.tune import Callback
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from search.ledger import DONE, Ledger, Run
+from search.decide import Decider, next_run
+from search.ledger import DONE, PRUNED, Ledger, Run
 from search.placement import Placement
-from search.policy import Fixed, New, Replicate, Stop
+from search.policy import Stop
 from search.progress import Progress
 from search.propose import Proposer
+from search.prune import prunes
 
 
 @dataclass
 class Session:
-    """One process's work on a search: it turns the policy's answers into runs, and results into lines of the ledger."""
+    """One process's work on a phase of a search: it turns decisions into runs, and results into lines of the ledger."""
 
     ledger: Ledger
-    policy: Fixed
+    policy: Decider
     proposer: Proposer
     placement: Placement
     checkpoints: Path
     checkpoint_seconds: float
+    total: int | None = None  # runs in all, where that is known
+    prune: str = "off"
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
-    in_flight: dict[str, tuple[str, int]] = field(default_factory=dict)
+    in_flight: dict[str, Run] = field(default_factory=dict)
+    cut: dict[str, str] = field(default_factory=dict)  # runs that were pruned, and why
 
     def start_next(self, trial_id: str) -> dict | None:
         """The configuration of the next run, or None when nothing more is to be started. Never waits."""
-        action = self.policy.next_action(self.ledger.state)
-        if isinstance(action, New):
-            proposal = self.proposer.propose(self.ledger.state)
-            if proposal is None:
-                action = Stop("the space has no further configuration")
-            else:
-                self.ledger.append({"event": "ask", **vars(proposal)})
-                action = Replicate(proposal.config_id, 0, action.because)
-        if isinstance(action, Stop):
-            self.because = action.because
+        decision = next_run(self.ledger.state, self.policy, self.proposer)
+        for event in decision.events:
+            self.ledger.append(event)
+        if isinstance(decision.run, Stop):
+            self.because = decision.run.because
             return None
-        self.ledger.append(
-            {
-                "event": "start",
-                "config_id": action.config_id,
-                "replicate": action.replicate,
-                "phase": "search",
-                "because": action.because,
-            }
-        )
-        self.in_flight[trial_id] = (action.config_id, action.replicate)
-        resume_from = newest_checkpoint(self.checkpoints, action.config_id, action.replicate)
+        config_id, replicate = decision.run.config_id, decision.run.replicate
+        configuration = self.ledger.state.configurations[config_id]
+        self.in_flight[trial_id] = configuration.runs[replicate]
+        resume_from = newest_checkpoint(self.checkpoints, config_id, replicate)
         return {
-            "config_id": action.config_id,
-            "replicate": action.replicate,
-            "params": self.ledger.state.configurations[action.config_id].params,
+            "config_id": config_id,
+            "replicate": replicate,
+            "phase": decision.run.phase,
+            "vary": configuration.vary,
+            "params": configuration.params,
             "seed": self.proposer.seed,
-            "session": f"{self.ledger.state.search['search_id']}/{self.ledger.state.sessions}",
+            "session": f"{self.ledger.state.search['search_id']}/{self.ledger.state.sessions}/{decision.run.phase}",
             "workers": self.workers(),
             "threads": self.placement.cpus,
             "gpus": self.placement.gpus,
@@ -68,22 +64,27 @@ class Session:
 
     def workers(self) -> int:
         """How many workers there will be: one per slot, unless fewer runs are left than that."""
-        total = self.policy.total_runs()
+        if self.total is None:
+            return self.placement.slots
         finished = sum(run.finished for run in self.ledger.state.runs())
-        return self.placement.slots if total is None else min(self.placement.slots, total - finished)
+        return min(self.placement.slots, max(1, self.total - finished))
 
-    def record_step(self, trial_id: str, result: dict) -> None:
-        config_id, replicate = self.in_flight[trial_id]
-        event = {"event": "step", "config_id": config_id, "replicate": replicate}
-        self.ledger.append({**event, "step": result["epoch"], "metrics": metrics_of(result)}, durable=False)
+    def record_step(self, trial_id: str, result: dict) -> bool:
+        """Write what a run reported; True where it should end here."""
+        run = self.in_flight[trial_id]
+        event = {"event": "step", "config_id": run.config_id, "replicate": run.replicate, "step": result["epoch"]}
+        self.ledger.append({**event, "epochs": result["epochs"], "metrics": metrics_of(result)}, durable=False)
+        reason = prunes(self.prune, self.ledger.state, self.proposer.standing.selection, run)
+        if reason:
+            self.cut[trial_id] = reason
+        return bool(reason)
 
     def record_result(self, trial_id: str, result: dict | None) -> None:
         """Write how a run ended; without a result its worker died. Idempotent: Tune may call twice."""
         if trial_id not in self.in_flight:
             return
-        config_id, replicate = self.in_flight.pop(trial_id)
-        run = self.ledger.state.configurations[config_id].runs[replicate]
-        event = {"event": "result", "config_id": config_id, "replicate": replicate, "phase": run.phase}
+        run = self.in_flight.pop(trial_id)
+        event = {"event": "result", "config_id": run.config_id, "replicate": run.replicate, "phase": run.phase}
         if result is None:
             ended = {
                 "status": "failed:error",
@@ -100,14 +101,17 @@ class Session:
                 "seconds": round(result["seconds"], 3),
                 "error": result["error"],
             }
-        selection = self.proposer.selection
-        if ended["status"] == DONE and selection.score(ended["metrics"]) is None:
+        selection = self.proposer.standing.selection
+        if trial_id in self.cut:
+            ended |= {"status": PRUNED, "error": self.cut.pop(trial_id)}
+        elif ended["status"] == DONE and selection.score(ended["metrics"]) is None:
+            missing = [name for name in selection.names if name not in ended["metrics"]]
             reported = ", ".join(ended["metrics"]) or "nothing"
-            ended |= {"status": "failed:error", "error": f"{selection.names[0]} was not reported, but {reported}"}
+            ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
         self.ledger.append({**event, **ended})
-        for folder in self.checkpoints.glob(f"*/{config_id}-{replicate}"):
+        for folder in self.checkpoints.glob(f"*/{run.config_id}-{run.replicate}"):
             shutil.rmtree(folder, ignore_errors=True)
-        self.on_result(self.ledger.state.configurations[config_id].runs[replicate])
+        self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
 
 
 class LedgerSearcher(Searcher):
@@ -121,9 +125,6 @@ class LedgerSearcher(Searcher):
         config = self.session.start_next(trial_id)
         return Searcher.FINISHED if config is None else config
 
-    def on_trial_result(self, trial_id: str, result: dict) -> None:
-        self.session.record_step(trial_id, result)
-
     def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
         self.session.record_result(trial_id, None if error else result)
 
@@ -135,6 +136,20 @@ class LedgerSearcher(Searcher):
 
     def restore(self, checkpoint_path: str) -> None:
         """Never called: a search goes on from its ledger."""
+
+
+class Pruner(FIFOScheduler):
+    """Every step comes here, unless it is a run's last: Tune asks the scheduler whether the run goes on."""
+
+    def __init__(self, session: Session):
+        super().__init__()
+        self.session = session
+
+    def on_trial_result(self, tune_controller: object, trial: object, result: dict) -> str:
+        return TrialScheduler.STOP if self.session.record_step(trial.trial_id, result) else TrialScheduler.CONTINUE
+
+    def __getstate__(self) -> dict:
+        return {**vars(self), "session": None}
 
 
 class Ticker(Callback):

@@ -7,7 +7,10 @@ recorded, shown, never ranked on.
 from dataclasses import dataclass
 from statistics import fmean
 
-from search.ledger import State
+import numpy as np
+
+from search.estimate import Table
+from search.ledger import PRUNED, SEARCH, Run, State
 
 AGGREGATES = {"mean": fmean, "worst": min}
 
@@ -16,8 +19,10 @@ AGGREGATES = {"mean": fmean, "worst": min}
 class Selection:
     """How runs are ranked.
 
-    `on` is source_dev (honest zero-shot) or target_dev (an oracle: it uses target labels and is always labelled so);
-    `aggregate` joins several languages: mean, or worst for the lowest of them.
+    `on` is source_dev (honest zero-shot), pivot_dev (labelled dev sets of languages that are never reported) or
+    target_dev (an oracle: it uses target labels and is always labelled so); `aggregate` joins several languages: mean,
+    or worst for the lowest of them. `second` is another objective and its direction: it makes a Pareto front in the
+    leaderboard and does not rank.
     """
 
     metric: str
@@ -25,13 +30,22 @@ class Selection:
     aggregate: str
     source: str
     targets: tuple[str, ...]
+    pivots: tuple[str, ...] = ()
+    second: tuple[str, str] | None = None
 
     @classmethod
     def of(cls, specification: dict) -> "Selection":
         """From a resolved specification, as it stands in search.yaml and in the ledger's first line."""
         task, select = specification.get("task") or {}, specification["select"]
+        second = select.get("second")
         return cls(
-            select["metric"], select["on"], select["aggregate"], task.get("source", ""), tuple(task.get("targets", ()))
+            select["metric"],
+            select["on"],
+            select["aggregate"],
+            task.get("source", ""),
+            tuple(task.get("targets", ())),
+            tuple(task.get("pivots") or ()),
+            (second["by"], second["goal"]) if second else None,
         )
 
     @property
@@ -43,38 +57,66 @@ class Selection:
         """How the score is called wherever it is shown."""
         if self.on == "metric":
             return self.metric
-        return f"{self.metric} on {self.on}" + (f" ({self.aggregate}), oracle" if self.oracle else "")
+        several = "" if self.on == "source_dev" else f" ({self.aggregate})"
+        return f"{self.metric} on {self.on}{several}" + (", oracle" if self.oracle else "")
 
     @property
     def names(self) -> list[str]:
         """The metrics that the score is made of."""
         if self.on == "metric":
             return [self.metric]
-        languages = self.targets if self.oracle else (self.source,)
+        languages = {"source_dev": (self.source,), "pivot_dev": self.pivots, "target_dev": self.targets}[self.on]
         return [f"dev/{self.metric}/{language}" for language in languages]
 
     @property
     def audit(self) -> list[str]:
         """The same metric where it is recorded but never ranked on."""
-        languages = [language for language in (self.source, *self.targets) if language]
+        languages = [language for language in (self.source, *self.pivots, *self.targets) if language]
         return [name for language in languages if (name := f"dev/{self.metric}/{language}") not in self.names]
 
     def score(self, metrics: dict[str, float]) -> float | None:
         """The one number that ranks a run; None where a metric it needs was not reported."""
-        values = [metrics.get(name) for name in self.names]
-        return None if None in values else AGGREGATES[self.aggregate](values)
+        return self._joined(metrics, self.names)
 
-    def scores(self, state: State) -> dict[str, dict[int, float]]:
-        """Scores of all finished runs: configuration id -> replicate -> score.
+    def target_score(self, metrics: dict[str, float], split: str = "dev") -> float | None:
+        """The same metric on the target languages, joined alike: what the selection hopes to raise."""
+        return self._joined(metrics, [f"{split}/{self.metric}/{language}" for language in self.targets])
+
+    def _joined(self, metrics: dict[str, float], names: list[str]) -> float | None:
+        values = [metrics.get(name) for name in names]
+        return None if None in values or not values else AGGREGATES[self.aggregate](values)
+
+    def scores(self, state: State, phase: str = SEARCH) -> dict[str, dict[int, float]]:
+        """Scores of all finished runs of a phase: configuration id -> replicate -> score. Pruned runs have none.
 
         A failure is data: a run that failed counts as the lowest score that any run of the search reached, its own last
         one included, so that a configuration is never better for having failed.
         """
-        finished = [run for run in state.runs() if run.finished]
-        reached = {(run.config_id, run.replicate): self.score(run.metrics) for run in finished}
-        lowest = min((score for score in reached.values() if score is not None), default=0.0)
+        finished = [(run, self.score(run.metrics)) for run in state.runs() if run.finished and run.status != PRUNED]
+        lowest = min((score for _, score in finished if score is not None), default=0.0)
         table: dict[str, dict[int, float]] = {}
-        for run in finished:
-            score = reached[run.config_id, run.replicate]
-            table.setdefault(run.config_id, {})[run.replicate] = lowest if run.failed or score is None else score
+        for run, score in finished:
+            if run.phase == phase:
+                table.setdefault(run.config_id, {})[run.replicate] = lowest if self.failed(run, score) else score
         return table
+
+    @staticmethod
+    def failed(run: Run, score: float | None) -> bool:
+        return run.failed or score is None
+
+    def table(self, state: State) -> Table:
+        """The scores of the search phase as the estimate takes them. Configurations that were pruned are not in it."""
+        ids, cells = [], []
+        for configuration in state.configurations.values():
+            runs = [run for run in configuration.runs.values() if run.finished and run.phase == SEARCH]
+            if runs and not any(run.status == PRUNED for run in runs):
+                cells += [(len(ids), run) for run in runs]
+                ids.append(configuration.config_id)
+        columns = {replicate: index for index, replicate in enumerate(sorted({run.replicate for _, run in cells}))}
+        values = np.full((len(ids), len(columns)), np.nan)
+        failed = np.zeros(values.shape, dtype=bool)
+        for row, run in cells:
+            score, column = self.score(run.metrics), columns[run.replicate]
+            failed[row, column] = self.failed(run, score)
+            values[row, column] = np.nan if failed[row, column] else score
+        return Table(tuple(ids), values, failed)

@@ -8,16 +8,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from search import yaml12
 from search.checks import check
 from search.errors import RequestError
+from search.policy import Policy, options_of, policy_of
+from search.propose import SAMPLERS, Proposer
 from search.selection import AGGREGATES, Selection
+from search.standing import Standing
 from spaces import Space, load
 from spaces.dimension import nearest
 from trainables.inputs.paths import read_text
+from trainables.options import check_type
+from trainables.streams import STREAMS
 
 BUILT_IN = Path(__file__).with_name("builtin")
 METHODS = ("stitching",)
 TASKS = ("sib200",)
-SAMPLERS = ("tpe", "random", "grid")
-POLICIES = ("fixed",)
 
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -35,12 +38,16 @@ class Custom(Model):
 
 
 class Task(Model):
-    """Labelled data. `data` is a folder in the task's published layout; `source` has labels, `targets` are audited."""
+    """Labelled data. `data` is a folder in the task's published layout; `source` has labels, `targets` are audited.
+
+    `pivots` are languages whose labelled dev sets may select (select.on: pivot_dev) and that are never reported on.
+    """
 
     name: Literal[TASKS]
     data: Text
     source: Text
     targets: Annotated[list[Text], Field(min_length=1)]
+    pivots: list[Text] = []
 
 
 class Inputs(Model):
@@ -54,28 +61,64 @@ class Inputs(Model):
 
 
 class Budget(Model):
-    """Where the search ends, at whichever comes first. A configuration that was begun gets all its replicates."""
+    """Where the search ends, at whichever comes first.
+
+    The runs of the confirmation are part of `runs`; `hours` are those of the search phase, confirmation comes after.
+    """
 
     runs: Count | None = None
     hours: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-class Replicates(Model):
-    """How many seeds a configuration gets. `fixed`: every configuration the same `n`, paired."""
+class Confirm(Model):
+    """The last phase: the `top` configurations at `fresh` seeds that no decision has seen, and the test sets."""
 
-    policy: Literal[POLICIES] = "fixed"
-    n: Count = 5
+    top: Annotated[int, Field(ge=0)] = 3
+    fresh: Count = 5
+
+
+class Replicates(Model):
+    """Who gets how many seeds: a policy by name (race, fixed, halving) or import path, with options of its own."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    policy: Text = "race"
+    confirm: Confirm = Confirm()
+
+    def resolved(self) -> dict:
+        """Plain data with every option of the policy, checked."""
+        known, given = options_of(self.policy), self.model_extra or {}
+        for name in given:
+            if name not in known:
+                kind = f"the policy {self.policy} has no such option"
+                raise RequestError(f"replicates.{name}: {kind}.{nearest(name, [*known, 'policy', 'confirm'])}")
+        options = {name: given.get(name, default) for name, (_, default) in known.items()}
+        for name, (hint, _) in known.items():
+            try:
+                check_type(name, options[name], hint)
+            except ValueError as error:
+                raise RequestError(f"replicates.{error}.") from None
+        return {"policy": self.policy, **options, "confirm": self.confirm.model_dump()}
+
+
+class Second(Model):
+    """A second objective, for a Pareto front: `seconds` per run, `spread` over seeds, or a reported metric by name."""
+
+    by: Text
+    goal: Literal["min", "max"] = "min"
 
 
 class Select(Model):
     """What ranks. `on: target_dev` uses target labels: an oracle, and labelled so wherever it is shown.
 
-    `on: metric` ranks by the reported metric of exactly that name, for methods without a task.
+    `on: metric` ranks by the reported metric of exactly that name, for methods without a task. `second` does not rank:
+    it marks the configurations that nobody beats in both.
     """
 
     metric: Text = "macro_f1"
-    on: Literal["source_dev", "target_dev", "metric"] = "source_dev"
+    on: Literal["source_dev", "pivot_dev", "target_dev", "metric"] = "source_dev"
     aggregate: Literal[tuple(AGGREGATES)] = "mean"
+    second: Second | None = None
 
 
 class Resources(Model):
@@ -106,19 +149,21 @@ class Specification(Model):
     task: Task | None = None
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"
-    enqueue: list[dict[str, Any]] = []  # configurations that go first
+    enqueue: list[dict[str, Any]] | None = None  # configurations that go first; None: those that the space names
     sampler: Literal[SAMPLERS] = "tpe"
     budget: Budget
     replicates: Replicates = Replicates()
+    prune: Literal["off", "asha", "median"] = "off"  # end the first run of a configuration early where it is poor
     select: Select = Select()
     resources: Resources = Resources()
     checkpoints: Checkpoints = Checkpoints()
     tracking: Tracking = Tracking()
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
+    decompose: list[Literal[STREAMS]] = []  # vary one stream at a time; for reruns of one configuration
 
     def as_dict(self) -> dict:
         """Plain data, as it stands in search.yaml and in the ledger."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json") | {"replicates": self.replicates.resolved()}
 
     def load_space(self) -> Space:
         method = self.method if isinstance(self.method, str) else self.method.model_dump()
@@ -127,9 +172,24 @@ class Specification(Model):
     def selection(self) -> Selection:
         return Selection.of(self.as_dict())
 
-    def configurations(self) -> int | None:
-        """How many configurations the budget of runs pays for; None where only hours bound it."""
-        return None if self.budget.runs is None else self.budget.runs // self.replicates.n
+    def standing(self) -> Standing:
+        return standing_of(self.as_dict())
+
+    def policy(self, standing: Standing) -> Policy:
+        return policy_of(self.as_dict(), standing)
+
+    def proposer(self, standing: Standing) -> Proposer:
+        space = self.load_space()
+        first = space.first() if self.enqueue is None and self.sampler != "grid" else self.enqueue or []
+        varying = (None, *self.decompose) if self.decompose else ()
+        expected = self.policy(standing).configurations()
+        return Proposer(space, self.sampler, self.seed, standing, tuple(first), expected, varying)
+
+
+def standing_of(resolved: dict) -> Standing:
+    """How configurations are estimated: towards a surrogate over the space where the policy wants one."""
+    surrogate = resolved["replicates"].get("surrogate", False)
+    return Standing(Selection.of(resolved), load(resolved["method"], resolved["space"]) if surrogate else None)
 
 
 def read(source: str, overrides: list[str] = ()) -> Specification:

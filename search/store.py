@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from search.follow import SCORE, SEARCH, Entry, Key, Mirror
+from search.follow import SCORE, TOP, Entry, Key, Mirror
 
 WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
 EXPERIMENT_TAGS = {
@@ -46,10 +46,10 @@ class Store:
                 self._set_status(key, mirror, last=last)
         while mirror.files:
             if (folder / mirror.files[0]).exists():
-                self._client.log_artifact(self._run_id(SEARCH, mirror), str(folder / mirror.files[0]))
+                self._client.log_artifact(self._run_id(TOP, mirror), str(folder / mirror.files[0]))
             mirror.files.pop(0)
         if self.written != mirror.position:
-            self._client.set_tag(self._run_id(SEARCH, mirror), WRITTEN, mirror.position)
+            self._client.set_tag(self._run_id(TOP, mirror), WRITTEN, mirror.position)
             self.written = mirror.position
 
     def _create_experiment(self, uri: str, name: str) -> str:
@@ -71,7 +71,7 @@ class Store:
                 self._client.delete_run(run.info.run_id)
                 continue
             self._ids[key], self._statuses[key] = run.info.run_id, run.info.status
-            if key == SEARCH:
+            if key == TOP:
                 self.written = run.data.tags.get(WRITTEN, "")
 
     def _run_id(self, key: Key, mirror: Mirror) -> str:
@@ -79,7 +79,7 @@ class Store:
         if key not in self._ids:
             identity = mirror.identities[key]
             tags = {**identity.tags, "mlflow.runName": identity.name}
-            if key != SEARCH:
+            if key != TOP:
                 tags["mlflow.parentRunId"] = self._run_id(key[:-1], mirror)
             run = self._client.create_run(self._experiment, start_time=identity.start, tags=tags)
             self._ids[key], self._statuses[key] = run.info.run_id, run.info.status

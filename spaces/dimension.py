@@ -38,6 +38,11 @@ class Dimension:
             return trial.suggest_int(name, int(self.low), int(self.high), step=int(self.step or 1), log=self.log)
         return trial.suggest_float(name, self.low, self.high, step=self.step, log=self.log)
 
+    def __contains__(self, value: Any) -> bool:
+        if self.choices is not None:
+            return value in self.choices
+        return _is_number(value) and self.low <= value <= self.high
+
     @property
     def continuous(self) -> bool:
         return self.choices is None and not self.integer and self.step is None and self.low != self.high

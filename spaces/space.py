@@ -1,8 +1,8 @@
 """A space: a define-by-run function, a person's overrides, and the canonical form that gives a configuration its id.
 
-A space function takes an Optuna trial and returns parameters. Nothing else is needed for a method of one's own. Two
-attributes may be set on the function: `defaults`, parameters it does not suggest but the method accepts, and
-`canonical`, a function that drops the parameters that cannot matter.
+A space function takes an Optuna trial and returns parameters. Nothing else is needed for a method of one's own. Three
+attributes may be set on the function: `defaults`, parameters it does not suggest but the method accepts, `canonical`, a
+function that drops the parameters that cannot matter, and `first`, configurations that are tried before any other.
 """
 
 import hashlib
@@ -74,6 +74,15 @@ class Space:
         fixed = {name: value for name, value in self.overrides.items() if not isinstance(value, list | dict)}
         accepted = {name: value for name, value in fixed.items() if name in self.defaults}
         return self.canonical({**accepted, **params})
+
+    def first(self) -> list[dict]:
+        """What the function says should go first (the paper's setting, degenerate points), where it is in the space."""
+        found = [self.complete(params) for params in getattr(self.function, "first", ())]
+        return [params for params in found if all(self._admits(name, params) for name in self.overrides)]
+
+    def _admits(self, name: str, params: dict) -> bool:
+        known = self.dimensions[name] if name in self.dimensions else self._default(name)
+        return name not in params or params[name] in overridden(name, known, self.overrides[name])
 
     def __call__(self, trial: Any) -> dict:
         """Suggest every dimension through `trial` and return the configuration in canonical form."""

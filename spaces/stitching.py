@@ -55,6 +55,8 @@ def canonical(params: dict) -> dict:
     return params
 
 
+# The degenerate point, where every word becomes its nearest anchor, and the paper's own setting.
+default.first = ({"k": 1}, {"k": 50, "weighting": "standard"})
 for _space in (default, paper):
     _space.defaults = asdict(StitchingOptions())
     _space.canonical = canonical

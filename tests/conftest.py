@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: a second thread costs more than it computes
@@ -19,3 +20,7 @@ def real(*names: str) -> list[Path]:
         if not path.exists():
             pytest.skip(f"no real data: {path} (set SEEDWISE_DATA)")
     return paths
+
+
+settings.register_profile("seedwise", deadline=None)  # a busy machine is no failure
+settings.load_profile("seedwise")

@@ -1,5 +1,6 @@
 """Small methods for tests of the search itself: quick, seeded, and able to fail in every way a run can."""
 
+import gc
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ class Quadratic(Method):
     def __init__(self, inputs, params, streams, device):
         super().__init__(inputs, params, streams, device)
         self.memory = 0.0
+        self.epochs = params.get("epochs") or type(self).epochs
 
     def epoch(self, number: int) -> dict[str, float]:
         threading.Event().wait(self.params.get("seconds", 0.0))
@@ -45,6 +47,46 @@ class Quadratic(Method):
         self.memory = json.loads((folder / "memory.json").read_text())
 
 
+class Tested(Quadratic):
+    """Has a test set that only its confirmation may see, and says in every epoch whether its process holds it."""
+
+    __test__ = False  # no test case, whatever pytest makes of its name
+
+    @classmethod
+    def prepare(cls, specification: dict) -> dict:
+        return {"dev": [label.removeprefix("test ") for label in secret()]}
+
+    @classmethod
+    def prepare_test(cls, specification: dict) -> dict:
+        return {"secret": secret()}
+
+    @classmethod
+    def streams_used(cls, params: dict) -> tuple[str, ...]:
+        return ("order",)
+
+    def epoch(self, number: int) -> dict[str, float]:
+        return {**super().epoch(number), "found": found()}
+
+    def test(self, tests: dict) -> dict[str, float]:
+        if self.params.get("trouble") == "test":
+            raise ValueError("the test set is broken")
+        value = 1 - (self.params["x"] - 0.3) ** 2 if tests["secret"] == secret() else -1.0
+        return {"test/value/x": value, "test/found/x": found()}
+
+
+def secret() -> list[str]:
+    """Made when called: no constant of the code is taken for it. A list, since Python does not track dicts of text."""
+    return [f"test label {number}" for number in range(3)]
+
+
+def found() -> float:
+    """1 where a dict with the secret is anywhere in this process, also among what was frozen at its start."""
+    gc.unfreeze()
+    wanted = secret()
+    held = (thing["secret"] for thing in gc.get_objects() if type(thing) is dict and "secret" in thing)
+    return float(any(type(value) is list and value == wanted for value in held))
+
+
 class DiesOnce(Quadratic):
     """Kills its own worker in epoch 3 of 5, the first time it gets there; the marker file remembers."""
 
@@ -68,5 +110,5 @@ def troubled(trial) -> dict:
     return {"x": 0.3, "trouble": trial.suggest_categorical("trouble", kinds)}
 
 
-space.defaults = {"x": 0.5, "seconds": 0.0, "trouble": "none", "marker": ""}
+space.defaults = {"x": 0.5, "seconds": 0.0, "trouble": "none", "marker": "", "epochs": 0}
 troubled.defaults = space.defaults

@@ -11,9 +11,10 @@ from typing import Any
 from ray import tune
 
 from trainables.gate import begin_together
-from trainables.streams import Streams
+from trainables.streams import STREAMS, Streams
 
 DONE = "done"
+CONFIRM = "confirm"  # the phase of a run on fresh replicates, the only one that is tested
 PATIENCE = 20.0  # seconds that the first run of a worker waits for the other workers
 
 
@@ -41,12 +42,35 @@ class Method:
         """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: none."""
         return None
 
+    @classmethod
+    def prepare_test(cls, specification: dict) -> Any:
+        """Read the test sets, on the driver, once the search has chosen what it confirms. Default: there are none.
+
+        `prepare` must not read them: the result of this goes to runs of the confirmation and to no others.
+        """
+        return None
+
+    @classmethod
+    def streams_used(cls, params: dict) -> tuple[str, ...]:
+        """The streams that a run with these parameters draws from; only these are varied alone. Default: all.
+
+        One too many costs runs that all give the same score; one that is missing leaves its part unexplained.
+        """
+        return STREAMS
+
     def __init__(self, inputs: Any, params: dict, streams: Streams, device: Any):
         self.inputs, self.params, self.streams, self.device = inputs, params, streams, device
 
     def epoch(self, number: int) -> dict[str, float]:
         """Do epoch `number` (from 0) and return metrics, named `split/metric/language` where there are languages."""
         raise NotImplementedError
+
+    def test(self, tests: Any) -> dict[str, float]:
+        """Metrics `test/metric/language` of the trained model on what `prepare_test` read. Default: none.
+
+        Called once, after the last epoch of a run of the confirmation; never where `prepare_test` gave None.
+        """
+        return {}
 
     def save(self, folder: Path) -> None:
         """Write what `load` needs to go on after the last finished epoch. Optional: without it a run starts over."""
@@ -58,8 +82,8 @@ class Method:
 class RunTrainable(tune.Trainable):
     """The Ray Tune side of a run: one step per epoch, typed failures, checkpoints, reuse of the worker."""
 
-    def setup(self, config: dict, method: type[Method], inputs: Any) -> None:
-        self.method, self.inputs, self.place, self.first = method, inputs, None, True
+    def setup(self, config: dict, method: type[Method], inputs: Any, tests: Any = None) -> None:
+        self.method, self.inputs, self.tests, self.place, self.first = method, inputs, tests, None, True
         if "torch" in sys.modules:  # which the method imports, if it needs it
             from trainables import device
 
@@ -91,7 +115,7 @@ class RunTrainable(tune.Trainable):
             self.failure = error
 
     def _new_run(self, config: dict) -> Method:
-        streams = Streams(config["seed"], config["replicate"])
+        streams = Streams(config["seed"], config["replicate"], config.get("vary"))
         return self.method(self.inputs, dict(config["params"]), streams, self.place)
 
     def step(self) -> dict:
@@ -103,10 +127,10 @@ class RunTrainable(tune.Trainable):
         try:
             if self.failure:
                 raise self.failure
-            metrics = self.run.epoch(self.number)
-            bad = [name for name, value in metrics.items() if not math.isfinite(value)]
-            if bad:
-                raise RunFailed("nan", f"{bad[0]} is {metrics[bad[0]]}", metrics)
+            metrics = self.last = finite(self.run.epoch(self.number))
+            confirms = self.tests is not None and self.config.get("phase") == CONFIRM
+            if confirms and self.number + 1 >= self.run.epochs:
+                metrics = finite(metrics | self.run.test(self.tests))
         except Exception as error:
             status, text = f"failed:{kind_of(error)}", describe(error)
             metrics = getattr(error, "metrics", None) or self.last
@@ -122,6 +146,7 @@ class RunTrainable(tune.Trainable):
             "status": status,
             "error": text,
             "epoch": self.number,
+            "epochs": self.run.epochs if self.run else 0,
             "seconds": self.seconds,
             "done": done,
             "should_checkpoint": due,
@@ -137,6 +162,14 @@ class RunTrainable(tune.Trainable):
         progress = json.loads((folder / "epoch.json").read_text())
         self.run.load(folder)
         self.number, self.seconds = progress["epoch"], progress["seconds"]
+
+
+def finite(metrics: dict[str, float]) -> dict[str, float]:
+    """The metrics as they are; one that is not a number ends the run."""
+    for name, value in metrics.items():
+        if not math.isfinite(value):
+            raise RunFailed("nan", f"{name} is {value}", metrics)
+    return metrics
 
 
 def kind_of(error: Exception) -> str:

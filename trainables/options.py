@@ -27,9 +27,7 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
         for field in fields(self):
-            value = getattr(self, field.name)
-            if not _fits(value, hints[field.name]):
-                raise ValueError(f"{field.name}: {value!r} is not {_in_words(hints[field.name])}")
+            check_type(field.name, getattr(self, field.name), hints[field.name])
         for name in ("lr", "epochs", "batch_size", "accumulation"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name}: {getattr(self, name)!r} must be above 0")
@@ -38,6 +36,12 @@ class TrainingOptions:
                 raise ValueError(f"{name}: {getattr(self, name)!r} must not be negative")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup: {self.warmup!r} is a share of the updates, from 0 up to but below 1")
+
+
+def check_type(name: str, value: Any, hint: Any) -> None:
+    """Raise, in words, where a value is not of its annotated type. A whole number is a number, a truth value is not."""
+    if not _fits(value, hint):
+        raise ValueError(f"{name}: {value!r} is not {_in_words(hint)}")
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -57,4 +61,6 @@ def _in_words(hint: Any) -> str:
         return "one of " + ", ".join(map(str, get_args(hint)))
     if get_args(hint):
         return " or ".join(_in_words(part) for part in get_args(hint))
-    return {float: "a number", int: "a whole number", bool: "true or false", str: "text"}.get(hint, str(hint))
+    return {float: "a number", int: "a whole number", bool: "true or false", str: "text", type(None): "null"}.get(
+        hint, str(hint)
+    )

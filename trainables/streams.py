@@ -13,18 +13,32 @@ STREAMS = ("head", "order", "dropout", "augmentation", "anchors", "words", "mask
 
 @dataclass(frozen=True)
 class Streams:
-    """The streams of one replicate of one search."""
+    """The streams of one replicate of one search.
+
+    With `vary`, the name of a stream, only that one is the replicate's; all others are those of replicate 0. The spread
+    over such replicates is what this stream alone brings. Default: all are the replicate's.
+    """
 
     search_seed: int
     replicate: int
+    vary: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.vary is not None:
+            _check(self.vary)
 
     def seed(self, stream: str, *parts: int) -> int:
         """A 63-bit seed for a stream; `parts` (an epoch, say) give independent seeds within it."""
-        if stream not in STREAMS:
-            raise ValueError(f"{stream!r} is not a stream; there are {', '.join(STREAMS)}")
-        text = "/".join(map(str, (self.search_seed, self.replicate, stream, *parts)))
+        _check(stream)
+        replicate = self.replicate if self.vary in (None, stream) else 0
+        text = "/".join(map(str, (self.search_seed, replicate, stream, *parts)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
     def all_seeds(self) -> dict[str, int]:
         """Every stream's seed, for the record."""
         return {stream: self.seed(stream) for stream in STREAMS}
+
+
+def _check(stream: str) -> None:
+    if stream not in STREAMS:
+        raise ValueError(f"{stream!r} is not a stream; there are {', '.join(STREAMS)}")

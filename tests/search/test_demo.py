@@ -12,8 +12,10 @@ from search.ledger import read
 from tests.search.test_search import board, run
 
 SMALL = [
-    "budget.runs=6",
-    "replicates.n=3",
+    "budget.runs=10",
+    "replicates.max=3",
+    "replicates.explore=0.1",
+    "replicates.confirm={top: 1, fresh: 2}",
     "space.epochs=2",
     "task.targets=[qan]",
     "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",

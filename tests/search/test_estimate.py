@@ -1,12 +1,30 @@
+import warnings
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from search.estimate import p_best, summary, tied
+from search.estimate import CLIPPED, HUBER, Table, estimate, summary, two_way
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda value: value / 1000), min_size=2, max_size=12)
+
+
+def table(values, failed=None) -> Table:
+    """Rows are configurations a, b, c, ...; nan is a run that has not finished, or that failed."""
+    values = np.array(values, dtype=float)
+    failed = np.zeros(values.shape, dtype=bool) if failed is None else np.array(failed, dtype=bool)
+    return Table(tuple(f"c{row}" for row in range(len(values))), values, failed)
+
+
+def simulated(draw, configurations, replicates, *, noise=1.0, seeds=1.0, between=2.0, missing=0.0):
+    """True means and a table drawn from the model itself."""
+    truth = draw.normal(50, between, configurations)
+    values = truth[:, None] + draw.normal(0, seeds, replicates) + draw.normal(0, noise, (configurations, replicates))
+    gaps = draw.random(values.shape) < missing
+    gaps[:, 0] = False
+    return truth, np.where(gaps, np.nan, values)
 
 
 @given(SCORES)
@@ -14,8 +32,8 @@ def test_summary_is_scipys_t_interval(values):
     found = summary(values)
     assert found.n == len(values)
     assert found.mean == pytest.approx(np.mean(values))
-    assert found.sd == pytest.approx(stats.tstd(values))
-    if found.sd > 0:
+    assert found.sd == pytest.approx(np.std(values, ddof=1))
+    if found.sd > 1e-9:
         low, high = stats.t.interval(0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values))
         assert (found.ci_low, found.ci_high) == (pytest.approx(low), pytest.approx(high))
 
@@ -25,37 +43,169 @@ def test_one_replicate_has_no_spread():
     assert summary([0.5]).ci_low is None
 
 
-@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=2, max_size=12))
-def test_tied_is_the_paired_t_test(pairs):
-    best, other = (dict(enumerate(np.array(side) / 1000)) for side in zip(*pairs, strict=True))
-    differences = np.array(list(best.values())) - np.array(list(other.values()))
-    if np.ptp(differences) < 1e-9:  # the test is undefined without spread
-        assert tied(best, other) == (abs(differences[0]) < 1e-9)
-    else:
-        p = stats.ttest_rel(list(best.values()), list(other.values())).pvalue
-        if abs(p - 0.05) > 1e-6:
-            assert tied(best, other) == (p > 0.05)
+def test_effects_solve_the_mixed_model_equations(monkeypatch):
+    """With the two sds given, the replicates' effects are the solution of Henderson's equations, here in full size."""
+    monkeypatch.setattr("search.estimate.HUBER", 1e9)  # no observation weighs less
+    monkeypatch.setattr("search.estimate.ROUNDS", 200)  # until the sds stand still
+    values = simulated(np.random.default_rng(1), 30, 6, missing=0.3)[1]
+    values[20:, 1:] = np.nan
+    found = two_way(values)
+    rows, columns = np.nonzero(np.isfinite(values))
+    design = np.zeros((len(rows), 36))
+    design[np.arange(len(rows)), rows] = 1
+    design[np.arange(len(rows)), 30 + columns] = 1
+    penalty = np.diag([0.0] * 30 + [found.noise**2 / found.seeds**2] * 6)
+    whole = np.linalg.solve(design.T @ design + penalty, design.T @ values[rows, columns])
+    assert found.effects == pytest.approx(whole[30:], abs=1e-6)
 
 
-def test_only_shared_replicates_are_compared():
-    assert tied({0: 0.9, 1: 0.9}, {2: 0.1, 3: 0.1})
-    assert not tied({0: 0.9, 1: 0.91, 7: 0.0}, {0: 0.1, 1: 0.11, 9: 1.0})
+def test_the_sds_are_those_of_the_simulation():
+    draw = np.random.default_rng(2)
+    found = [two_way(simulated(draw, 60, 12, noise=1.5, seeds=0.8, missing=0.3)[1]) for _ in range(20)]
+    assert np.mean([one.noise for one in found]) == pytest.approx(1.5, rel=0.05)
+    assert np.sqrt(np.mean([one.seeds**2 for one in found])) == pytest.approx(0.8, rel=0.2)
 
 
-def test_p_best_of_two_is_the_t_probability_of_their_difference():
-    """With equal spread and number, P(first is best) is a probability of a difference of two t variables."""
-    first, second = [0.50, 0.52, 0.54, 0.56], [0.49, 0.51, 0.53, 0.55]
-    pooled = np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / 2 / 4)
-    draws = np.random.default_rng(9).standard_t(6, size=(2, 400_000)) * pooled
-    expected = np.mean(draws[0] - draws[1] > np.mean(second) - np.mean(first))
-    assert p_best([first, second])[0] == pytest.approx(expected, abs=0.03)
+def test_a_lucky_seed_is_lucky_for_all():
+    """One configuration ran only where the seed was good: its raw mean is the highest, its true mean is not."""
+    draw = np.random.default_rng(3)
+    luck = np.array([3.0, 2.5, -2.0, -3.0, -0.5])
+    values = np.array([10.0, 11.0, 9.0, 10.5])[:, None] + luck + draw.normal(0, 0.1, (4, 5))
+    values[0, 2:] = np.nan
+    assert np.nanargmax(np.nanmean(values, axis=1)) == 0
+    found = estimate(table(values))
+    assert found.ids[found.best] == "c1"
+    assert found.mean[0] - found.mean[1] == pytest.approx(-1.0, abs=0.3)
 
 
-@given(st.lists(SCORES, min_size=1, max_size=6))
-def test_p_best_is_a_distribution_that_favours_the_best_mean(scores):
-    chances = p_best(scores)
-    assert sum(chances) == pytest.approx(1)
-    equal = {len(values) for values in scores}
-    if len(equal) == 1 and len({tuple(values) for values in scores}) == len(scores):
-        means = [np.mean(values) for values in scores]
-        assert chances[int(np.argmax(means))] >= max(chances) - 0.05
+def test_the_posterior_is_calibrated_and_better_than_raw_means():
+    draw, inside, errors = np.random.default_rng(4), [], []
+    for _ in range(40):
+        truth, values = simulated(draw, 30, 8, noise=2.0, seeds=1.0, between=1.5, missing=0.6)
+        found = estimate(table(values))
+        centre = truth.mean() - found.mean.mean()  # what all replicates share cannot be known
+        errors.append([np.mean((found.mean + centre - truth) ** 2), np.mean((np.nanmean(values, 1) - truth) ** 2)])
+        intervals = np.array([found.interval(index) for index in range(30)])
+        inside.append(np.mean((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])))
+    ours, raw = np.mean(errors, axis=0)
+    assert ours < 0.7 * raw
+    assert 0.90 <= np.mean(inside) <= 0.99
+
+
+def test_p_best_and_regret_are_those_of_independent_posteriors():
+    """Two configurations, many replicates: by hand from two normal distributions."""
+    draw = np.random.default_rng(5)
+    values = np.array([50.2, 50.0])[:, None] + draw.normal(0, 1, (2, 40))
+    found = estimate(table(values))
+    difference = found.mean[0] - found.mean[1]
+    spread = np.sqrt(found.sd[0] ** 2 + found.sd[1] ** 2)
+    distribution = stats.t(found.freedom, loc=difference, scale=spread)
+    assert found.p_best[0] == pytest.approx(distribution.sf(0), abs=0.03)
+    worse = distribution.expect(lambda x: max(0.0, -x if difference > 0 else x))
+    assert found.regret == pytest.approx(worse, abs=0.03)
+
+
+@settings(max_examples=60)
+@given(st.data(), st.integers(1, 8), st.integers(1, 6))
+def test_any_table_gives_finite_answers_in_any_order(data, configurations, replicates):
+    cells = data.draw(
+        st.lists(
+            st.lists(
+                st.sampled_from([0.5, 0.5, 0.7, 0.71, 0.1, "gap", "failed"]), min_size=replicates, max_size=replicates
+            ),
+            min_size=configurations,
+            max_size=configurations,
+        )
+    )
+    for row in cells:
+        row[0] = 0.5 if row[0] == "gap" else row[0]
+    values = np.array([[cell if isinstance(cell, float) else np.nan for cell in row] for row in cells])
+    failed = np.array([[cell == "failed" for cell in row] for row in cells])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = estimate(table(values, failed))
+    assert np.isfinite(found.mean).all()
+    assert (found.sd >= 0).all()
+    assert found.p_best.sum() == pytest.approx(1)
+    assert found.regret >= 0
+    assert found.tied[found.best]
+    order = np.array(data.draw(st.permutations(range(configurations))))
+    again = estimate(Table(tuple(found.ids[place] for place in order), values[order], failed[order]))
+    assert again.mean == pytest.approx(found.mean[order], abs=1e-6)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.integers(2, 6))
+def test_a_configuration_is_never_better_for_failing(seed, replicates):
+    """The same table, with one run of one configuration as a gap and as a failure."""
+    _, values = simulated(np.random.default_rng(seed), 6, replicates, missing=0.3)
+    row = seed % 6
+    values[row, -1] = np.nan
+    failed = np.zeros(values.shape, dtype=bool)
+    before = estimate(table(values))
+    failed[row, -1] = True
+    after = estimate(table(values, failed))
+    assert after.mean[row] < before.mean[row] + 1e-9
+    assert after.failed[row] == 1
+    assert list(after.ranking).index(row) >= list(before.ranking).index(row)
+
+
+def test_a_configuration_that_collapses_on_some_seeds_does_not_win():
+    """Its better seeds are the best of all; one in four collapses without being reported as a failure."""
+    draw = np.random.default_rng(6)
+    values = np.array([80.0] * 8 + [82.0])[:, None] + draw.normal(0, 0.5, (9, 8))
+    values[8, [2, 5]] = 20.0
+    found = estimate(table(values))
+    assert found.best != 8
+    assert found.p_best[8] < 0.1
+    low, high = found.interval(8)
+    assert high - low > 4 * np.diff(found.interval(0))[0]  # its own spread shows
+    assert found.noise == pytest.approx(0.5, rel=0.4)  # and does not blur all the others
+
+
+def test_clipping_leaves_what_the_constant_says():
+    normal = stats.norm.expect(lambda x: min(x * x, HUBER**2))
+    assert pytest.approx(normal, abs=1e-3) == CLIPPED
+
+
+def test_heavy_tails_do_not_take_the_noise_away_from_its_bulk():
+    draw = np.random.default_rng(7)
+    clean, tailed = [], []
+    for _ in range(20):
+        truth = draw.normal(0, 2, 40)
+        normal = draw.normal(0, 1, (40, 6))
+        clean.append(two_way(truth[:, None] + normal).noise)
+        outliers = np.where(draw.random((40, 6)) < 0.03, draw.normal(0, 12, (40, 6)), 0)
+        tailed.append(two_way(truth[:, None] + normal + outliers).noise)
+    assert np.mean(clean) == pytest.approx(1, rel=0.05)
+    assert np.mean(tailed) < 1.5  # the plain sd of such noise is 2.3
+
+
+def test_equal_scores_of_one_pair_are_not_a_search_without_noise():
+    values = np.full((8, 3), np.nan)
+    values[:, 0] = [0.50, 0.55, 0.61, 0.64, 0.66, 0.70, 0.72, 0.73]
+    values[0, 1] = 0.50
+    found = estimate(table(values))
+    assert found.noise > 0.005
+    assert found.tied.sum() > 1
+
+
+def test_what_is_tied_has_a_difference_that_may_be_zero():
+    draw = np.random.default_rng(8)
+    values = np.array([80.0, 79.9, 70.0])[:, None] + draw.normal(0, 3, 6) + draw.normal(0, 0.5, (3, 6))
+    found = estimate(table(values))
+    mean, low, high = found.differences(found.best)
+    assert found.tied.tolist() == (low <= 0).tolist() == [True, True, False]
+    assert mean[2] == pytest.approx(10, abs=1)
+    paired = stats.ttest_rel(values[0], values[2]).confidence_interval(0.95)
+    unpaired = stats.ttest_ind(values[0], values[2]).confidence_interval(0.95)
+    assert high[2] - low[2] < 2 * (paired.high - paired.low) < unpaired.high - unpaired.low
+
+
+def test_pending_runs_narrow_the_draws():
+    _, values = simulated(np.random.default_rng(9), 4, 2, between=0.1)
+    found = estimate(table(values))
+    alone = found.draws(np.random.default_rng(0), 4000)
+    pending = found.draws(np.random.default_rng(0), 4000, np.array([6, 0, 0, 0]))
+    assert pending[:, 0].std() < 0.8 * alone[:, 0].std()
+    assert pending[:, 1].std() == pytest.approx(alone[:, 1].std())

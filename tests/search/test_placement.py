@@ -61,7 +61,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
             "space": {"seconds": 0.2},
             "sampler": "random",
             "budget": {"runs": 12},
-            "replicates": {"n": 1},
+            "replicates": {"policy": "fixed", "n": 1, "confirm": {"top": 0}},
             "select": {"on": "metric", "metric": "value"},
             "resources": {"gpus_per_run": 0.25, "cpus_per_run": 1},
             "tracking": {"uri": "off"},

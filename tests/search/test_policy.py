@@ -1,13 +1,25 @@
 import itertools
+from collections import Counter
+from dataclasses import dataclass, replace
 
-from hypothesis import given
+import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.ledger import State
-from search.policy import Fixed, New, Replicate, Stop
+from search.decide import next_run
+from search.errors import RequestError
+from search.ledger import State, replay
+from search.policy import FRESH, Confirm, Confirmation, Fixed, Halving, New, Policy, Race, Replicate, Stop, options_of
+from search.selection import Selection
+from search.standing import Standing
+from tests.simulate import engine
+
+STANDING = Standing(Selection("value", "metric", "mean", "", ()))
+OUTCOMES = st.sampled_from([("done", {"value": 0.5}), ("done", {"value": 0.6}), ("failed:nan", {})])
 
 
-def drive(policy: Fixed, workers: int, orders: st.DataObject, *, cut_after: int | None = None) -> State:
+def drive(policy, workers: int, orders: st.DataObject, *, cut_after: int | None = None) -> State:
     """Run a policy to its end without Ray: `workers` at once, finishing in any order, maybe killed once on the way."""
     state, running, names = State(), [], itertools.count()
     state.apply({"event": "search", "time": 0.0})
@@ -29,8 +41,9 @@ def drive(policy: Fixed, workers: int, orders: st.DataObject, *, cut_after: int 
             state.apply({"event": "start", "config_id": key[0], "replicate": key[1], "phase": "search"})
         elif running:
             config_id, replicate = running.pop(orders.draw(st.integers(0, len(running) - 1)))
-            result = {"config_id": config_id, "replicate": replicate, "phase": "search", "metrics": {}, "seconds": 1}
-            state.apply({"event": "result", "status": orders.draw(st.sampled_from(["done", "failed:nan"])), **result})
+            status, metrics = orders.draw(OUTCOMES)
+            run = {"config_id": config_id, "replicate": replicate, "phase": "search"}
+            state.apply({"event": "result", **run, "status": status, "metrics": metrics, "seconds": 1})
         else:
             return state
     raise AssertionError
@@ -39,11 +52,25 @@ def drive(policy: Fixed, workers: int, orders: st.DataObject, *, cut_after: int 
 @given(st.data(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 6), st.integers(0, 60))
 def test_every_configuration_gets_the_same_replicates_whatever_is_killed(data, n, runs, workers, cut):
     runs = max(n, runs)
-    state = drive(Fixed(n=n, runs=runs), workers, data, cut_after=cut)
+    state = drive(Fixed(standing=STANDING, n=n, runs=runs), workers, data, cut_after=cut)
     assert len(state.configurations) == runs // n
     for configuration in state.configurations.values():
         assert sorted(configuration.runs) == list(range(n))
         assert all(run.finished for run in configuration.runs.values())
+
+
+@settings(max_examples=12)
+@given(st.data(), st.integers(1, 3), st.integers(0, 4), st.integers(6, 40), st.integers(1, 6), st.integers(0, 60))
+def test_racing_and_halving_spend_exactly_their_budget_and_never_idle(data, least, more, runs, workers, cut):
+    for policy in (
+        Race(standing=STANDING, min=least, max=least + more, runs=runs, reserve=4),
+        Halving(standing=STANDING, min=least, max=4 * least, eta=2, runs=runs, reserve=4),
+    ):
+        state = drive(policy, workers, data, cut_after=cut)
+        assert sum(1 for _ in state.runs()) == runs - 4
+        for configuration in state.configurations.values():
+            assert sorted(configuration.runs) == list(range(len(configuration.runs)))  # paired, without gaps
+            assert len(configuration.runs) <= policy.max
 
 
 def test_past_the_hours_what_was_begun_is_completed():
@@ -51,7 +78,138 @@ def test_past_the_hours_what_was_begun_is_completed():
     state.apply({"event": "search", "time": 0.0})
     state.apply({"event": "ask", "config_id": "a", "params": {}, "ask": 0, "time": 0.0})
     state.apply({"event": "start", "config_id": "a", "replicate": 0, "phase": "search", "time": 7300.0})
-    policy = Fixed(n=2, hours=2)
+    policy = Fixed(standing=STANDING, n=2, hours=2)
     assert policy.next_action(state) == Replicate("a", 1, "seed 2 of 2")
     state.apply({"event": "start", "config_id": "a", "replicate": 1, "phase": "search", "time": 7300.0})
     assert policy.next_action(state) == Stop("the budget of 2 hours is spent")
+    assert Race(standing=STANDING, hours=2).next_action(state) == Stop("the budget of 2 hours is spent")
+
+
+def state_of(scores: dict[str, list[float]], *, time: float = 0.0) -> State:
+    """Configurations with finished runs at replicates 0, 1, ..."""
+    events = [{"event": "search", "time": 0.0}]
+    for ask, (config_id, values) in enumerate(scores.items()):
+        events.append({"event": "ask", "config_id": config_id, "params": {}, "ask": ask, "time": 0.0})
+        for replicate, value in enumerate(values):
+            run = {"config_id": config_id, "replicate": replicate, "phase": "search", "time": time}
+            events.append({"event": "start", **run})
+            events.append({"event": "result", **run, "status": "done", "metrics": {"value": value}, "seconds": 1})
+    return replay(events)
+
+
+GOOD = {"a": [0.80, 0.82], "b": [0.79, 0.81], "c": [0.70, 0.71]}
+
+
+def test_a_race_fills_who_has_hope_and_leaves_who_has_none():
+    race = Race(standing=STANDING, min=2, runs=100)
+    assert race.next_action(state_of({**GOOD, "new": [0.80]})) == Replicate("new", 1, "seed 2 of at least 2")
+    assert isinstance(race.next_action(state_of({**GOOD, "new": [0.10]})), New)
+
+
+def test_a_race_explores_first_and_then_replicates_those_that_may_be_best():
+    state = state_of(GOOD)
+    assert isinstance(Race(standing=STANDING, runs=100).next_action(state), New)
+    late, chosen = Race(standing=STANDING, runs=100, explore=0.05), Counter()
+    for _ in range(12):
+        action = late.next_action(state)
+        chosen[action.config_id] += 1
+        state.apply({"event": "start", "config_id": action.config_id, "replicate": action.replicate, "phase": "search"})
+    assert chosen["a"] >= 3
+    assert chosen["b"] >= 3  # pending runs count: the workers do not all go to one
+    assert chosen["c"] == 0
+    assert max(len(one.runs) for one in state.configurations.values()) <= late.max
+
+
+def test_a_race_ends_early_only_when_asked_and_sure():
+    draw = np.random.default_rng(0)
+    clear = {f"c{i}": (0.5 + draw.normal(0, 0.005, 4)).tolist() for i in range(11)} | {"best": [0.9, 0.91, 0.9, 0.9]}
+    state = state_of(clear)
+    assert isinstance(Race(standing=STANDING, runs=500).next_action(state), New)
+    assert Race(standing=STANDING, runs=500, p_best=0.95).next_action(state) == Stop("P(best) of best is 1.00")
+    assert isinstance(Race(standing=STANDING, runs=500, regret=0.001).next_action(state), Stop)
+    few = state_of({"a": [0.9, 0.9], "b": [0.1, 0.1]})  # the best of two is no search
+    assert not isinstance(Race(standing=STANDING, runs=500, p_best=0.5).next_action(few), Stop)
+
+
+def test_halving_promotes_the_best_third():
+    scores = {f"c{i}": [0.1 * i] for i in range(6)}
+    halving = Halving(standing=STANDING, min=1, max=9, eta=3, runs=100)
+    assert halving.rungs() == [1, 3, 9]
+    assert halving.next_action(state_of(scores)) == Replicate("c5", 1, "promoted to 3 seeds")
+    scores |= {"c5": [0.5] * 3, "c4": [0.4] * 3}
+    assert isinstance(halving.next_action(state_of(scores)), New)
+    full = replace(halving, runs=13)  # pays for six configurations: all were asked for
+    assert halving.configurations() == 100 // (1 + 4 / 3)
+    assert full.next_action(state_of(scores)) == Replicate("c3", 1, "promoted to 3 seeds")
+
+
+def test_the_confirmation_runs_the_frozen_ones_at_fresh_replicates():
+    state = state_of(GOOD)
+    state.apply({"event": "freeze", "because": "over", "configs": ["b", "a"]})
+    confirmation, done = Confirmation(fresh=2), []
+    while not isinstance(action := confirmation.next_action(state), Stop):
+        assert isinstance(action, Confirm)
+        assert action.phase == "confirm"
+        done.append((action.config_id, action.replicate))
+        state.apply({"event": "start", "config_id": done[-1][0], "replicate": done[-1][1], "phase": "confirm"})
+    assert done == [("b", FRESH), ("b", FRESH + 1), ("a", FRESH), ("a", FRESH + 1)]
+
+
+def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_run():
+    state = state_of({"a": [0.5]})
+    state.configurations["a"].runs[0].status = "pruned"
+    for policy in (Fixed(standing=STANDING, n=3, runs=30, prune=True), Race(standing=STANDING, runs=30, prune=True)):
+        assert isinstance(policy.next_action(state), New)
+    state.apply({"event": "ask", "config_id": "b", "params": {}, "ask": 1})
+    state.apply({"event": "start", "config_id": "b", "replicate": 0, "phase": "search"})
+    fixed = Fixed(standing=STANDING, n=3, runs=30, prune=True)
+    assert isinstance(fixed.next_action(state), New)
+    assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # rather than an idle worker
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternating(Policy):
+    """A policy of one's own: every configuration twice."""
+
+    times: int = 2
+
+    def choose(self, state, *, more):
+        for configuration in state.configurations.values():
+            if len(configuration.runs) < self.times:
+                return Replicate(configuration.config_id, len(configuration.runs), "again")
+        return New("next")
+
+
+def test_a_policy_of_ones_own_is_named_by_its_path():
+    name = "tests.search.test_policy:Alternating"
+    policy, proposer = engine(lambda trial: {"x": trial.suggest_float("x", 0, 1)}, replicates={"policy": name}, runs=20)
+    assert isinstance(policy, Alternating)
+    assert {key: default for key, (_, default) in options_of(name).items()} == {"times": 2}
+    state = State()
+    state.apply({"event": "search"})
+    for _ in range(4):
+        for event in next_run(state, policy, proposer).events:
+            state.apply(event)
+    assert [len(one.runs) for one in state.configurations.values()] == [2, 2]
+    assert policy.spent(state) is None
+    assert policy.spent(state_of({"a": [0.1, 0.2], "b": [0.1, 0.2], "c": [0.3]})) is not None  # 20 - 3 * 5
+
+
+@pytest.mark.parametrize(
+    ("replicates", "message"),
+    [
+        ({"policy": "rase"}, "replicates.policy: there is no 'rase'. Did you mean race?"),
+        ({"policy": "race", "n": 3}, "replicates.n: the policy race has no such option."),
+        ({"policy": "race", "min": 4, "max": 3}, "replicates.max: 3 must be between min: 4 and 999."),
+        ({"policy": "race", "explore": 0}, "replicates.explore: 0 is a share of the budget"),
+        ({"policy": "race", "min": "two"}, "replicates.min: 'two' is not a whole number."),
+        ({"policy": "race", "surrogate": 1}, "replicates.surrogate: 1 is not true or false."),
+        ({"policy": "fixed", "n": 0}, "replicates.n: 0 must be at least 1."),
+        ({"policy": "halving", "eta": 1}, "replicates.eta: 1 must be at least 2."),
+        ({"policy": "tests.search.test_policy:state_of"}, "is not a search.policy.Policy"),
+    ],
+)
+def test_wrong_options_are_one_line(replicates, message):
+    with pytest.raises(RequestError) as error:
+        engine(lambda trial: {"x": trial.suggest_float("x", 0, 1)}, replicates=replicates, runs=100)
+    assert message in str(error.value)

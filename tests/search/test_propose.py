@@ -3,40 +3,53 @@ import pytest
 
 import spaces
 from search.ledger import State, replay
-from search.propose import Proposer
+from search.propose import Known, Proposer
 from search.selection import Selection
+from search.standing import Standing
 
-SELECTION = Selection("value", "metric", "mean", "", ())
+STANDING = Standing(Selection("value", "metric", "mean", "", ()))
 SPACE = spaces.load("stitching", {"anchors": "all", "epochs": [5, 8]})
 
 
-def search(proposer: Proposer, configurations: int, *, score) -> list[dict]:
-    """The events of a search with one replicate each, told with `score(params)`."""
+def run(config_id: str, replicate: int, value: float | None) -> list[dict]:
+    """The two events of a finished run; None fails it."""
+    common = {"config_id": config_id, "replicate": replicate, "phase": "search"}
+    status, metrics = ("done", {"value": value}) if value is not None else ("failed:nan", {})
+    result = {"event": "result", **common, "status": status, "metrics": metrics, "seconds": 1}
+    return [{"event": "start", **common}, result]
+
+
+def search(proposer: Proposer, configurations: int, *, score, first: dict | None = None) -> list[dict]:
+    """The events of a search with one replicate each, told with `score(params)`; None is a failure."""
     state, events = State(), []
 
     def tell(event):
         events.append(event)
         state.apply(event)
 
-    tell({"event": "search"})
+    tell({"event": "search", **(first or {})})
     for _ in range(configurations):
         proposal = proposer.propose(state)
         if proposal is None:
             break
-        run = {"config_id": proposal.config_id, "replicate": 0, "phase": "search"}
         tell({"event": "ask", **vars(proposal)})
-        tell({"event": "start", **run})
-        tell({"event": "result", **run, "status": "done", "metrics": {"value": score(proposal.params)}, "seconds": 1})
+        for event in run(proposal.config_id, 0, score(proposal.params)):
+            tell(event)
     return events
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "random", "grid"])
+def asked(events: list[dict]) -> list[dict]:
+    return [event["params"] for event in events if event["event"] == "ask"]
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "gp", "cmaes", "random", "grid"])
 def test_every_decision_replays_from_the_ledger(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
-    proposer = Proposer(space, sampler, 3, SELECTION, expected=12)
-    events = search(proposer, 14, score=lambda params: -abs(params["lr"] - 2e-5))
+    proposer = Proposer(space, sampler, 3, STANDING, expected=12)
+    count = {"grid": 9, "gp": 7}.get(sampler, 14)
+    events = search(proposer, 7 if sampler == "gp" else 14, score=lambda params: -abs(params["lr"] - 2e-5))
     asks = [index for index, event in enumerate(events) if event["event"] == "ask"]
-    assert len(asks) == (9 if sampler == "grid" else 14)
+    assert len(asks) == count
     for index in asks:
         assert vars(proposer.propose(replay(events[:index]))) == {
             key: value for key, value in events[index].items() if key != "event"
@@ -46,7 +59,7 @@ def test_every_decision_replays_from_the_ledger(sampler):
 @pytest.mark.parametrize("sampler", ["random", "grid"])
 def test_blind_samplers_do_not_look_at_results(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
-    proposer = Proposer(space, sampler, 0, SELECTION)
+    proposer = Proposer(space, sampler, 0, STANDING)
     one, other = (search(proposer, 8, score=score) for score in (lambda params: 0.0, lambda params: params["lr"]))
     assert [e["params"] for e in one if e["event"] == "ask"] == [e["params"] for e in other if e["event"] == "ask"]
 
@@ -55,7 +68,7 @@ def test_tpe_finds_what_random_does_not():
     """A fact about the plumbing: if means reach Optuna in the right direction, TPE ends nearer to the optimum."""
 
     def distances(sampler):
-        events = search(Proposer(SPACE, sampler, 1, SELECTION), 40, score=lambda params: -abs(params["lr"] - 4.5e-5))
+        events = search(Proposer(SPACE, sampler, 1, STANDING), 40, score=lambda params: -abs(params["lr"] - 4.5e-5))
         return [abs(event["params"]["lr"] - 4.5e-5) for event in events if event["event"] == "ask"][20:]
 
     assert sum(distances("tpe")) < 0.6 * sum(distances("random"))
@@ -63,14 +76,14 @@ def test_tpe_finds_what_random_does_not():
 
 def test_no_configuration_is_proposed_twice_and_a_small_space_ends():
     space = spaces.load("stitching", {"base": "paper"})
-    events = search(Proposer(space, "random", 0, SELECTION), 50, score=lambda params: 0.0)
+    events = search(Proposer(space, "random", 0, STANDING), 50, score=lambda params: 0.0)
     ids = [event["config_id"] for event in events if event["event"] == "ask"]
     assert len(ids) == len(set(ids)) == 9
 
 
 def test_enqueued_configurations_go_first_in_canonical_form():
     space = spaces.load("stitching", {"epochs": [5, 8], "lr": 3e-5})
-    proposer = Proposer(space, "tpe", 0, SELECTION, enqueued=({"k": 1, "tau": 0.5}, {"k": 7, "lr": 1e-5}))
+    proposer = Proposer(space, "tpe", 0, STANDING, enqueued=({"k": 1, "tau": 0.5}, {"k": 7, "lr": 1e-5}))
     events = search(proposer, 8, score=lambda params: 0.0)  # epochs = 15, the default, is no point of this space
     first, second, *others = [event["params"] for event in events if event["event"] == "ask"]
     assert (first["k"], first["lr"], first["epochs"]) == (1, 3e-5, 15)
@@ -79,29 +92,91 @@ def test_enqueued_configurations_go_first_in_canonical_form():
     assert all(params["lr"] == 3e-5 and params["epochs"] <= 8 for params in others)
 
 
-def test_told_trials_are_means_and_pending_ones_are_running():
+def test_told_trials_are_posterior_means_and_pending_ones_are_running():
     state = replay(
         [
             {"event": "search"},
             {"event": "ask", "config_id": "a", "params": {}, "suggested": {"row": "table 3, k = 1"}, "ask": 0},
             {"event": "ask", "config_id": "b", "params": {}, "suggested": {"row": "table 3, k = 10"}, "ask": 1},
-            *(
-                event
-                for replicate, value in enumerate([0.2, 0.4])
-                for event in (
-                    {"event": "start", "config_id": "a", "replicate": replicate, "phase": "search"},
-                    {
-                        "event": "result",
-                        "config_id": "a",
-                        "replicate": replicate,
-                        "status": "done",
-                        "metrics": {"value": value},
-                        "seconds": 1,
-                    },
-                )
-            ),
+            {"event": "ask", "config_id": "c", "params": {}, "suggested": {"row": "table 3, k = 50"}, "ask": 2},
+            *run("a", 0, 0.2),
+            *run("a", 1, 0.4),
+            *run("b", 0, 0.8),
         ]
     )
-    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, SELECTION)._told(state)
-    assert [trial.state for trial in told] == [optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.RUNNING]
-    assert told[0].value == pytest.approx(0.3)
+    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, STANDING)._told(state)
+    states = optuna.trial.TrialState
+    assert [trial.state for trial in told] == [states.COMPLETE, states.COMPLETE, states.RUNNING]
+    found = STANDING.of(state)
+    assert [trial.value for trial in told[:2]] == found.mean.tolist()
+    assert told[0].value < told[1].value
+
+
+def test_failures_are_infeasible_and_samplers_leave_them():
+    """Half of the space fails. Told as infeasible, TPE stays away from it, with nothing else to go by."""
+    proposer = Proposer(SPACE, "tpe", 1, STANDING)
+    events = search(proposer, 40, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5)
+    late = [params["lr"] for params in asked(events)[20:]]
+    random = search(Proposer(SPACE, "random", 1, STANDING), 40, score=lambda params: 0.0)
+    assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in asked(random)[20:])
+    told = proposer._told(replay(events))
+    assert {trial.constraints["failed"] > 0 for trial in told} == {True, False}
+    assert all((trial.constraints["failed"] > 0) == (trial.params["lr"] > 1.6e-5) for trial in told)
+    assert all(trial.value == trial.value for trial in told)  # never nan
+
+
+@pytest.mark.parametrize("sampler", ["gp", "cmaes"])
+def test_every_learning_sampler_is_told_in_the_right_direction(sampler):
+    space = spaces.load("stitching", {"k": 50, "weighting": "standard", "anchors": "all", "epochs": [5, 8]})
+    fixed = dict.fromkeys(("merge_anchors", "centre", "renorm", "freeze_embeddings"), False)
+    space = spaces.load("stitching", {**space.overrides, **fixed})
+
+    def distance(name):
+        events = search(Proposer(space, name, 1, STANDING), 30, score=lambda params: -abs(params["lr"] - 4.5e-5))
+        return sum(abs(params["lr"] - 4.5e-5) for params in asked(events)[15:])
+
+    assert distance(sampler) < 0.75 * distance("random")
+
+
+def test_a_known_configuration_is_proposed_again_only_where_it_may_have_another_replicate():
+    """Three configurations in all: a fourth draw is one of them, in canonical form."""
+    space = spaces.load("stitching", {"base": "paper", "row": ["table 3, k = 1", "table 3, k = 10", "table 3, k = 50"]})
+    proposer = Proposer(space, "random", 0, STANDING)
+    events = search(proposer, 9, score=lambda params: 0.0)
+    state = replay(events)
+    assert len(state.configurations) == 3
+    assert proposer.propose(state) is None
+    again = proposer.propose(state, lambda configuration: True)
+    assert isinstance(again, Known)
+    assert again.config_id in state.configurations
+    start = {"config_id": again.config_id, "replicate": 1, "phase": "search", "ask": again.ask}
+    state.apply({"event": "start", **start})
+    assert state.next_ask == again.ask + 1  # the next draw is another one
+
+
+def test_what_earlier_searches_found_goes_first_and_is_told():
+    best = SPACE.canonical({"k": 7, "lr": 4.9e-5, "epochs": 6})
+    others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
+    outside = SPACE.canonical({"k": 5, "epochs": 30})
+    earlier = [
+        {"params": params, "suggested": {}, "score": score}
+        for params, score in [(best, 1.5), (outside, 1.0), *((one, -1.0) for one in others)]
+    ]
+    proposer = Proposer(SPACE, "tpe", 0, STANDING, enqueued=({"k": 1, "epochs": 5},))
+    events = search(proposer, 3, score=lambda params: 0.0, first={"earlier": earlier})
+    assert asked(events)[0]["k"] == 1
+    assert asked(events)[1:] == [best, others[0]]
+    told = proposer._told(replay(events))
+    values = {trial.params["lr"]: trial.value for trial in told[:4]}
+    assert len(told) == 4 + 3  # the one outside the space is of no use; the three of this search
+    assert values[4.9e-5] > values[6e-6]
+
+
+def test_a_decomposition_proposes_one_configuration_once_per_stream():
+    proposer = Proposer(SPACE, "random", 0, STANDING, enqueued=({"k": 3},), varying=(None, "head", "order"))
+    events = search(proposer, 5, score=lambda params: 0.0)
+    asks = [event for event in events if event["event"] == "ask"]
+    assert [event["vary"] for event in asks] == [None, "head", "order"]
+    assert len({str(event["params"]) for event in asks}) == 1
+    base = asks[0]["config_id"]
+    assert [event["config_id"] for event in asks] == [base, f"{base}-head", f"{base}-order"]

@@ -10,8 +10,10 @@ from search import report
 from search.ledger import replay
 from search.progress import Progress, minutes_in_words
 from search.selection import Selection
+from search.standing import Standing
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
+STANDING = Standing(SELECTION)
 SCORES = {
     "good": [(0.80, 0.50), (0.82, 0.55), (0.81, 0.52)],
     "same": [(0.81, 0.60), (0.80, 0.61), (0.81, 0.62)],
@@ -32,7 +34,7 @@ def events(scores=SCORES):
 
 
 def rows():
-    return report.leaderboard(replay(events()), SELECTION)
+    return report.leaderboard(replay(events()), STANDING)
 
 
 def test_rows_are_ranked_with_means_and_spreads_of_their_own_scores():
@@ -51,11 +53,89 @@ def test_rows_are_ranked_with_means_and_spreads_of_their_own_scores():
     assert third["p_best"] == 0
 
 
+def confirmed():
+    """The same search, with `good` and `same` confirmed at two fresh seeds, one of which fails."""
+    lines = [*events(), {"event": "freeze", "because": "over", "configs": ["good", "same"]}]
+    fresh = {"good": [(0.70, 0.40), None], "same": [(0.80, 0.61), (0.82, 0.63)]}
+    for config_id, runs in fresh.items():
+        for replicate, scores in enumerate(runs, start=1000):
+            run = {"config_id": config_id, "replicate": replicate, "phase": "confirm"}
+            source, target = scores or (0.0, 0.0)
+            metrics = {"dev/macro_f1/s": source, "dev/macro_f1/a": target, "test/macro_f1/a": target - 0.01}
+            status = {"status": "done", "metrics": metrics} if scores else {"status": "failed:nan", "metrics": {}}
+            lines += [{"event": "start", **run}, {"event": "result", **run, **status, "seconds": 2.0}]
+    return replay(lines)
+
+
+def test_fresh_seeds_stand_beside_the_search_and_do_not_change_it():
+    found = report.leaderboard(confirmed(), STANDING)
+    before = rows()
+    for row, was in zip(found, before, strict=True):
+        assert {key: value for key, value in row.items() if key != "fresh"} == {
+            key: value for key, value in was.items() if key != "fresh"
+        }
+    assert found[1]["fresh"]["mean"] == pytest.approx(0.81)
+    assert found[1]["fresh"]["scores"]["test/macro_f1"]["a"]["mean"] == pytest.approx(0.61)
+    assert found[2]["fresh"] is None
+    assert found[0]["fresh"]["failed"] == 1
+    assert found[0]["fresh"]["mean"] == pytest.approx((0.70 + 0.30) / 2)  # the lowest score of all counts for it
+    assert not any(name.startswith("test") for row in found for name in row["scores"])
+
+
+def test_a_second_objective_makes_a_front():
+    selection = Selection("macro_f1", "source_dev", "mean", "s", ("a",), second=("seconds", "min"))
+    table = [
+        {"config_id": name, "estimate": score, "seconds": 2 * cost, "replicates": 2, "sd": None, "scores": {}}
+        for name, score, cost in [("a", 0.9, 5.0), ("b", 0.8, 6.0), ("c", 0.8, 2.0), ("d", 0.7, 2.0), ("e", 0.6, 1.0)]
+    ]
+    report.mark_front(table, *selection.second)
+    assert [row["config_id"] for row in table if row["front"]] == ["a", "c", "e"]
+    assert [row["second"] for row in table] == [5.0, 6.0, 2.0, 2.0, 1.0]
+    report.mark_front(table, "seconds", "max")
+    assert [row["config_id"] for row in table if row["front"]] == ["a", "b"]
+    assert all(row["front"] is False for row in _spread(table))
+
+
+def _spread(table):
+    report.mark_front(table, "spread", "min")  # nobody has two replicates with a spread
+    return table
+
+
+def test_the_price_of_underspecification_by_hand():
+    price = report.underspecification(rows(), SELECTION)
+    assert price["configurations"] == 3
+    assert price["rank_correlation"] == pytest.approx(0.5)  # source: good, same, poor; target: same, good, poor
+    target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in SCORES.items()}
+    assert price["selected"] == {"config_id": "good", "target_score": pytest.approx(target["good"])}
+    assert price["oracle"] == {"config_id": "same", "target_score": pytest.approx(target["same"])}
+    assert price["gap"] == pytest.approx(target["same"] - target["good"])
+    words = report.in_words(price)
+    assert "rank correlation 0.50" in words
+    assert "gap 0.087" in words
+    assert report.underspecification(rows()[:2], SELECTION) is None
+    assert report.underspecification(rows(), Selection("macro_f1", "target_dev", "mean", "s", ("a",))) is None
+    assert report.in_words(None) == ""
+
+
+def test_pruned_configurations_have_no_rank_and_no_score():
+    lines = list(events())
+    run = {"config_id": "cut", "replicate": 0, "phase": "search"}
+    lines += [
+        {"event": "ask", "config_id": "cut", "params": {"k": 9}, "ask": 9},
+        {"event": "start", **run},
+        {"event": "result", **run, "status": "pruned", "metrics": {"dev/macro_f1/s": 0.99}, "seconds": 1.0},
+    ]
+    found = report.leaderboard(replay(lines), STANDING)
+    assert [row["config_id"] for row in found] == ["good", "same", "poor", "cut"]
+    assert found[:3] == rows()  # its score is nowhere mixed with those of whole runs
+    assert (found[3]["mean"], found[3]["status"], found[3]["p_best"]) == (None, "pruned", 0.0)
+
+
 def test_audit_scores_do_not_rank():
     """`same` is far better on the target; the selection looks at the source alone."""
     assert rows()[1]["scores"]["dev/macro_f1"]["a"]["mean"] > rows()[0]["scores"]["dev/macro_f1"]["a"]["mean"]
     oracle = Selection("macro_f1", "target_dev", "mean", "s", ("a",))
-    assert report.leaderboard(replay(events()), oracle)[0]["config_id"] == "same"
+    assert report.leaderboard(replay(events()), Standing(oracle))[0]["config_id"] == "same"
 
 
 def test_the_order_of_results_does_not_matter():
@@ -64,7 +144,7 @@ def test_the_order_of_results_does_not_matter():
     runs = [line for line in lines if line["event"] in ("start", "result")]
     pairs = [runs[index : index + 2] for index in range(0, len(runs), 2)]
     shuffled = [line for pair in np.random.default_rng(0).permutation(np.arange(len(pairs))) for line in pairs[pair]]
-    assert report.leaderboard(replay(asks + shuffled), SELECTION) == rows()
+    assert report.leaderboard(replay(asks + shuffled), STANDING) == rows()
 
 
 def test_files_hold_what_the_rows_hold(tmp_path):
@@ -87,7 +167,8 @@ def test_the_table_fits_its_terminal_and_shows_what_differs(width):
     assert "k=0" in text
     assert "lr" not in text  # the same everywhere
     assert "0.810 ± 0.010" in text
-    assert ("0.785 .. 0.835" in text) == (width == 120)
+    interval = f"{rows()[0]['estimate_low']:.3f} .. {rows()[0]['estimate_high']:.3f}"
+    assert (interval in text) == (width == 120)
     assert "same =" in text
     assert "poor =" not in text
 
@@ -97,14 +178,14 @@ def test_brackets_in_an_error_are_text_and_no_markup():
     state = replay(events())
     run = state.configurations["good"].runs[0]
     run.status, run.error = "failed:error", "ValueError: got [/tmp/x] for [cpu]"
-    Progress(console, state, SELECTION, total=9).result(run)
+    Progress(console, state, STANDING, total=9).result(run)
     assert "good seed 0: failed:error, ValueError: got [/tmp/x] for [cpu] (2.0 s)" in console.file.getvalue()
 
 
 def test_progress_counts_runs_and_says_how_long():
     console = Console(width=100, file=io.StringIO(), force_terminal=True)
     lines = list(events())[:-1]
-    progress = Progress(console, replay(lines), SELECTION, total=20)
+    progress = Progress(console, replay(lines), STANDING, total=20)
     assert progress.headline() == "8/20 runs"
     console.print(progress.view())
     text = console.file.getvalue()

@@ -11,9 +11,8 @@ import threading
 import pytest
 
 from search import yaml12
+from search.decide import next_run
 from search.ledger import read, replay, scan
-from search.policy import policy_of
-from search.propose import Proposer
 from search.specification import from_dict
 from tests.conftest import ROOT
 
@@ -22,7 +21,7 @@ SPECIFICATION = {
     "method": {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"},
     "sampler": "random",
     "budget": {"runs": 12},
-    "replicates": {"policy": "fixed", "n": 3},
+    "replicates": {"policy": "fixed", "n": 3, "confirm": {"top": 0}},
     "select": {"on": "metric", "metric": "value"},
     "tracking": {"uri": "off"},
 }
@@ -62,17 +61,17 @@ def board(folder):
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-def kill_in_the_middle(folder, *arguments, after=4, signal_number=signal.SIGKILL):
+def kill_in_the_middle(folder, *more, after=4, signal_number=signal.SIGKILL, name="quadratic", arguments=()):
     """Start a search, wait for `after` results in its ledger, and end its driver."""
     process = subprocess.Popen(
-        command("search", "spec.yaml", *arguments),
+        command(*(arguments or ("search", "spec.yaml")), *more),
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    ledger = folder / "runs" / "quadratic" / "ledger.jsonl"
+    ledger = folder / "runs" / name / "ledger.jsonl"
     pause = threading.Event()
     while not (ledger.exists() and len(results(ledger.parent)) >= after):
         assert process.poll() is None, process.stdout.read()
@@ -129,17 +128,121 @@ def test_tpe_decides_again_what_its_ledger_says(tmp_path):
     run(tmp_path, "resume", folder)
     events, _ = scan(folder / "ledger.jsonl")
     specification = from_dict(read(folder / "ledger.jsonl").search["specification"])
-    proposer = Proposer.of(specification)
-    asks = [index for index, event in enumerate(events) if event["event"] == "ask"]
-    assert len(asks) == 8
-    for index in asks:
-        found = vars(proposer.propose(replay(events[:index])))
-        assert found == {key: events[index][key] for key in found}
-    policy = policy_of(specification.as_dict())
+    assert sum(event["event"] == "ask" for event in events) == 8
+    decides_again(specification, events)
+
+
+def decides_again(specification, events):
+    """Every line that a decision wrote is written again by the lines before it."""
+    standing = specification.standing()
+    policy, proposer = specification.policy(standing), specification.proposer(standing)
+    checked = 0
     for index, event in enumerate(events):
-        if event["event"] == "start" and events[index - 1]["event"] != "ask":
-            action = policy.next_action(replay(events[:index]))
-            assert (action.config_id, action.replicate) == (event["config_id"], event["replicate"])
+        first = event["event"] == "ask" or (event["event"] == "start" and events[index - 1]["event"] != "ask")
+        if first and event.get("phase") != "confirm":
+            decision = next_run(replay(events[:index]), policy, proposer)
+            for offset, found in enumerate(decision.events):
+                line = events[index + offset]
+                assert found == {key: value for key, value in line.items() if key != "time"}
+            checked += 1
+    assert checked > 5
+
+
+RACE = {
+    "name": "race",
+    "sampler": "tpe",
+    "budget": {"runs": 24},
+    "method": {"trainable": "tests.methods:Tested", "space": "tests.methods:space"},
+    "replicates": {"policy": "race", "min": 2, "max": 6, "confirm": {"top": 2, "fresh": 3}},
+}
+
+
+@pytest.fixture(scope="module")
+def raced(tmp_path_factory):
+    """A race that was killed in its search phase, and again in its confirmation."""
+    folder = write(tmp_path_factory.mktemp("raced"), **RACE)
+    kill_in_the_middle(folder, "--set", "space.seconds=0.1", after=8, name="race")
+    resume = ("resume", folder / "runs" / "race")
+    kill_in_the_middle(folder, after=20, name="race", arguments=resume)
+    output = run(folder, *resume)
+    return folder / "runs" / "race", output
+
+
+def test_a_race_decides_again_what_its_ledger_says_and_ends_with_fresh_seeds(raced):
+    folder, output = raced
+    events, _ = scan(folder / "ledger.jsonl")
+    state = read(folder / "ledger.jsonl")
+    decides_again(from_dict(state.search["specification"]), events)
+    assert sum(event["event"] == "freeze" for event in events) == 1
+    assert sum(event["event"] == "result" for event in events) == 24
+    assert len(state.frozen) == 2
+    phases = {(run.config_id, run.replicate): run.phase for run in state.runs()}
+    assert sum(phase == "confirm" for phase in phases.values()) == 6
+    assert all((replicate >= 1000) == (phase == "confirm") for (_, replicate), phase in phases.items())
+    rows = board(folder)
+    assert tuple(row["config_id"] for row in rows[:2]) == state.frozen
+    assert rows[0]["fresh"]["replicates"] == 3
+    assert rows[2]["fresh"] is None
+    assert "fresh seeds" in output
+
+
+def test_test_sets_are_in_no_process_of_the_search_phase(raced):
+    """The method looks through all objects of its process for what `prepare_test` returned."""
+    state = read(raced[0] / "ledger.jsonl")
+    for one in state.runs():
+        assert one.metrics["found"] == (1.0 if one.phase == "confirm" else 0.0)
+        assert ("test/value/x" in one.metrics) == (one.phase == "confirm")
+
+
+def test_the_best_of_a_race_has_its_fresh_scores_and_reruns_to_them(raced):
+    folder, _ = raced
+    home = folder.parent.parent
+    exported = yaml12.load((folder / "best.yaml").read_text())
+    fresh = [one["metrics"]["value"] for one in exported["replicates"] if one["replicate"] >= 1000]
+    assert exported["confirmed"]["mean"] == pytest.approx(sum(fresh) / 3)
+    assert exported["confirmed"]["optimism"] == pytest.approx(exported["score"]["estimate"] - sum(fresh) / 3)
+    assert exported["test"]["test/value"]["x"]["n"] == 3
+    output = run(home, "run", folder / "best.yaml", "--out", "again")
+    assert f"All scores of {len(exported['replicates'])} replicates are those of" in output
+
+
+def test_an_earlier_search_goes_first_in_a_later_one(raced):
+    folder, _ = raced
+    home = folder.parent.parent
+    arguments = ("search", "spec.yaml", "--set", "space.seconds=0.1", "--from", folder, "--out", "later")
+    later = ("--set", "seed=1", "--set", "budget.runs=4", "--set", "replicates.confirm.top=0")
+    assert "# from earlier searches:" in run(home, *arguments, *later, "--dry-run")
+    run(home, *arguments, *later)
+    state = read(home / "later" / "ledger.jsonl")
+    assert next(iter(state.configurations)) == board(folder)[0]["config_id"]
+    assert "there is no search here" in run(home, "search", "spec.yaml", "--from", "nowhere", "--out", "x", code=2)
+
+
+def test_a_decomposition_tells_the_streams_apart(undisturbed):
+    """The noise of this method comes from the data order alone."""
+    folder, _ = undisturbed
+    output = run(folder, "run", "best.yaml", "--decompose", "--out", "parts")
+    rows = {row["stream"]: row for row in json.loads((folder / "parts" / "decomposition.json").read_text())}
+    assert rows.keys() == {"all", "head", "order", "dropout", "augmentation", "anchors", "words", "masks"}
+    assert rows["order"]["share"] == pytest.approx(1.0)
+    assert all(row["sd"] == 0 for stream, row in rows.items() if stream not in ("all", "order"))
+    assert "Most of the spread comes from data order" in output
+    assert "All scores of 3 replicates are those of best.yaml." in output
+
+
+def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
+    write(tmp_path, prune="asha", budget={"runs": 30}, space={"epochs": 9})
+    run(tmp_path, "search", "spec.yaml")
+    state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
+    pruned = [one for one in state.configurations.values() if one.pruned]
+    assert pruned
+    assert all(len(one.runs) == 1 and one.runs[0].step in (1, 3) for one in pruned)
+    others = [one for one in state.configurations.values() if not one.pruned]
+    assert all(sorted(one.runs) == [0, 1, 2] and one.runs[0].step == 9 for one in others)
+    assert len(state.configurations) > 10  # what pruning saved pays for more configurations
+    rows = board(tmp_path / "runs" / "quadratic")
+    assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [one.config_id for one in pruned]
+    assert rows[0]["status"] != "pruned"
 
 
 def test_a_finished_search_is_a_no_op_that_says_so(undisturbed):
@@ -241,7 +344,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
 def test_a_wrong_request_is_one_line_and_code_2(tmp_path):
     write(tmp_path, sampler="bad")
     output = run(tmp_path, "search", "spec.yaml", code=2)
-    assert output == "seedwise: sampler: 'bad' is wrong: input should be 'tpe', 'random' or 'grid'.\n"
+    assert output == "seedwise: sampler: 'bad' is wrong: input should be 'tpe', 'gp', 'cmaes', 'random' or 'grid'.\n"
     assert not (tmp_path / "runs").exists()
 
 
@@ -251,7 +354,7 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
         method={"trainable": "tests.methods:Quadratic", "space": "tests.methods:troubled"},
         sampler="grid",
         budget={"runs": 12},
-        replicates={"policy": "fixed", "n": 2},
+        replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
     )
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
@@ -280,7 +383,7 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
         method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
         space={"x": 0.5, "marker": str(marker)},
         budget={"runs": 2},
-        replicates={"policy": "fixed", "n": 2},
+        replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
         checkpoints={"seconds": 0},
     )
     run(tmp_path, "search", "spec.yaml")
@@ -307,7 +410,7 @@ def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path)
         method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
         space={"x": 0.5, "marker": str(marker), "seconds": 0.5},
         budget={"runs": 2},
-        replicates={"policy": "fixed", "n": 2},
+        replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
         checkpoints={"seconds": 0},
         resources={"cpus_per_run": os.cpu_count()},
     )
@@ -342,5 +445,5 @@ def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
     assert from_dict(resolved).as_dict() == resolved
     assert f"# slots: {os.cpu_count()} (1 CPU and 0 GPU per run)" in output
     assert "# space: infinite (x continuous)" in output
-    assert "# budget: 10 configurations x 3 replicates" in output
+    assert "# budget: at most 30 runs, about 10 configurations" in output
     assert not (tmp_path / "runs").exists()

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from search.ledger import replay
@@ -20,6 +21,7 @@ def selection(**changes):
         ({"on": "target_dev"}, 0.5, "macro_f1 on target_dev (mean), oracle"),
         ({"on": "target_dev", "aggregate": "worst"}, 0.4, "macro_f1 on target_dev (worst), oracle"),
         ({"on": "metric", "metric": "dev/macro_f1/a"}, 0.6, "dev/macro_f1/a"),
+        ({"on": "pivot_dev", "targets": ("a",), "pivots": ("b",)}, 0.4, "macro_f1 on pivot_dev (mean)"),
     ],
 )
 def test_score_and_its_name(changes, score, label):
@@ -65,3 +67,35 @@ def test_a_collapsed_run_counts_as_the_lowest_score_too():
     assert selection().scores(state)["a"] == {0: 0.2, 1: 0.9}
     state = ledger_of(("a", [("failed:collapsed", 0.07), ("done", 0.9)]))
     assert selection().scores(state)["a"] == {0: 0.07, 1: 0.9}
+
+
+def test_pivots_select_and_targets_stay_audit():
+    chosen = selection(on="pivot_dev", targets=("a",), pivots=("b",))
+    assert chosen.names == ["dev/macro_f1/b"]
+    assert chosen.audit == ["dev/macro_f1/s", "dev/macro_f1/a"]
+    assert not chosen.oracle
+    assert chosen.target_score(METRICS) == pytest.approx(0.6)
+
+
+def test_the_table_of_the_estimate_has_gaps_failures_and_nothing_pruned():
+    state = ledger_of(
+        ("a", [("done", 0.5), ("failed:nan", 0.9), ("done", 0.7)]),
+        ("b", [("done", 0.6)]),
+        ("c", [("pruned", 0.99)]),
+        ("d", [("done", None)]),
+    )
+    found = selection().table(state)
+    assert found.ids == ("a", "b", "d")
+    nan = float("nan")
+    assert found.values == pytest.approx(np.array([[0.5, nan, 0.7], [0.6, nan, nan], [nan, nan, nan]]), nan_ok=True)
+    assert found.failed.tolist() == [[False, True, False], [False, False, False], [True, False, False]]
+
+
+def test_the_confirmation_is_not_in_the_scores_of_the_search():
+    state = ledger_of(("a", [("done", 0.5), ("done", 0.6)]))
+    run = {"config_id": "a", "replicate": 1000, "phase": "confirm"}
+    state.apply({"event": "start", **run})
+    state.apply({"event": "result", **run, "status": "done", "metrics": {"dev/macro_f1/s": 0.1}, "seconds": 1})
+    assert selection().scores(state) == {"a": {0: 0.5, 1: 0.6}}
+    assert selection().scores(state, "confirm") == {"a": {1000: 0.1}}
+    assert selection().table(state).values.tolist() == [[0.5, 0.6]]

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from tests.methods import Quadratic
+from tests import methods
+from tests.methods import Quadratic, Tested
 from trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
+from trainables.streams import STREAMS
 
 CONFIG = {
     "params": {"x": 0.5},
@@ -17,13 +19,15 @@ CONFIG = {
     "gpus": 0.0,
     "checkpoint_seconds": 60.0,
     "resume_from": None,
+    "phase": "search",
+    "vary": None,
 }
 
 
-def trainable(method=Quadratic, **changes):
+def trainable(method=Quadratic, tests=None, **changes):
     made = RunTrainable.__new__(RunTrainable)  # without Ray's own part
     made.config = CONFIG | changes
-    made.setup(made.config, method, None)
+    made.setup(made.config, method, None, **({} if tests is None else {"tests": tests}))
     made.first = False  # there are no other workers to begin together with
     return made
 
@@ -87,6 +91,58 @@ def test_a_checkpoint_cut_in_half_is_not_believed(tmp_path, damage):
     half.save_checkpoint(str(tmp_path))
     (tmp_path / damage).write_text("")
     assert values(trainable(resume_from=str(tmp_path))) == values(trainable())
+
+
+def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch):
+    monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its own
+    search, tests = results(trainable(Tested)), Tested.prepare_test({})
+    confirmed = results(trainable(Tested, tests, phase="confirm"))
+    assert [result["metrics"]["found"] for result in search] == [0.0, 0.0]
+    assert [result["metrics"]["found"] for result in confirmed] == [1.0, 1.0]
+    assert "test/value/x" not in confirmed[0]["metrics"]
+    assert confirmed[1]["metrics"]["test/value/x"] == 1 - (0.5 - 0.3) ** 2
+    assert confirmed[1]["metrics"]["test/found/x"] == 1.0
+    monkeypatch.setattr(methods, "found", lambda: 0.0)
+    for without in (trainable(Tested, tests), trainable(Tested, phase="confirm")):
+        assert not any(name.startswith("test/") for metrics in values(without) for name in metrics)
+
+
+def test_a_test_that_fails_is_a_failure_of_its_run_which_keeps_the_last_epoch():
+    *_, last = results(trainable(Tested, {}, phase="confirm", params={"x": 0.5, "trouble": "test"}))
+    assert (last["status"], last["done"]) == ("failed:error", True)
+    assert last["error"].startswith("ValueError: the test set is broken (methods.py:")
+    assert last["metrics"] == values(trainable(Tested))[-1]
+
+
+class TestsToNothing(Tested):
+    def test(self, tests):
+        return {"test/value/x": float("nan")}
+
+
+def test_a_test_score_that_is_no_number_is_a_failure():
+    *_, last = results(trainable(TestsToNothing, {}, phase="confirm"))
+    assert (last["status"], last["error"].split(" (")[0]) == ("failed:nan", "RunFailed: test/value/x is nan")
+    assert "value" in last["metrics"]
+    assert "test/value/x" not in last["metrics"]
+
+
+def test_a_run_that_fails_in_its_last_epoch_is_not_tested():
+    *_, last = results(trainable(Tested, {}, phase="confirm", replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
+    assert (last["status"], last["metrics"]) == ("failed:collapsed", {"value": 0.1})
+
+
+def test_a_method_without_a_test_set_has_none_and_uses_every_stream():
+    assert Method.prepare_test({}) is None
+    assert Quadratic(None, {}, None, None).test({}) == {}
+    assert Method.streams_used({}) == STREAMS
+
+
+def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
+    zero, one = values(trainable()), values(trainable(replicate=1))
+    assert values(trainable(replicate=1, vary="order")) == one != zero
+    assert values(trainable(replicate=1, vary="head")) == zero
+    (only,) = results(trainable(replicate=1, vary="weather"))
+    assert only["error"].startswith("ValueError: 'weather' is not a stream")
 
 
 class CannotBeSaved(Method):

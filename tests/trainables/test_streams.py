@@ -18,6 +18,26 @@ def test_no_two_streams_share_a_seed(keys):
     assert len(seeds) == len(keys)
 
 
+SEEDS, REPLICATES, PARTS = st.integers(0, 50), st.integers(0, 2000), st.lists(st.integers(0, 99), max_size=2)
+
+
+@given(SEEDS, REPLICATES, st.sampled_from(STREAMS), st.sampled_from(STREAMS), PARTS)
+def test_a_stream_that_varies_alone_leaves_the_others_at_replicate_0(seed, replicate, varied, stream, parts):
+    expected = Streams(seed, replicate if stream == varied else 0).seed(stream, *parts)
+    assert Streams(seed, replicate, varied).seed(stream, *parts) == expected
+
+
+@given(SEEDS, st.integers(1, 2000), st.none() | st.sampled_from(STREAMS))
+def test_the_record_has_the_seeds_that_are_drawn(seed, replicate, varied):
+    streams, first = Streams(seed, replicate, varied), Streams(seed, 0).all_seeds()
+    recorded = streams.all_seeds()
+    assert recorded == {stream: streams.seed(stream) for stream in STREAMS}
+    differing = {stream for stream in STREAMS if recorded[stream] != first[stream]}
+    assert differing == ({varied} if varied else set(STREAMS))
+
+
 def test_an_unknown_stream_is_an_error():
     with pytest.raises(ValueError, match="there are head, order"):
         Streams(0, 0).seed("weather")
+    with pytest.raises(ValueError, match="'weather' is not a stream"):
+        Streams(0, 0, "weather")

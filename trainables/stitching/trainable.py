@@ -8,7 +8,7 @@ import numpy as np
 from trainables.base import Method, RunFailed
 from trainables.stitching.options import StitchingOptions
 from trainables.stitching.pair import Pair
-from trainables.stitching.prepare import StitchingInputs, prepare
+from trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
 from trainables.streams import Streams
 
 
@@ -18,6 +18,15 @@ class Stitching(Method):
     @classmethod
     def prepare(cls, specification: dict) -> StitchingInputs:
         return prepare(specification)
+
+    @classmethod
+    def prepare_test(cls, specification: dict) -> StitchingTests:
+        return prepare_test(specification)
+
+    @classmethod
+    def streams_used(cls, params: dict) -> tuple[str, ...]:
+        """Anchors are drawn only where not all of them are used."""
+        return ("head", "order", "dropout", *(["anchors"] if params["anchors"] != "all" else []))
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
@@ -39,14 +48,29 @@ class Stitching(Method):
             metrics |= {f"dev/{name}/{language}": value for name, value in of_target.items()}
             metrics[f"dev/unknown_share/{language}"] = pair.target.unknown_share
             metrics[f"train/anchors/{language}"] = float(pair.anchors)
-        for name in next(iter(of_source.values())):
-            values = [scores[name] for scores in of_source.values()]
-            metrics[f"dev/{name}/{source}"] = float(np.mean(values))
-            if len(values) > 1:
-                metrics |= {f"dev/{name}/{source}:{language}": of[name] for language, of in of_source.items()}
+        metrics |= self.source_metrics("dev", of_source)
         metrics[f"train/loss/{source}"] = float(np.mean(losses))
         if number + 1 == self.epochs and metrics[f"dev/predicted_classes/{source}"] == 1:
             raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
+        return metrics
+
+    def test(self, tests: StitchingTests) -> dict[str, float]:
+        """The metrics of dev, on the test sets of the source and the targets; pivots have none."""
+        metrics = self.source_metrics("test", {name: pair.on_source(tests.source) for name, pair in self.pairs.items()})
+        for language, test in tests.targets.items():
+            of_target = self.pairs[language].test(test)
+            metrics |= {f"test/{name}/{language}": value for name, value in of_target.items()}
+            metrics[f"test/unknown_share/{language}"] = test.unknown_share
+        return metrics
+
+    def source_metrics(self, split: str, of_source: dict[str, dict[str, float]]) -> dict[str, float]:
+        """From the source scores of each pair's model: their means, and each by itself where there are two."""
+        source, metrics = self.inputs.source, {}
+        for name in next(iter(of_source.values())):
+            values = [scores[name] for scores in of_source.values()]
+            metrics[f"{split}/{name}/{source}"] = float(np.mean(values))
+            if len(values) > 1:
+                metrics |= {f"{split}/{name}/{source}:{language}": of[name] for language, of in of_source.items()}
         return metrics
 
     def save(self, folder: Path) -> None:

@@ -91,7 +91,7 @@ def test_scoring_the_target_is_swapping_the_table_of_the_model(one_target):
     model = pair.learner.model
     before = model.get_input_embeddings()
     weights = before.weight.detach().clone()
-    predicted = pair.predict_target()
+    predicted = pair.predict_target(pair.target.dev, pair.words)
     assert torch.equal(before.weight, weights)
     swapped = torch.nn.Embedding.from_pretrained(torch.cat([weights[pair.specials], pair.words]))
     model.set_input_embeddings(swapped)
@@ -122,8 +122,14 @@ def pair(one_target):
     return original, torch.from_numpy(one_target.specials), one_target.targets["qan"]
 
 
+def both(original, specials, target, options):
+    """F^s, F^t of the words of dev, and the number of anchors."""
+    source, stitched, count = tables(original, specials, target, options, 0)
+    return source, stitched(target.vectors[: target.used]), count
+
+
 def made(pair, **changes):
-    return tables(*pair, StitchingOptions(**changes), 0)
+    return both(*pair, StitchingOptions(**changes))
 
 
 def test_anchors_are_their_own_nearest_neighbour_in_the_source_table(pair):
@@ -160,7 +166,7 @@ def test_merging_anchors_that_do_not_repeat_changes_nothing(pair):
     single = dataclasses.replace(target, pairs=target.pairs[first])
     for centre in (False, True):
         kept, merged = (
-            tables(original, specials, single, StitchingOptions(k=5, centre=centre, merge_anchors=merge), 0)
+            both(original, specials, single, StitchingOptions(k=5, centre=centre, merge_anchors=merge))
             for merge in (False, True)
         )
         torch.testing.assert_close(kept, merged)
@@ -184,6 +190,8 @@ def test_rows_without_a_direction_are_not_stitched(pair):
     original = original.clone()
     free = next(row for row in range(len(original)) if row not in set(target.pairs[:, 0]) | set(specials.tolist()))
     original[free] = 0
-    source, _, _ = tables(original, specials, target, StitchingOptions(k=5), 0)
+    source, stitched, _ = tables(original, specials, target, StitchingOptions(k=5), 0)
     assert not source[free].any()
     assert torch.isfinite(source).all()
+    pieces = torch.from_numpy(target.pairs[:, 0].copy())
+    torch.testing.assert_close(stitched(np.zeros_like(target.vectors[:1]))[0], original[pieces].mean(0))

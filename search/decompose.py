@@ -1,0 +1,108 @@
+"""Where the spread over seeds comes from: one stream of randomness varied at a time, beside all of them together."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from scipy import stats
+
+from search.files import write_atomically
+from search.ledger import State
+from search.selection import Selection
+
+ALL = "all"  # the key of the replicates in which everything varies
+CONFIDENCE = 0.95
+NAMES = {"head": "head initialisation", "order": "data order", "anchors": "choice of anchors", ALL: "all together"}
+
+
+def report(state: State, folder: Path, console: Console) -> None:
+    """Print where the spread of a configuration comes from, after a search that varied one stream at a time.
+
+    The rows are also in `decomposition.json` of the search folder.
+    Runs that failed have no score and are left out, and said so: their number belongs to the answer.
+    """
+    selection, scores, failed = Selection.of(state.search["specification"]), {}, 0
+    for configuration in state.configurations.values():
+        runs = [run for run in configuration.runs.values() if run.finished]
+        good = [run for run in runs if not selection.failed(run, selection.score(run.metrics))]
+        scores[configuration.vary or ALL] = [selection.score(run.metrics) for run in good]
+        failed += len(runs) - len(good)
+    rows = decompose(scores)
+    write_atomically(folder / "decomposition.json", json.dumps(rows, indent=1) + "\n")
+    console.print(as_table(rows))
+    console.print(in_words(rows) + (f" Left out: {failed} failed runs." if failed else ""), soft_wrap=True)
+
+
+def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
+    """One row per stream from its scores over replicates: first `all`, then the largest spread first.
+
+    A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is its variance over that of `all`, None where
+    that is zero or missing; it may exceed 1, since `all` is an estimate too. The interval is of the sd: chi-square at
+    95 %, as exact as the scores are normal. One replicate shows no spread: all is None then. Equal spreads keep the
+    order in which they came.
+    """
+    rows = [_row(stream, values) for stream, values in scores.items()]
+    rows.sort(key=lambda row: (row["stream"] != ALL, -(row["variance"] or 0.0)))
+    whole = rows[0]["variance"] if rows and rows[0]["stream"] == ALL else None
+    return [row | {"share": row["variance"] / whole if whole and row["variance"] is not None else None} for row in rows]
+
+
+def _row(stream: str, values: Sequence[float]) -> dict:
+    n, variance, low, high = len(values), None, None, None
+    if n > 1:
+        # A stream that changes nothing gives the same score again and again, whose mean may round to another one.
+        variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
+        tails = stats.chi2.ppf([(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2], n - 1)
+        low, high = np.sqrt((n - 1) * variance / tails).tolist()
+    sd = None if variance is None else variance**0.5
+    return {"stream": stream, "sd": sd, "variance": variance, "share": None, "ci_low": low, "ci_high": high, "n": n}
+
+
+def in_words(rows: Sequence[dict]) -> str:
+    """Which stream brings most of the spread, which others may do so as well, and how far to trust it."""
+    known = [row for row in rows if row["sd"] is not None]
+    single = [row for row in known if row["stream"] != ALL]
+    if not single:
+        return "No stream was varied alone in two replicates or more: where the spread comes from cannot be told."
+    most = max(single, key=lambda row: row["sd"])
+    if most["sd"] == 0:
+        return "No stream changes the score when it varies alone."
+    share = "" if most["share"] is None else f", {percent(most['share'])} of the variance of all together"
+    sentences = [f"Most of the spread comes from {name(most['stream'])}: sd {most['sd']:.4f}{share}."]
+    rivals = [name(row["stream"]) for row in single if row is not most and row["ci_high"] >= most["ci_low"]]
+    if rivals:
+        sentences.append(f"By their intervals it may as well be {' or '.join(rivals)}.")
+    fewest = min(known, key=lambda row: row["n"])["n"]
+    factor = ((fewest - 1) / stats.chi2.ppf((1 - CONFIDENCE) / 2, fewest - 1)) ** 0.5
+    sentences.append(f"With {fewest} replicates the true sd may be up to {factor:.1f} times the one shown.")
+    sentences.append(
+        "Shares need not add up to 100 %: streams interact, and each varied alone beside one draw of the others."
+    )
+    return " ".join(sentences)
+
+
+def as_table(rows: Sequence[dict]) -> Table:
+    """The rows for a terminal."""
+    table = Table(title="spread of the score by source of randomness", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("varied", no_wrap=True)
+    for column in ("n", "sd", "95 % interval", "share of variance"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        interval = "-" if row["ci_low"] is None else f"{row['ci_low']:.4f} .. {row['ci_high']:.4f}"
+        sd = "-" if row["sd"] is None else f"{row['sd']:.4f}"
+        share = "-" if row["share"] is None else percent(row["share"])
+        table.add_row(name(row["stream"]), str(row["n"]), sd, interval, share)
+    return table
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def name(stream: str) -> str:
+    """A stream as a person would call it."""
+    return NAMES.get(stream, stream)

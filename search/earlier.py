@@ -1,0 +1,55 @@
+"""A warm start: what earlier searches of the same method found, for the sampler of a new one (`--from DIR`)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from search.errors import RequestError
+from search.ledger import read
+from search.selection import Selection
+from search.specification import Specification
+from search.standing import Standing
+from spaces import config_id
+
+MOST = 100  # configurations that one earlier search tells: the best, and a spread of the others
+
+
+def read_earlier(folders: Sequence[Path], specification: Specification) -> list[dict]:
+    """The configurations of earlier searches, best first, as `{params, suggested, score}`.
+
+    Scores are in standard deviations from the median of their own search: the data need not be the same. What lies
+    outside the new space is passed over by the sampler. A search that was selected on target labels is refused for one
+    that is not: it would bring them in by the back door.
+    """
+    found = []
+    selection, method = specification.selection(), specification.as_dict()["method"]
+    for folder in folders:
+        state = read(folder / "ledger.jsonl")
+        if not state.search:
+            raise RequestError(f"--from {folder}: there is no search here.")
+        before = state.search["specification"]
+        if before["method"] != method:
+            raise RequestError(f"--from {folder}: its method is {before['method']}, this one's is {method}.")
+        if Selection.of(before).oracle and not selection.oracle:
+            raise RequestError(
+                f"--from {folder}: it was selected on target labels (oracle), this search is not. "
+                "Leave it out, or set select.on: target_dev."
+            )
+        standing = Standing(Selection.of(before)).of(state)
+        if standing is None:
+            raise RequestError(f"--from {folder}: no run of it has finished.")
+        scores = (standing.mean - np.median(standing.mean)) / (np.std(standing.mean) or 1.0)
+        ranking = standing.ranking
+        if len(ranking) > MOST:
+            spread = np.linspace(MOST // 2, len(ranking) - 1, MOST - MOST // 2).astype(int)
+            ranking = [*ranking[: MOST // 2], *(ranking[place] for place in spread)]
+        configurations = [state.configurations[standing.ids[index]] for index in ranking]
+        found += [
+            {"params": one.params, "suggested": one.suggested, "score": round(float(scores[index]), 6)}
+            for one, index in zip(configurations, ranking, strict=True)
+        ]
+    best: dict[str, dict] = {}
+    for one in sorted(found, key=lambda one: -one["score"]):
+        best.setdefault(config_id(one["params"]), one)
+    return list(best.values())

@@ -1,0 +1,58 @@
+"""When the first run of a configuration is cut short: by the rules of ASHA or of the median, on the ledger alone.
+
+Runs are compared at equal shares of their own schedule, never at equal steps: with a linear decay, a run of 40 epochs
+after 10 has hardly begun to settle, one of 12 epochs nearly has. Only replicate 0 is looked at: all have it, and it is
+the same luck for all.
+"""
+
+import math
+
+from search.ledger import SEARCH, Run, State
+from search.selection import Selection
+
+ETA = 3  # ASHA keeps the best third at each rung
+RUNGS = (1 / 9, 1 / 3)  # shares of a schedule
+GRACE = 1 / 4  # the median rule leaves a run alone before this share
+PEERS = 5  # runs that got as far, below which the median says nothing
+
+
+def prunes(rule: str, state: State, selection: Selection, run: Run) -> str:
+    """Why this run should end now, after the step that it has just reported; empty where it may go on."""
+    if rule == "off" or run.replicate != 0 or run.phase != SEARCH or not 0 < run.step < run.epochs:
+        return ""
+    peers = [
+        other.runs[0]
+        for other in state.configurations.values()
+        if 0 in other.runs and other.runs[0] is not run and not other.runs[0].failed
+    ]
+    if rule == "asha":
+        share = next((share for share in RUNGS if step_at(share, run.epochs) == run.step), None)
+    else:
+        share = run.step / run.epochs if run.step / run.epochs >= GRACE else None
+    own = None if share is None else reached(selection, run, share)
+    if own is None:
+        return ""
+    scores = [score for peer in peers if (score := reached(selection, peer, share)) is not None]
+    if rule == "asha":
+        ahead = sum(score > own for score in scores)
+        poor, words = ahead >= max(1, (len(scores) + 1) // ETA), f"not among the best 1/{ETA}"
+        enough = len(scores) + 1 >= ETA
+    else:
+        ahead = sum(score > own for score in scores)
+        poor, words = ahead > len(scores) / 2, "below the median"
+        enough = len(scores) >= PEERS
+    return f"{words} of {len(scores) + 1} runs after {share:.0%} of their schedules" if enough and poor else ""
+
+
+def reached(selection: Selection, run: Run, share: float) -> float | None:
+    """The best score of a run up to a share of its schedule; None where it has not got there."""
+    last = step_at(share, run.epochs)
+    if not run.epochs or run.step < last:
+        return None
+    scores = [selection.score(metrics) for step, metrics in run.steps.items() if step <= last]
+    return max((score for score in scores if score is not None), default=None)
+
+
+def step_at(share: float, epochs: int) -> int:
+    """The first step by which a share of the schedule is done."""
+    return max(1, math.ceil(share * epochs - 1e-9))

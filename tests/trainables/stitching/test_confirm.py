@@ -1,0 +1,128 @@
+"""What only the confirmation of a stitching search reads, and the languages that only its search reads."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from search.errors import RequestError
+from search.specification import read
+from spaces.stitching import default
+from trainables.inputs.text import Encoded
+from trainables.stitching.trainable import Stitching
+from trainables.streams import STREAMS, Streams
+from trainables.tasks.classification import macro_f1
+from trainables.world import FILES
+
+CPU = torch.device("cpu")
+OPTIONS = {
+    "plain": {},
+    "all the rest": {"centre": True, "renorm": True, "merge_anchors": True, "anchors": 0.5, "specials": "reconstruct"},
+}
+
+
+def params(**changes):
+    return default.canonical({**default.defaults, "k": 5, "lr": 2e-3, "epochs": 1, **changes})
+
+
+def specification(data, targets=("qan",), pivots=None):
+    made = read("demo").as_dict()
+    made["task"] |= {"data": str(data), "targets": list(targets)}
+    if pivots is not None:
+        made["task"]["pivots"] = pivots
+    return made
+
+
+def trained(inputs, **changes):
+    run = Stitching(inputs, params(**changes), Streams(0, 0), CPU)
+    return run, run.epoch(0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The world's task, in a place where its files may be changed."""
+    return shutil.copytree(FILES / "topics", tmp_path / "topics")
+
+
+@pytest.fixture(scope="module")
+def world():
+    return Stitching.prepare(specification("world:topics")), Stitching.prepare_test(specification("world:topics"))
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(folder, options):
+    for language in ("qel", "qan", "qor"):
+        shutil.copy(folder / language / "dev.tsv", folder / language / "test.tsv")
+    both = specification(folder, ["qan", "qor"])
+    run, metrics = trained(Stitching.prepare(both), **OPTIONS[options])
+    tested = run.test(Stitching.prepare_test(both))
+    assert tested == {f"test/{name[4:]}": value for name, value in metrics.items() if name.startswith("dev/")}
+    assert {"test/macro_f1/qan", "test/accuracy/qor", "test/macro_f1/qel", "test/macro_f1/qel:qan"} <= set(tested)
+
+
+def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folder):
+    wanted = specification(folder, ["qan"], ["qor"])
+    expected = Stitching.prepare_test(wanted)
+    for language in ("qel", "qan", "qor"):
+        (folder / language / "test.tsv").rename(folder / language / "hidden.tsv")
+    assert set(Stitching.prepare(wanted).targets) == {"qan", "qor"}
+    with pytest.raises(RequestError, match=r"test\.tsv"):
+        Stitching.prepare_test(wanted)
+    for language in ("qel", "qan"):
+        (folder / language / "hidden.tsv").rename(folder / language / "test.tsv")
+    tests = Stitching.prepare_test(wanted)
+    assert set(tests.targets) == {"qan"}
+    np.testing.assert_array_equal(tests.targets["qan"].data.ids, expected.targets["qan"].data.ids)
+
+
+def test_words_of_the_test_set_alone_get_the_rows_that_dev_would_give_them(world):
+    """Scored a second time with dev's own table, made larger by the words of the test set; ids moved accordingly."""
+    inputs, tests = world
+    test, target, specials = tests.targets["qan"], inputs.targets["qan"], len(inputs.specials)
+    assert set(map(bytes, test.vectors)) - set(map(bytes, target.vectors))  # words that the search never saw
+    wider = dataclasses.replace(
+        target,
+        vectors=np.concatenate([target.vectors[: target.used], test.vectors, target.vectors[target.used :]]),
+        used=target.used + len(test.vectors),
+        pairs=target.pairs + (target.pairs >= target.used) * np.array([0, len(test.vectors)]),
+        dev=dataclasses.replace(test.data, ids=test.data.ids + target.used * (test.data.ids >= specials)),
+    )
+    run, _ = trained(inputs)
+    _, of_wider = trained(dataclasses.replace(inputs, targets={"qan": wider}))
+    tested = run.test(tests)
+    for name in ("macro_f1", "accuracy"):
+        assert tested[f"test/{name}/qan"] == pytest.approx(of_wider[f"dev/{name}/qan"])
+    source = run.pairs["qan"].learner.predict(tests.source)
+    assert tested["test/macro_f1/qel"] == macro_f1(tests.source.labels, source, len(inputs.labels))
+
+
+def test_testing_twice_is_testing_once_and_changes_nothing(world):
+    inputs, tests = world
+    run, _ = trained(inputs)
+    before = {name: value.clone() for name, value in run.pairs["qan"].learner.model.state_dict().items()}
+    assert run.test(tests) == run.test(tests)
+    assert all(torch.equal(value, before[name]) for name, value in run.pairs["qan"].learner.model.state_dict().items())
+
+
+def test_a_pivot_is_scored_on_dev_as_if_it_were_a_target_and_has_no_test(world):
+    run, with_pivot = trained(Stitching.prepare(specification("world:topics", ["qan"], ["qor"])))
+    _, as_target = trained(Stitching.prepare(specification("world:topics", ["qan", "qor"], [])))
+    assert with_pivot == as_target
+    assert "dev/macro_f1/qor" in with_pivot
+    tested = run.test(world[1])
+    assert "test/macro_f1/qan" in tested
+    assert not any(name.endswith("/qor") for name in tested)
+
+
+@pytest.mark.parametrize(("amount", "drawn"), [("all", False), (0.5, True)])
+def test_the_streams_that_are_named_are_those_that_change_a_run(world, amount, drawn):
+    used = Stitching.streams_used(params(anchors=amount))
+    assert used == ("head", "order", "dropout", "anchors")[: 3 + drawn]
+    train = Encoded(*(part[:64] for part in vars(world[0].train).values()))
+    few = dataclasses.replace(world[0], train=train)
+    reference = trained(few, anchors=amount, epochs=2)[1]  # stopped after the first: too few to learn from
+    for stream in STREAMS:
+        run = Stitching(few, params(anchors=amount, epochs=2), Streams(0, 1, stream), CPU)
+        assert (run.epoch(0) != reference) == (stream in used), stream
