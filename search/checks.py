@@ -105,6 +105,14 @@ def _check_stitching(specification: "Specification") -> None:
         raise RequestError("model: stitching needs a source encoder. Add model: a hub id or a folder.")
     if specification.model.startswith(("world:", ".", "/")):
         locate(specification.model, "model", folder=True)
+    if specification.replicates.confirm.top:
+        folder = locate(specification.task.data, "task.data", folder=True)
+        for language in [specification.task.source, *specification.task.targets]:
+            if not (folder / language / "test.tsv").is_file():
+                raise RequestError(
+                    f"task.data: {folder / language / 'test.tsv'} is missing, which the confirmation reads. "
+                    "Add it, or set replicates.confirm.top: 0."
+                )
     for kind in ("vectors", "lexicons"):
         files = getattr(specification.inputs, kind)
         languages = [*specification.task.targets, *specification.task.pivots]

@@ -1,6 +1,7 @@
 """From the ledger to the next run: the policy, then, where it asks for something new, the proposer."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from search.ledger import State
@@ -27,7 +28,7 @@ def next_run(state: State, policy: Decider, proposer: Proposer) -> Next:
     """Pure and deterministic: the same ledger gives the same answer."""
     action, events, ask = policy.next_action(state), [], {}
     if isinstance(action, New):
-        proposal = proposer.propose(state, policy.takes)
+        proposal = proposer.propose(state, partial(policy.takes, state))
         if proposal is None:
             action = policy.next_action(state, more=False)
         elif isinstance(proposal, Known):

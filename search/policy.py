@@ -91,8 +91,8 @@ class Policy:
         """Runs of the search phase that were started, those that are on their way included."""
         return sum(1 for _ in state.runs_of(SEARCH))
 
-    def takes(self, configuration: Configuration) -> bool:
-        """Whether a configuration that was proposed again may have one more replicate."""
+    def takes(self, state: State, configuration: Configuration) -> bool:
+        """Whether a configuration that was proposed again is worth one more replicate."""
         return False
 
     def waits(self, configuration: Configuration) -> bool:
@@ -209,12 +209,15 @@ class Race(Policy):
         return None
 
     def _fill(self, state: State, found: Estimate) -> Replicate | None:
-        hope = found.mean[found.best] - self.HOPELESS * np.hypot(found.sd, found.sd[found.best])
+        hopeful = self._hopeful(found)
         for index, config_id in enumerate(found.ids):
             configuration = state.configurations[config_id]
-            if found.mean[index] >= hope[index] and (replicate := free_replicate(configuration)) < self.min:
+            if hopeful[index] and (replicate := free_replicate(configuration)) < self.min:
                 return Replicate(config_id, replicate, f"seed {replicate + 1} of at least {self.min}")
         return None
+
+    def _hopeful(self, found: Estimate) -> np.ndarray:
+        return found.mean >= found.mean[found.best] - self.HOPELESS * np.hypot(found.sd, found.sd[found.best])
 
     def _share(self, state: State) -> float:
         """How much of the budget is used, from 0 to 1."""
@@ -230,7 +233,7 @@ class Race(Policy):
         pending = np.array([len(state.configurations[key].of_phase(SEARCH)) for key in found.ids]) - found.count
         started = self.used(state)
         draws = found.draws(np.random.default_rng([self.seed, started]), 50, pending)
-        free = np.array([self.takes(state.configurations[found.ids[index]]) for index in found.contenders])
+        free = np.array([self._open(state.configurations[found.ids[index]]) for index in found.contenders])
         if not free.any():
             return None
         order = draws.argmax(1)
@@ -246,13 +249,18 @@ class Race(Policy):
 
     def _any(self, state: State) -> Action:
         """Nothing new, and no contender: whatever has fewest replicates, before a worker idles."""
-        open_ones = [one for one in state.configurations.values() if self.takes(one)]
+        open_ones = [one for one in state.configurations.values() if self._open(one)]
         if not open_ones:
             return Stop(EXHAUSTED)
         least = min(open_ones, key=lambda one: len(one.runs))
         return Replicate(least.config_id, free_replicate(least), "there is nothing new in the space")
 
-    def takes(self, configuration: Configuration) -> bool:
+    def takes(self, state: State, configuration: Configuration) -> bool:
+        found = self.standing.of(state)
+        index = None if found is None else found.place.get(configuration.config_id)
+        return index is not None and bool(self._hopeful(found)[index]) and self._open(configuration)
+
+    def _open(self, configuration: Configuration) -> bool:
         return not (configuration.pruned or self.waits(configuration)) and free_replicate(configuration) < self.max
 
     def configurations(self) -> int | None:

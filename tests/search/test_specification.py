@@ -137,3 +137,24 @@ def test_yaml_is_read_as_people_mean_it():
         "word": "off",
         "v": 1.0,
     }
+
+
+def test_a_missing_test_set_is_found_before_the_search_and_not_after(tmp_path):
+    for language in ("qel", "qan", "qor"):
+        (tmp_path / language).mkdir()
+        for name in ("train.tsv", "dev.tsv", "labels.txt", *(["test.tsv"] if language != "qor" else [])):
+            (tmp_path / language / name).touch()
+    with pytest.raises(RequestError, match=r"qor/test.tsv is missing, which the confirmation reads. Add it, or set"):
+        read(DEMO, [f"task.data={tmp_path}"])
+    assert read(DEMO, [f"task.data={tmp_path}", "replicates.confirm.top=0"])
+
+
+def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():
+    def first(*overrides):
+        specification = read(DEMO, ["enqueue=null", *overrides])
+        return [params["k"] for params in specification.proposer(specification.standing()).enqueued]
+
+    assert first() == [1, 50]
+    assert first("space.k=[5, 100]") == [50]  # k = 1 is not in this space
+    assert first("space.lr=[1e-3, 2e-3]") == []  # nor is the paper's learning rate in this one
+    assert first("enqueue=[{k: 3}]") == [3]

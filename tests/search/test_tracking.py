@@ -607,3 +607,39 @@ def healthy(port: int) -> bool:
     with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
         return answer.status == 200
     return False
+
+
+def test_the_confirmation_stands_beside_the_search(database, tmp_path):
+    """Fresh seeds and test scores are metrics of their own; the search's score stays what it was at the freeze."""
+    uri = database()
+    story = story_in(tmp_path, uri)
+    story.session()
+    for config_id in ("a", "b"):
+        story.ask(config_id)
+        for replicate, score in enumerate(SCORES["a"] if config_id == "a" else [0.5, 0.6]):
+            story.run(config_id, replicate, score)
+    estimates = {"a": {"estimate": 0.605, "estimate_sd": 0.01, "p_best": 0.8}, "b": {"estimate": 0.56, "p_best": 0.2}}
+    story.write("freeze", because="budget", configs=["a"], estimates=estimates)
+    fresh = [0.55, 0.59]
+    for replicate, score in enumerate(fresh, start=1000):
+        run = {"config_id": "a", "replicate": replicate, "phase": "confirm"}
+        values = metrics(score) | {"test/macro_f1/bel": score - 0.2}
+        story.write("start", **run)
+        story.write("result", **run, status="done", step=3, metrics=values, seconds=1.0, error="")
+    story.end()
+    assert follow_here(tmp_path)
+    runs = runs_of(uri)
+    found = runs["configuration", "a"].data.metrics
+    assert found["score"] == pytest.approx(np.mean(SCORES["a"]))
+    assert found["fresh_score"] == pytest.approx(np.mean(fresh))
+    assert found["fresh_score_sd"] == pytest.approx(np.std(fresh, ddof=1))
+    assert found["test/macro_f1/bel"] == pytest.approx(np.mean(fresh) - 0.2)
+    assert found["dev/macro_f1/bel"] == pytest.approx(np.mean(SCORES["a"]) - 0.1)
+    assert (found["estimate"], found["p_best"]) == (0.605, 0.8)
+    assert "test/macro_f1/bel" not in runs["configuration", "b"].data.metrics
+    assert runs["configuration", "b"].data.metrics["p_best"] == 0.2
+    assert runs["run", "a", "1001"].data.tags["phase"] == "confirm"
+    of_search = runs[("search",)].data
+    assert of_search.metrics["fresh_score"] == pytest.approx(np.mean(fresh))
+    assert of_search.metrics["score"] == pytest.approx(np.mean(SCORES["a"]))
+    assert of_search.tags.items() >= {"frozen": "a", "stopped": "budget", "best_config_id": "a"}.items()
