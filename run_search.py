@@ -149,7 +149,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
     console.print(as_table(rows, standing.selection, width=console.width))
     console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.")
     if price := in_words(underspecification(rows, standing.selection)):
-        console.print(price)
+        console.print(price, soft_wrap=True)
     console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
         console.print(f"compare in MLflow: python run_search.py ui {folder}", soft_wrap=True)

@@ -211,26 +211,23 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
     varying = _varying([row["params"] for row in rows])
     audit = [name for name in selection.audit if any(_mean(row, name) is not None for row in rows)]
     confirmed = any(row["fresh"] for row in rows)
+    wide = width >= WIDE
+    score = ["mean ± sd", "estimate", "95 % interval"] if wide else ["estimate ± sd"]
     table.add_column("configuration", no_wrap=True)
     table.add_column("parameters")
-    wide = ["95 % interval"] if width >= WIDE else []
-    for name in ("n", "mean ± sd", "estimate", *wide, "P(best)", *(["fresh seeds"] if confirmed else [])):
+    for name in ("n", *score, "P(best)", *(["fresh seeds" if wide else "fresh"] if confirmed else [])):
         table.add_column(name, justify="right", no_wrap=True)
     for name in audit:
         table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
     for row in rows[:most]:
         params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
-        interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
-        fresh = row["fresh"]
         table.add_row(
             row["config_id"] + _marks(row, first=row is rows[0]),
             " ".join(params),
             str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
-            f"{number(row['mean'])} ± {number(row['sd'])}",
-            "pruned" if row["status"] == "pruned" else number(row["estimate"]),
-            *([interval] if wide else []),
+            *_score_cells(row, wide=wide),
             f"{row['p_best']:.2f}",
-            *([f"{number(fresh['mean'])} ± {number(fresh['sd'])}" if fresh else ""] if confirmed else []),
+            *([_fresh_cell(row["fresh"], wide=wide)] if confirmed else []),
             *(number(_mean(row, name)) for name in audit),
         )
     shown = rows[:most]
@@ -240,6 +237,22 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
     notes += [f"{len(rows) - most} more in leaderboard.csv"] if len(rows) > most else []
     table.caption = "; ".join(notes)
     return table
+
+
+def _score_cells(row: dict, *, wide: bool) -> list[str]:
+    """Own mean, estimate and its interval; in a narrow terminal the estimate with the own spread over seeds."""
+    if row["status"] == "pruned":
+        return ["", "pruned", ""] if wide else ["pruned"]
+    if not wide:
+        return [f"{number(row['estimate'])} ± {number(row['sd'])}"]
+    interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
+    return [f"{number(row['mean'])} ± {number(row['sd'])}", number(row["estimate"]), interval]
+
+
+def _fresh_cell(fresh: dict | None, *, wide: bool) -> str:
+    if fresh is None:
+        return ""
+    return f"{number(fresh['mean'])} ± {number(fresh['sd'])}" if wide else number(fresh["mean"])
 
 
 def _marks(row: dict, *, first: bool) -> str:

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from benchmarks.worlds import FRESH, Bumps, Digits, _table
+from benchmarks.worlds import FRESH, Bumps, Digits, DigitsApart, _table
 from spaces import Space, config_id
 from spaces.trials import Probe
 
@@ -93,6 +93,16 @@ def test_a_point_beside_taken_rows_is_the_nearest_other_row():
     assert first == point
     assert world.others(point, [second, first]) not in (first, second)
     assert config_id(second) in {config_id(params) for params in _table().params} - {config_id(first)}
+
+
+def test_points_apart_have_rows_of_their_own_and_keep_them():
+    world = DigitsApart(0)
+    points = some(world, 60)
+    first = [world.score(params, 0) for params in points]
+    assert len(set(world.rows.values())) == len({config_id(params) for params in points})
+    assert [world.score(params, 0) for params in points] == first
+    row = world.rows[config_id(points[7])]
+    assert world.truth(points[7]) == pytest.approx(_table().scores[row].mean(dtype=np.float64))
 
 
 def test_the_truth_of_digits_is_the_mean_of_its_columns():

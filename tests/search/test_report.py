@@ -117,6 +117,14 @@ def test_the_price_of_underspecification_by_hand():
     assert report.in_words(None) == ""
 
 
+def test_the_table_shows_fresh_seeds_where_there_are_any():
+    console = Console(width=120, file=io.StringIO())
+    console.print(report.as_table(report.leaderboard(confirmed(), STANDING), SELECTION, width=120))
+    text = console.file.getvalue()
+    assert "fresh seeds" in text
+    assert "0.810 ± 0.014" in text  # of `same`: 0.80 and 0.82
+
+
 def test_pruned_configurations_have_no_rank_and_no_score():
     lines = list(events())
     run = {"config_id": "cut", "replicate": 0, "phase": "search"}
@@ -166,7 +174,8 @@ def test_the_table_fits_its_terminal_and_shows_what_differs(width):
     assert max(len(line) for line in text.splitlines()) <= width
     assert "k=0" in text
     assert "lr" not in text  # the same everywhere
-    assert "0.810 ± 0.010" in text
+    shown = "mean" if width == 120 else "estimate"
+    assert f"{rows()[0][shown]:.3f} ± 0.010" in text
     interval = f"{rows()[0]['estimate_low']:.3f} .. {rows()[0]['estimate_high']:.3f}"
     assert (interval in text) == (width == 120)
     assert "same =" in text
