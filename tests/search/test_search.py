@@ -424,8 +424,8 @@ def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path)
     assert len(repeated) <= 1, "at most the epoch that was running is done again"
 
 
-def test_the_guide_to_a_method_of_ones_own_runs_as_written(tmp_path):
-    code, specification = re.findall(
+def test_the_guide_to_a_method_and_a_policy_of_ones_own_runs_as_written(tmp_path):
+    code, specification, policy, replicates = re.findall(
         r"```(?:python|yaml)\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S
     )
     (tmp_path / "prototypes.py").write_text(code)
@@ -435,6 +435,15 @@ def test_the_guide_to_a_method_of_ones_own_runs_as_written(tmp_path):
     assert len(rows) == 4
     assert rows[0]["mean"] > 0.8
     assert rows[0]["mean"] - rows[-1]["mean"] > 0.05
+    (tmp_path / "thrifty.py").write_text(policy)
+    spec = yaml12.load(specification) | yaml12.load(replicates) | {"budget": {"runs": 16}, "tracking": {"uri": "off"}}
+    spec["replicates"]["confirm"] = {"top": 1, "fresh": 4}
+    (tmp_path / "thrifty.yaml").write_text(yaml12.dump(spec))
+    run(tmp_path, "search", "thrifty.yaml", "--out", "thrifty")
+    counts = [row["replicates"] for row in board(tmp_path / "thrifty")]
+    assert sum(counts) == 12
+    assert max(counts) == 3
+    assert 1 in counts
 
 
 def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
