@@ -1,8 +1,9 @@
 """How the configurations of a search stand: the estimate of its ledger, kept until the next result."""
 
 from dataclasses import dataclass, field
+from functools import cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from search.estimate import Estimate, estimate
 from search.ledger import State
@@ -30,8 +31,13 @@ class Standing:
         table = self.selection.table(state)
         found = None
         if table.ids:
-            with threadpool_limits(1):
+            with _threads().limit(limits=1):
                 params = [state.configurations[config_id].params for config_id in table.ids]
                 found = estimate(table, None if self.space is None else features(self.space, params))
         self._kept = (state, state.results, found)
         return found
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()  # looking for the libraries takes milliseconds
