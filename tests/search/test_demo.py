@@ -33,14 +33,17 @@ def searched(tmp_path_factory):
 
 def test_the_degenerate_point_and_the_papers_setting_go_first(searched):
     home, _ = searched
+    state = read(home / "runs" / "demo" / "ledger.jsonl")
+    first, second, *_ = [(one.params["k"], one.params.get("weighting")) for one in state.configurations.values()]
+    assert (first, second) == ((1, None), (50, "standard"))
     rows = board(home / "runs" / "demo")
-    assert {(row["params"]["k"], row["params"].get("weighting")) for row in rows} == {(1, None), (50, "standard")}
-    assert all(row["replicates"] == 3 and row["failed"] == 0 for row in rows)
+    assert sum(row["replicates"] for row in rows) == 8
     assert all(set(row["scores"]["dev/macro_f1"]) == {"qan", "qel"} for row in rows)
+    assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel"}
 
 
 def test_fresh_and_reused_workers_agree_with_a_run_outside_ray(searched):
-    """Six runs on two workers: every worker was reused. Each score equals that of a new process without Ray."""
+    """Ten runs on two workers: they were reused. Each score equals that of a new process without Ray."""
     home, _ = searched
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     program = """
@@ -48,24 +51,27 @@ import json, sys, torch
 from trainables.device import set_up
 from trainables.stitching.trainable import Stitching
 from trainables.streams import Streams
-specification, params, replicate = json.load(sys.stdin)
+specification, params, replicate, phase = json.load(sys.stdin)
 method = Stitching(Stitching.prepare(specification), params, Streams(0, replicate), set_up(1, 0.0))
-print(json.dumps([method.epoch(number) for number in range(method.epochs)][-1]))
+metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+if phase == "confirm":
+    metrics |= method.test(Stitching.prepare_test(specification))
+print(json.dumps(metrics))
 """
-    for configuration in state.configurations.values():
-        for replicate in (0, 2):
-            job = json.dumps([state.search["specification"], configuration.params, replicate])
-            alone = subprocess.run(
-                [sys.executable, "-c", program], input=job, capture_output=True, text=True, check=True
-            )
-            assert json.loads(alone.stdout) == configuration.runs[replicate].metrics
+    runs = [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]
+    for one in runs:
+        params = state.configurations[one.config_id].params
+        job = json.dumps([state.search["specification"], params, one.replicate, one.phase])
+        alone = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, text=True, check=True)
+        assert json.loads(alone.stdout) == one.metrics
 
 
 def test_the_best_configuration_reruns_to_the_same_scores(searched):
     home, _ = searched
-    output = run(home, "run", "runs/demo/best.yaml")
-    assert "All scores of 3 replicates are those of runs/demo/best.yaml." in output
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
+    output = run(home, "run", "runs/demo/best.yaml")
+    assert f"All scores of {len(exported['replicates'])} replicates are those of runs/demo/best.yaml." in output
+    assert sum(one["phase"] == "confirm" for one in exported["replicates"]) == 2
     assert len(exported["checksums"]) == 4
     assert exported["versions"]["torch"]
     assert exported["made_by"].startswith("python run_search.py search demo")
@@ -74,19 +80,25 @@ def test_the_best_configuration_reruns_to_the_same_scores(searched):
 
 def test_mlflow_has_three_levels_and_the_scores_of_the_leaderboard(searched):
     home, _ = searched
+    rows = board(home / "runs" / "demo")
     client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
     experiment = client.get_experiment_by_name("demo")
     assert experiment.tags["mlflow.experiment.primaryMetric.name"] == "score"
     runs = client.search_runs([experiment.experiment_id])
     levels = {level: [r for r in runs if r.data.tags["level"] == level] for level in ("search", "configuration", "run")}
-    assert {level: len(found) for level, found in levels.items()} == {"search": 1, "configuration": 2, "run": 6}
-    for row in board(home / "runs" / "demo"):
+    expected = {"search": 1, "configuration": len(rows), "run": 10}
+    assert {level: len(found) for level, found in levels.items()} == expected
+    for row in rows:
         found = next(r for r in levels["configuration"] if r.data.tags["config_id"] == row["config_id"])
         assert found.data.metrics["score"] == row["mean"]
-        assert found.data.metrics["score_sd"] == row["sd"]
+        assert found.data.metrics.get("score_sd") == row["sd"]
+        assert found.data.metrics["estimate"] == row["estimate"]
+        assert found.data.metrics["p_best"] == row["p_best"]
         assert found.data.metrics["dev/macro_f1/qan"] == row["scores"]["dev/macro_f1"]["qan"]["mean"]
-        history = client.get_metric_history(found.info.run_id, "score")
-        assert [point.step for point in history] == [1, 2, 3]
+        if row["fresh"]:
+            assert found.data.metrics["fresh_score"] == row["fresh"]["mean"]
+            assert found.data.metrics["test/macro_f1/qan"] == row["fresh"]["scores"]["test/macro_f1"]["qan"]["mean"]
+    assert levels["search"][0].data.metrics["fresh_score"] == rows[0]["fresh"]["mean"]
     artifacts = {entry.path for entry in client.list_artifacts(levels["search"][0].info.run_id)}
     assert {"search.yaml", "best.yaml", "leaderboard.json"} <= artifacts
 
