@@ -1,0 +1,1 @@
+"""Tables of real training runs, each beside the program that made it."""
