@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
     one.add_argument("file", type=Path, metavar="FILE")
-    one.add_argument("--replicates", type=int, metavar="N", help="how many seeds (default: as many as in the file)")
+    one.add_argument("--replicates", type=positive, metavar="N", help="how many seeds (default: those of the file)")
     one.add_argument(
         "--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME-rerun, NAME-decompose)"
     )
@@ -91,6 +91,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--port", type=int, default=5000)
     one.set_defaults(command=ui)
     return top
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, for an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
 
 
 def search(options: argparse.Namespace, console: Console) -> int:
@@ -134,10 +141,14 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
+    from search.decompose import report as decompose
     from search.report import as_table, in_words, leaderboard, underspecification
     from search.specification import standing_of
 
     standing = standing_of(state.search["specification"])
+    if state.search["specification"]["decompose"]:
+        decompose(state, folder, console)
+        return DONE if any(not run.failed for run in state.runs()) else FAILED
     rows = leaderboard(state, standing)
     runs = sum(run.finished for run in state.runs())
     if finished_before:
@@ -148,7 +159,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
         )
     console.print(as_table(rows, standing.selection, width=console.width))
     console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.")
-    if price := in_words(underspecification(rows, standing.selection)):
+    if price := in_words(underspecification(state, standing)):
         console.print(price, soft_wrap=True)
     console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
@@ -186,6 +197,8 @@ def export(options: argparse.Namespace, console: Console) -> int:
     state = read(options.folder / "ledger.jsonl")
     if not state.search:
         raise RequestError(f"{options.folder}: there is no search here.")
+    if state.search["specification"]["decompose"]:
+        raise RequestError(f"{options.folder}: one configuration, streams apart. Export from the search it came from.")
     path = options.to or options.folder / "best.yaml"
     write_best(state, standing_of(state.search["specification"]), options.folder, path)
     console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True)
@@ -204,12 +217,7 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
         if exported["checksums"].get(key) != value:
             console.print(f"{key} is not the same data as when {options.file} was made.", style="yellow")
     state = launch(specification, options.folder, console)
-    if options.decompose:
-        from search.decompose import report
-
-        report(state, options.folder, console)
-    else:
-        conclude("", state, options.folder, console)
+    conclude("", state, options.folder, console)
     compared, changed = differences(exported, state)
     for line in changed[:10]:
         console.print(line)

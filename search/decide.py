@@ -61,4 +61,5 @@ def freeze(state: State, standing: Standing, because: str, top: int) -> dict:
         }
         for index in found.ranking
     }
-    return {"event": "freeze", "because": because, "configs": list(estimates)[:top], "estimates": estimates}
+    chosen = [found.ids[index] for index in found.ranking if found.failed[index] < found.count[index]]
+    return {"event": "freeze", "because": because, "configs": chosen[:top], "estimates": estimates}

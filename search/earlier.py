@@ -19,8 +19,8 @@ def read_earlier(folders: Sequence[Path], specification: Specification) -> list[
     """The configurations of earlier searches, best first, as `{params, suggested, score}`.
 
     Scores are in standard deviations from the median of their own search: the data need not be the same. What lies
-    outside the new space is passed over by the sampler. A search that was selected on target labels is refused for one
-    that is not: it would bring them in by the back door.
+    outside the new space is passed over by the sampler. A search that was selected on labels of a language that is now
+    a target is refused: it would bring them in by the back door.
     """
     found = []
     selection, method = specification.selection(), specification.as_dict()["method"]
@@ -31,10 +31,11 @@ def read_earlier(folders: Sequence[Path], specification: Specification) -> list[
         before = state.search["specification"]
         if before["method"] != method:
             raise RequestError(f"--from {folder}: its method is {before['method']}, this one's is {method}.")
-        if Selection.of(before).oracle and not selection.oracle:
+        used = {name.rpartition("/")[2] for name in Selection.of(before).names}
+        if not selection.oracle and (leaked := sorted(used & set(selection.targets))):
             raise RequestError(
-                f"--from {folder}: it was selected on target labels (oracle), this search is not. "
-                "Leave it out, or set select.on: target_dev."
+                f"--from {folder}: it was selected on labels of {leaked[0]}, a target of this search. "
+                "Leave it out, or set select.on: target_dev (oracle)."
             )
         standing = Standing(Selection.of(before)).of(state)
         if standing is None:

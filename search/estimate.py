@@ -15,6 +15,7 @@ from scipy import stats
 from search.surrogate import posterior
 
 CONFIDENCE = 0.95
+MOST = 300  # contenders that are drawn for
 DRAWS = 4000  # Monte Carlo draws behind P(best): its standard error is below 0.008
 HUBER = 2.0  # residuals beyond so many sd weigh less in the pooled noise and in the replicates' effects
 CLIPPED = 0.9205  # what clipping at HUBER leaves of the variance of a normal distribution
@@ -53,11 +54,15 @@ def quantile(freedom: int) -> float:
 
 @dataclass(frozen=True)
 class Table:
-    """Scores by configuration (rows) and replicate (columns): nan where nothing has finished, or where it failed."""
+    """Scores by configuration (rows) and replicate (columns): nan where nothing has finished, or where it failed.
+
+    `last` is the last score that a failed run reported, nan where there is none.
+    """
 
     ids: tuple[str, ...]
     values: np.ndarray
     failed: np.ndarray
+    last: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,14 @@ class Estimate:
 
     @cached_property
     def contenders(self) -> np.ndarray:
-        """Indices of the configurations that may be best at all: six standard deviations reach the best's mean."""
-        return np.flatnonzero(self.mean + 6 * self._total_sd >= self.mean[self.best])
+        """Indices of the configurations that may be best: six standard deviations reach the best's mean.
+
+        Of more than `MOST` the likeliest: where that many are alike, each has next to no chance.
+        """
+        few = np.flatnonzero(self.mean + 6 * self._total_sd >= self.mean[self.best])
+        if len(few) > MOST:
+            few = np.sort(few[np.argsort(-(self.mean + 2 * self._total_sd)[few], kind="stable")[:MOST]])
+        return few if self.best in few else np.append(few, self.best)
 
     @cached_property
     def _worlds(self) -> np.ndarray:
@@ -161,8 +172,9 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     """The posterior of every configuration's true mean.
 
     `points` are its coordinates in the space, for shrinking towards a surrogate over it; without them all shrink
-    towards their common mean. A failed run counts as a score below the lowest of the search, effects taken out, so a
-    configuration is never better for having failed; what the effects and the noise are is learned from the others.
+    towards their common mean. A failed run counts as a score below the lowest that any run has reached, failed ones
+    included, effects taken out, so a configuration is never better for having failed; what the effects and the noise
+    are is learned from the others.
     """
     values, failed = table.values, table.failed
     done = np.isfinite(values)
@@ -171,8 +183,9 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
         return Estimate(table.ids, zero, zero, zero + 1, rows, rows, 1.0, 0.0, 1, np.zeros((len(rows), 1)))
     fit = two_way(values)
     adjusted = np.where(done, values - fit.effects, np.nan)
-    lowest = np.nanmin(adjusted) - fit.noise
-    adjusted = np.where(failed, lowest, adjusted)
+    reached = np.where(failed, table.last - fit.effects, adjusted)
+    penalty = max(fit.noise, float(values[done].std())) if np.ptp(values[done]) else abs(values[done][0]) or 1.0
+    adjusted = np.where(failed, np.nanmin(reached) - penalty, adjusted)
     count = (done | failed).sum(1)
     raw = np.nansum(adjusted, axis=1) / count
     pooled = fit.noise**2 / count

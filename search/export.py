@@ -29,7 +29,8 @@ def best(state: State, standing: Standing, folder: Path, path: Path) -> dict:
     rows = leaderboard(state, standing)
     if not rows:
         raise RequestError(f"{folder}: no run has finished yet. Try again when `status` shows one.")
-    row = rows[0]
+    chosen = state.frozen[0] if state.frozen else rows[0]["config_id"]
+    row = next(row for row in rows if row["config_id"] == chosen)
     runs = state.configurations[row["config_id"]].runs
     score = {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high", "p_best")}
     return {
@@ -40,11 +41,11 @@ def best(state: State, standing: Standing, folder: Path, path: Path) -> dict:
         "selected_by": selection.label,
         "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
         "confirmed": _confirmed(row),
-        "tied_with": [other["config_id"] for other in rows[1:] if other["tied"]],
+        "tied_with": [other["config_id"] for other in rows if other["tied"] and other is not row],
         "compared": len(rows),
         "dev": {metric: of for metric, of in row["scores"].items() if metric.startswith("dev/")},
         "test": _tests(row),
-        "underspecification": underspecification(rows, selection),
+        "underspecification": underspecification(state, standing),
         "replicates": [
             {
                 "replicate": replicate,

@@ -151,7 +151,10 @@ class Mirror:
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
         self._entry(TOP).tags |= {"stopped": event["because"], "frozen": ", ".join(event["configs"])}
-        for config_id, values in event.get("estimates", {}).items():
+        estimates = event.get("estimates", {})
+        if chosen := next(iter([*event["configs"], *estimates]), ""):
+            self._choose(chosen)
+        for config_id, values in estimates.items():
             step = sum(map(len, self._scores.get(config_id, ())))
             self._entry((config_id,)).points += _points(values, self._moment, step)
 
@@ -219,15 +222,19 @@ class Mirror:
             self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, now)))
         if not self._summaries:
             return
-        best = min(self._summaries, key=lambda config_id: (-self._summaries[config_id].mean, config_id))
+        if not self.state.stopped:  # afterwards the choice stands
+            self._choose(min(self._summaries, key=lambda key: (-self._summaries[key].mean, key)))
+        elif fresh.get(self._best):
+            confirmed = _of_score(summary(list(fresh[self._best].values())), FRESH_SCORE)
+            self._entry(TOP).points += _points(confirmed, self._moment, len(fresh[self._best]))
+
+    def _choose(self, best: str) -> None:
+        """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""
         entry = self._entry(TOP)
-        entry.points += _points(_of_score(self._summaries[best]), self._moment, sum(map(len, scores.values())))
-        chosen = self.state.frozen[0] if self.state.frozen else best
-        if fresh.get(chosen):
-            confirmed = _of_score(summary(list(fresh[chosen].values())), FRESH_SCORE)
-            entry.points += _points(confirmed, self._moment, len(fresh[chosen]))
-        if chosen != self._best:
-            self._best = entry.tags["best_config_id"] = chosen
+        done = sum(len(of_search) for of_search, _ in self._scores.values())
+        entry.points += _points(_of_score(self._summaries[best]), self._moment, done)
+        if best != self._best:
+            self._best = entry.tags["best_config_id"] = best
 
     def _run(self, key: Key) -> Run:
         return self.state.configurations[key[0]].runs[key[1]]

@@ -61,6 +61,8 @@ def search(
     ledger_path = folder / "ledger.jsonl"
     earlier = read(ledger_path)
     if earlier.search:
+        if earlier_folders:
+            raise RequestError(f"--from: the search in {folder} has begun, and learns at its start only. Leave it out.")
         refuse_other(from_dict(earlier.search["specification"]).as_dict(), resolved, folder)
         if earlier.finished:
             with tracked(uri, folder, console):  # completes what an outage left open

@@ -82,7 +82,7 @@ class State:
     def apply(self, event: dict) -> None:
         kind, moment = event["event"], event.get("time", self.last_time)
         if kind == "search":
-            self.search = self.search or event
+            self.search = self.search or as_now(event)
             self.sessions += 1
             self.finished = ""
             for run in self.runs():
@@ -113,7 +113,7 @@ class State:
             run.steps[run.step] = run.metrics
             self.results += 1
         elif kind == "freeze":
-            self.stopped, self.frozen = event["because"], tuple(event["configs"])
+            self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
         elif kind == "end":
             self.finished = event["because"]
 
@@ -124,6 +124,16 @@ class State:
 
     def runs_of(self, phase: str) -> Iterator[Run]:
         return (run for run in self.runs() if run.phase == phase)
+
+
+def as_now(event: dict) -> dict:
+    """A search event of an earlier version: keys that came later get the values that say what was done then."""
+    specification = event.get("specification", {})
+    replicates = specification.get("replicates", {})
+    if "policy" not in replicates or "confirm" in replicates:
+        return event
+    replicates = {**replicates, "confirm": {"top": 0, "fresh": 1}}
+    return {**event, "specification": {"prune": "off", "decompose": [], **specification, "replicates": replicates}}
 
 
 class Ledger:

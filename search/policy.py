@@ -99,6 +99,14 @@ class Policy:
         """Whether further replicates should wait until the first run has ended, since it may be pruned."""
         return self.prune and 0 in configuration.runs and not configuration.runs[0].finished
 
+    def least(self, state: State, most: int) -> Action:
+        """Where nothing else is to be done: whoever has fewest replicates, below `most`, before a worker idles."""
+        some = [one for one in state.configurations.values() if not one.pruned and free_replicate(one) < most]
+        if not some:
+            return Stop(EXHAUSTED)
+        one = min(some, key=lambda one: (self.waits(one), len(one.runs)))
+        return Replicate(one.config_id, free_replicate(one), "there is nothing new in the space")
+
     def total_runs(self) -> int | None:
         """How many runs there will be at most, confirmation included; None where only hours bound them."""
         return self.runs
@@ -128,7 +136,7 @@ class Fixed(Policy):
     n: int = 5
 
     def __post_init__(self) -> None:
-        require(self.n >= 1, f"n: {self.n} must be at least 1")
+        require(1 <= self.n < FRESH, f"n: {self.n} must be at least 1, and below {FRESH}")
 
     def spent(self, state: State) -> None:
         return None  # `choose` looks at the budget before each configuration, not before each run
@@ -182,11 +190,12 @@ class Race(Policy):
         require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")
         require(0 < self.explore <= 1, f"explore: {self.explore} is a share of the budget, above 0 and at most 1")
         require(self.p_best is None or 0 < self.p_best <= 1, f"p_best: {self.p_best} is a probability")
+        require(self.regret is None or self.regret >= 0, f"regret: {self.regret} must not be negative")
 
     def choose(self, state: State, *, more: bool) -> Action:
         found = self.standing.of(state)
         if found is None:
-            return New("nothing has finished yet") if more else self._any(state)
+            return New("nothing has finished yet") if more else self.least(state, self.max)
         if end := self._sure(found):
             return end
         if filling := self._fill(state, found):
@@ -196,7 +205,7 @@ class Race(Policy):
         contender = self._contender(state, found)
         if contender is not None:
             return contender
-        return New("every contender has all its replicates") if more else self._any(state)
+        return New("every contender has all its replicates") if more else self.least(state, self.max)
 
     def _sure(self, found: Estimate) -> Stop | None:
         best = found.best
@@ -247,14 +256,6 @@ class Race(Policy):
         replicate = free_replicate(state.configurations[config_id])
         return Replicate(config_id, replicate, f"seed {replicate + 1}: it may be the best")
 
-    def _any(self, state: State) -> Action:
-        """Nothing new, and no contender: whatever has fewest replicates, before a worker idles."""
-        open_ones = [one for one in state.configurations.values() if self._open(one)]
-        if not open_ones:
-            return Stop(EXHAUSTED)
-        least = min(open_ones, key=lambda one: len(one.runs))
-        return Replicate(least.config_id, free_replicate(least), "there is nothing new in the space")
-
     def takes(self, state: State, configuration: Configuration) -> bool:
         found = self.standing.of(state)
         index = None if found is None else found.place.get(configuration.config_id)
@@ -287,7 +288,7 @@ class Halving(Policy):
     def choose(self, state: State, *, more: bool) -> Action:
         found = self.standing.of(state)
         if found is None:
-            return New("nothing has finished yet") if more else Stop(EXHAUSTED)
+            return New("nothing has finished yet") if more else self.least(state, self.max)
         for goal in reversed(self.rungs()[1:]):
             if promoted := self._promoted(state, found, goal, all_of_them=False):
                 return promoted
@@ -301,7 +302,7 @@ class Halving(Policy):
         for goal in self.rungs()[1:]:
             if promoted := self._promoted(state, found, goal, all_of_them=True):
                 return promoted
-        return New("everyone has all replicates") if more else Stop(EXHAUSTED)
+        return New("everyone has all replicates") if more else self.least(state, self.max)
 
     def _promoted(self, state: State, found: Estimate, goal: int, *, all_of_them: bool) -> Replicate | None:
         """A replicate for the best that has passed the rung below `goal` and is not yet on it."""

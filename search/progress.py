@@ -13,6 +13,7 @@ from search.report import as_table, leaderboard, number
 from search.standing import Standing
 
 REFRESH_SECONDS = 1.0
+SHOWN = 10  # rows of the live view
 
 
 class Progress:
@@ -55,11 +56,13 @@ class Progress:
 
     def view(self) -> Group:
         running = [run for run in self.state.runs() if run.status == RUNNING]
-        rows = leaderboard(self.state, self.standing)
-        best = f", best so far {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
+        rows = leaderboard(self.state, self.standing, SHOWN)
+        kind = " (oracle)" if self.selection.oracle else ""
+        best = f", best so far{kind} {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
         lines: list[Text | Table] = [Text(self.headline() + best, style="bold")]
         if rows:
-            lines.append(as_table(rows, self.selection, width=self.console.width, most=10))
+            left = sum(bool(one.runs) for one in self.state.configurations.values()) - len(rows)
+            lines.append(as_table(rows, self.selection, width=self.console.width, most=SHOWN, left=left))
         if running:
             table = Table(box=None, show_header=False)
             for run in running:

@@ -149,7 +149,7 @@ class Proposer:
         """
         found = self.standing.of(state)
         infeasible = found is not None and bool((found.failed == found.count).any())
-        trials = self._earlier(state, found)
+        trials = self._earlier(state, found, {"failed": -1.0} if infeasible else None)
         for configuration in self._chosen(state, found):
             fixed = self._point(configuration.config_id, configuration.suggested or configuration.params)
             if fixed is None:
@@ -158,6 +158,9 @@ class Proposer:
             index = None if found is None else found.place.get(configuration.config_id)
             if index is not None:
                 failed = found.failed[index] == found.count[index]
+                if failed and self.sampler == "cmaes":  # which knows no constraints, but failures
+                    trials.append(create_trial(state=TrialState.FAIL, **point))
+                    continue
                 constraints = {"failed": 1.0 if failed else -1.0} if infeasible else None
                 trials.append(create_trial(value=float(found.mean[index]), constraints=constraints, **point))
             elif configuration.pruned:
@@ -176,13 +179,17 @@ class Proposer:
         configurations, most = list(state.configurations.values()), TOLD[self.sampler]
         if found is None or len(configurations) <= most:
             return configurations
-        ranking = np.array(found.ranking)
-        best = int(BEST * most)
-        kept = np.concatenate([ranking[:best], ranking[np.linspace(best, len(ranking) - 1, most - best).astype(int)]])
-        ids = {found.ids[index] for index in kept}
-        return [one for one in configurations if one.config_id in ids or one.config_id not in found.place]
+        ranking, best = np.array(found.ranking), int(BEST * most)
+        if len(ranking) > most:
+            spread = np.linspace(best, len(ranking) - 1, most - best).astype(int)
+            ranking = np.concatenate([ranking[:best], ranking[spread]])
+        ids = {found.ids[index] for index in ranking}
+        ids |= {one.config_id for one in [one for one in configurations if one.pruned][-best:]}
+        running = (one for one in configurations if one.config_id not in found.place and not one.pruned)
+        ids |= {one.config_id for one in running}
+        return [one for one in configurations if one.config_id in ids]
 
-    def _earlier(self, state: State, found: Estimate | None) -> list[FrozenTrial]:
+    def _earlier(self, state: State, found: Estimate | None, constraints: dict | None) -> list[FrozenTrial]:
         """What earlier searches found (`--from`), on this search's scale: their data may not be the same."""
         told = state.search.get("earlier", [])
         centre, scale = (
@@ -193,7 +200,8 @@ class Proposer:
             fixed = self._earlier_point(one)
             if fixed is not None:
                 value = centre + scale * one["score"]
-                trials.append(create_trial(value=value, params=fixed.params, distributions=fixed.distributions))
+                point = {"params": fixed.params, "distributions": fixed.distributions}
+                trials.append(create_trial(value=value, constraints=constraints, **point))
         return trials
 
     def _earlier_point(self, one: dict) -> FixedTrial | None:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -19,8 +19,10 @@ WIDE = 100  # columns of a terminal that has room for intervals
 SCORE = ("mean", "sd", "ci_low", "ci_high")
 
 
-def leaderboard(state: State, standing: Standing) -> list[dict]:
+def leaderboard(state: State, standing: Standing, most: int | None = None) -> list[dict]:
     """The rows of `leaderboard.json`, best estimate first; configurations without a finished run are left out.
+
+    Only the first `most` are made where a live view needs no more.
 
     `mean`, `sd` and the interval are those of the configuration's own replicates; `estimate` is the posterior mean that
     ranks. Pruned configurations come last and have no rank: their scores are of shorter runs. `fresh` is what the
@@ -39,7 +41,9 @@ def leaderboard(state: State, standing: Standing) -> list[dict]:
     ]
     if selection.second:
         mark_front(rows, *selection.second)
-    return rows + [_pruned(one) for one in state.configurations.values() if one.pruned]
+    pruned = [one for one in state.configurations.values() if one.pruned]
+    rows += [_pruned(one) for one in pruned]
+    return [{"selected_by": selection.label, **row} for row in rows][:most]
 
 
 def _row(
@@ -75,7 +79,7 @@ def _fresh(configuration: Configuration, scores: dict[int, float] | None) -> dic
     of_score = asdict(summary([scores[run.replicate] for run in runs]))
     failed = sum(run.failed for run in runs)
     return {"replicates": of_score.pop("n"), **of_score, "failed": failed} | {
-        "scores": _per_language([run.metrics for run in runs])
+        "scores": _per_language([run.metrics for run in runs], intervals=True)
     }
 
 
@@ -118,33 +122,33 @@ def _second(row: dict, by: str) -> float | None:
     return _mean(row, by)
 
 
-def underspecification(rows: list[dict], selection: Selection) -> dict | None:
+def underspecification(state: State, standing: Standing) -> dict | None:
     """What choosing without target labels costs, on target dev: nothing here ever ranks.
 
-    `rank_correlation` is Spearman's, between the selection score and the target score over configurations; `gap` is how
-    much higher the target score of the configuration with the highest one is. None without targets, or with fewer than
-    three configurations, or where the selection is the oracle itself.
+    `rank_correlation` is Spearman's, between the estimates of the selection score and of the target score over
+    configurations; `gap` is how much higher the target estimate of the configuration with the highest one is. Both are
+    estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without targets,
+    with fewer than three configurations, or where the selection is the oracle itself.
     """
-    if selection.oracle or not selection.targets or selection.on == "metric":
+    selection = standing.selection
+    found = standing.of(state)
+    if found is None or selection.oracle or not selection.targets or selection.on == "metric":
         return None
-    ranked = []
-    for row in rows:
-        means = {f"dev/{selection.metric}/{language}": _mean(row, f"dev/{selection.metric}/{language}")
-                 for language in selection.targets}  # fmt: skip
-        score = selection.target_score({name: value for name, value in means.items() if value is not None})
-        if row["estimate"] is not None and score is not None:
-            ranked.append((row["config_id"], row["estimate"], score))
-    if len(ranked) < 3:
+    target = Standing(replace(selection, on="target_dev", second=None)).of(state)
+    shared = [key for key in (found.ids[index] for index in found.ranking) if key in target.place]
+    if len(shared) < 3:
         return None
-    estimates, targets = [one[1] for one in ranked], [one[2] for one in ranked]
-    constant = len(set(estimates)) == 1 or len(set(targets)) == 1
-    oracle = max(ranked, key=lambda one: one[2])
+    scores = {key: float(target.mean[target.place[key]]) for key in shared}
+    estimates = [float(found.mean[found.place[key]]) for key in shared]
+    constant = len(set(estimates)) == 1 or len(set(scores.values())) == 1
+    selected = state.frozen[0] if state.frozen else shared[0]
+    oracle = max(shared, key=lambda key: scores[key])
     return {
-        "configurations": len(ranked),
-        "rank_correlation": None if constant else float(spearmanr(estimates, targets).statistic),
-        "selected": {"config_id": ranked[0][0], "target_score": ranked[0][2]},
-        "oracle": {"config_id": oracle[0], "target_score": oracle[2]},
-        "gap": oracle[2] - ranked[0][2],
+        "configurations": len(shared),
+        "rank_correlation": None if constant else float(spearmanr(estimates, list(scores.values())).statistic),
+        "selected": {"config_id": selected, "target_score": scores[selected]},
+        "oracle": {"config_id": oracle, "target_score": scores[oracle]},
+        "gap": scores[oracle] - scores[selected],
     }
 
 
@@ -161,13 +165,15 @@ def in_words(price: dict | None) -> str:
     )
 
 
-def _per_language(metrics: list[dict[str, float]]) -> dict[str, dict[str, dict]]:
-    """`{"dev/macro_f1": {"bel": {mean, sd, n}}}` from the flat metrics of several runs."""
+def _per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -> dict[str, dict[str, dict]]:
+    """`{"dev/macro_f1": {"bel": {mean, sd, n}}}` from the flat metrics of several runs, maybe with intervals."""
     table: dict[str, dict[str, dict]] = {}
     for name in sorted({name for of_run in metrics for name in of_run}):
         values = summary([of_run[name] for of_run in metrics if name in of_run])
         metric, _, language = name.rpartition("/")
-        table.setdefault(metric or name, {})[language] = {"mean": values.mean, "sd": values.sd, "n": values.n}
+        shown = {"mean": values.mean, "sd": values.sd, "n": values.n}
+        interval = {"ci_low": values.ci_low, "ci_high": values.ci_high} if intervals else {}
+        table.setdefault(metric or name, {})[language] = shown | interval
     return table
 
 
@@ -175,7 +181,7 @@ def write(rows: list[dict], folder: Path) -> None:
     """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
     write_atomically(folder / "leaderboard.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     plain = [name for name in rows[0] if name not in ("params", "scores", "fresh")] if rows else []
-    fresh = ["replicates", *SCORE]
+    fresh = ["replicates", "failed", *SCORE]
     parameters = list(dict.fromkeys(name for row in rows for name in row["params"]))
     scores = list(dict.fromkeys(pair for row in rows for pair in _pairs(row["scores"])))
     tests = list(dict.fromkeys(pair for row in rows if row["fresh"] for pair in _pairs(row["fresh"]["scores"])))
@@ -201,8 +207,11 @@ def _pairs(scores: dict[str, dict]) -> list[tuple[str, str]]:
     return [(metric, language) for metric, of in scores.items() for language in of]
 
 
-def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12) -> Table:
-    """The leaderboard for a terminal of `width` columns: what differs between configurations, the score, the audit."""
+def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12, left: int = 0) -> Table:
+    """The leaderboard for a terminal of `width` columns: what differs between configurations, the score, the audit.
+
+    `left` configurations are not even among the rows.
+    """
     table = Table(
         title=f"ranked by the estimate of {selection.label}", title_justify="left", box=SIMPLE_HEAD, padding=0,
         pad_edge=False,
@@ -232,9 +241,13 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
         )
     shown = rows[:most]
     notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
-    notes += [f"* on the Pareto front with {' '.join(selection.second)}"] if selection.second else []
+    if selection.second:
+        reported = any(row.get("second") is not None for row in rows)
+        by, goal = selection.second
+        notes.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
     notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
-    notes += [f"{len(rows) - most} more in leaderboard.csv"] if len(rows) > most else []
+    left += max(0, len(rows) - most)
+    notes += [f"{left} more in leaderboard.csv"] if left else []
     table.caption = "; ".join(notes)
     return table
 
@@ -261,7 +274,7 @@ def _marks(row: dict, *, first: bool) -> str:
 
 def _mean(row: dict, name: str) -> float | None:
     metric, _, language = name.rpartition("/")
-    return row["scores"].get(metric, {}).get(language, {}).get("mean")
+    return row["scores"].get(metric or name, {}).get(language, {}).get("mean")
 
 
 def _varying(params: list[dict]) -> list[str]:

@@ -114,9 +114,10 @@ class Selection:
                 ids.append(configuration.config_id)
         columns = {replicate: index for index, replicate in enumerate(sorted({run.replicate for _, run in cells}))}
         values = np.full((len(ids), len(columns)), np.nan)
-        failed = np.zeros(values.shape, dtype=bool)
+        failed, last = np.zeros(values.shape, dtype=bool), values.copy()
         for row, run in cells:
             score, column = self.score(run.metrics), columns[run.replicate]
             failed[row, column] = self.failed(run, score)
-            values[row, column] = np.nan if failed[row, column] else score
-        return Table(tuple(ids), values, failed)
+            if score is not None:
+                (last if failed[row, column] else values)[row, column] = score
+        return Table(tuple(ids), values, failed, last)

@@ -93,7 +93,7 @@ def common_mean(
     fit = np.log(weights).sum(axis=1) - np.log(total[:, 0]) - (weights * (told - mean) ** 2).sum(axis=1)
     share = np.exp((fit - fit.max()) / 2)
     share /= share.sum()
-    pull = variance / (between + variance)  # towards the common mean
+    pull = variance / (between + doubt)  # towards the common mean; what lies far below the others is not of their kind
     means = raw - pull * (raw - mean)
     variances = variance * (1 - pull) + pull**2 / total
     centre = share @ means
@@ -119,6 +119,7 @@ def condition(
     inverse, residual, rows, _ = _solve(kernel + np.diag(nugget + doubt), centred, known=mean is not None)
     own = np.maximum(np.diag(inverse) - (rows**2 / rows.sum() if mean is None else 0), TINY)
     others, unsure = told - residual / own, np.maximum(1 / own - doubt, 0)  # leave-one-out mean and variance
+    unsure = unsure + (doubt - variance)  # what lies far below the others is not drawn towards them
     gain = unsure / (unsure + variance)
     return Posterior(others + gain * (raw - others), np.sqrt(gain * variance))
 

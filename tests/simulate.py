@@ -1,7 +1,7 @@
 """A search without Ray: the same policy, estimate and proposals, any number of workers, and a simulated clock.
 
-A world gives the score of a configuration at a replicate, by a function or from a table of real runs; a search on it
-takes milliseconds per run, nearly all of them in the sampler.
+A world gives the score of a configuration at a replicate, by a function or from a table of real runs. Thousands of runs
+per second go through it; a sampler and a policy that learn take their own milliseconds per decision.
 """
 
 import heapq

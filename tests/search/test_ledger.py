@@ -92,3 +92,13 @@ def test_only_one_process_may_write(tmp_path):
         Ledger(tmp_path / "ledger.jsonl")
     ledger.close()
     Ledger(tmp_path / "ledger.jsonl").close()
+
+
+def test_a_ledger_of_the_first_version_says_what_was_done_then():
+    """It knew no confirmation, no pruning, no decomposition."""
+    old = {"name": "x", "budget": {"runs": 12}, "replicates": {"policy": "fixed", "n": 3}}
+    found = replay([{"event": "search", "specification": old}]).search["specification"]
+    assert found["replicates"] == {"policy": "fixed", "n": 3, "confirm": {"top": 0, "fresh": 1}}
+    assert (found["prune"], found["decompose"], found["budget"]) == ("off", [], {"runs": 12})
+    new = {**old, "replicates": {"policy": "race", "confirm": {"top": 3, "fresh": 5}}, "prune": "asha"}
+    assert replay([{"event": "search", "specification": new}]).search["specification"] == new

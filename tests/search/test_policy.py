@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.decide import next_run
+from search.decide import freeze, next_run
 from search.errors import RequestError
 from search.ledger import State, replay
 from search.policy import FRESH, Confirm, Confirmation, Fixed, Halving, New, Policy, Race, Replicate, Stop, options_of
 from search.selection import Selection
 from search.standing import Standing
+from tests.simulate import drive as simulated
 from tests.simulate import engine
 
 STANDING = Standing(Selection("value", "metric", "mean", "", ()))
@@ -167,6 +168,46 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
     assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # rather than an idle worker
 
 
+@pytest.mark.parametrize("workers", [1, 4, 16])
+@pytest.mark.parametrize("points", [1, 3, 6])
+@pytest.mark.parametrize(
+    "replicates",
+    [
+        {"policy": "race", "max": 5, "confirm": {"top": 0}},
+        {"policy": "halving", "max": 4, "eta": 2, "confirm": {"top": 0}},
+    ],
+)
+@pytest.mark.parametrize("prune", ["off", "asha"])
+def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replicates, prune):
+    """More workers than points: the first answers come when everything is pending, and none of them may be Stop."""
+    most = replicates["max"]
+
+    class Points:
+        def space(self, trial):
+            return {"x": trial.suggest_int("x", 1, points)}
+
+        def score(self, params, replicate):
+            return float(params["x"])
+
+    policy, proposer = engine(Points().space, replicates=replicates, runs=100, sampler="random", prune=prune)
+    state = State()
+    state.apply({"event": "search", "time": 0.0})
+    list(simulated(Points(), state, policy, proposer, workers=workers, seconds=lambda params, replicate: 1.0))
+    assert [len(one.runs) for one in state.configurations.values()] == [most] * points
+
+
+def test_nothing_is_confirmed_that_never_succeeded():
+    state = state_of({"a": [0.5, 0.6], "b": [0.4, 0.5]})
+    for config_id in ("c", "d"):
+        run = {"config_id": config_id, "replicate": 0, "phase": "search"}
+        state.apply({"event": "ask", "config_id": config_id, "params": {}, "ask": 9})
+        state.apply({"event": "start", **run})
+        state.apply({"event": "result", **run, "status": "failed:oom", "metrics": {}, "seconds": 1})
+    event = freeze(state, Standing(STANDING.selection), "over", 3)
+    assert event["configs"] == ["a", "b"]
+    assert event["estimates"].keys() == {"a", "b", "c", "d"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Alternating(Policy):
     """A policy of one's own: every configuration twice."""
@@ -204,7 +245,7 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
         ({"policy": "race", "explore": 0}, "replicates.explore: 0 is a share of the budget"),
         ({"policy": "race", "min": "two"}, "replicates.min: 'two' is not a whole number."),
         ({"policy": "race", "surrogate": 1}, "replicates.surrogate: 1 is not true or false."),
-        ({"policy": "fixed", "n": 0}, "replicates.n: 0 must be at least 1."),
+        ({"policy": "fixed", "n": 0}, "replicates.n: 0 must be at least 1, and below 1000."),
         ({"policy": "halving", "eta": 1}, "replicates.eta: 1 must be at least 2."),
         ({"policy": "tests.search.test_policy:state_of"}, "is not a search.policy.Policy"),
     ],

@@ -3,7 +3,7 @@ import pytest
 
 import spaces
 from search.ledger import State, replay
-from search.propose import Known, Proposer
+from search.propose import TOLD, Known, Proposer
 from search.selection import Selection
 from search.standing import Standing
 
@@ -180,3 +180,35 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
     assert len({str(event["params"]) for event in asks}) == 1
     base = asks[0]["config_id"]
     assert [event["config_id"] for event in asks] == [base, f"{base}-head", f"{base}-order"]
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "gp"])
+def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
+    """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
+    proposer = Proposer(SPACE, sampler, 0, STANDING)
+    events, most = [{"event": "search"}], TOLD[sampler]
+    draws = search(Proposer(SPACE, "random", 0, STANDING), 2 * most, score=lambda params: params["lr"])
+    for number, event in enumerate(event for event in draws if event["event"] == "ask"):
+        status = "running" if number % 50 == 49 else "pruned" if number % 8 else "done"
+        ended = run(event["config_id"], 0, event["params"]["lr"])
+        events += [event, ended[0]]
+        if status != "running":
+            events.append(ended[1] | {"status": status, "step": 1})
+    state = replay(events)
+    told = proposer._told(state)
+    assert len(told) < most
+    states = {trial.state.name for trial in told}
+    assert states == {"COMPLETE", "PRUNED", "RUNNING"}
+    done = [one.params["lr"] for one in state.configurations.values() if one.runs[0].status == "done"]
+    assert max(trial.params["lr"] for trial in told if trial.state.name == "COMPLETE") == max(done)
+    many = replay([event | ({"status": "done"} if event.get("status") else {}) for event in events])
+    assert len(proposer._told(many)) <= most + 2 * most // 50
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "gp", "cmaes"])
+def test_earlier_searches_and_failures_go_together(sampler):
+    others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
+    earlier = {"earlier": [{"params": one, "suggested": {}, "score": 0.5} for one in others]}
+    proposer = Proposer(SPACE, sampler, 0, STANDING, expected=4)
+    events = search(proposer, 7, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5, first=earlier)
+    assert len(asked(events)) == 7

@@ -321,6 +321,25 @@ def test_a_grid_is_the_same_after_kill_9(tmp_path):
     ]
 
 
+def test_a_search_folder_of_the_first_version_still_works(undisturbed, tmp_path):
+    """Its ledger has no confirmation and no freeze; what it says does not change."""
+    folder, _ = undisturbed
+    old = tmp_path / "old"
+    old.mkdir()
+    events = [json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()]
+    for event in events:
+        if event["event"] == "search":
+            event["specification"]["replicates"] = {"policy": "fixed", "n": 3}
+            for key in ("prune", "decompose"):
+                del event["specification"][key]
+    lines = [json.dumps(event) for event in events if event["event"] != "freeze"]
+    (old / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+    assert "12/12 runs" in run(tmp_path, "status", "old")
+    assert "is finished (12 runs" in run(tmp_path, "resume", "old")
+    run(tmp_path, "export", "old")
+    assert yaml12.load((old / "best.yaml").read_text())["config_id"] == board(folder)[0]["config_id"]
+
+
 def test_status_from_another_terminal(undisturbed, tmp_path):
     folder, _ = undisturbed
     output = run(tmp_path, "status", folder)

@@ -618,6 +618,8 @@ def test_the_confirmation_stands_beside_the_search(database, tmp_path):
         story.ask(config_id)
         for replicate, score in enumerate(SCORES["a"] if config_id == "a" else [0.5, 0.6]):
             story.run(config_id, replicate, score)
+    story.ask("c")
+    story.run("c", 0, 0.62)  # the highest mean, of one lucky seed: not the choice
     estimates = {"a": {"estimate": 0.605, "estimate_sd": 0.01, "p_best": 0.8}, "b": {"estimate": 0.56, "p_best": 0.2}}
     story.write("freeze", because="budget", configs=["a"], estimates=estimates)
     fresh = [0.55, 0.59]
