@@ -216,9 +216,7 @@ def _asking(space: Space) -> Callable[[Any], None]:
 
 
 def _tpe(seed: int) -> optuna.samplers.TPESampler:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True)
+    return optuna.samplers.TPESampler(seed=seed)
 
 
 def _tell(study: optuna.Study, trial: optuna.Trial, scores: list[float]) -> None:

@@ -1,13 +1,14 @@
 """Racing against everything else, at an equal number of runs: how good is what is selected, and how honest its score?
 
-    python -m benchmarks.racing [--repetitions 100] [--smac-repetitions 30] [--budgets 40 80 160]
-                                [--worlds bumps digits] [--results FILE] [--quick] [--decisions] [--estimate]
+    python -m benchmarks.racing [--repetitions 100] [--smac-repetitions 30] [--budgets 40 80]
+                                [--worlds bumps digits-apart] [--results FILE] [--quick] [--decisions] [--estimate]
 
 Regret is the highest true mean of the world minus that of the selected configuration, optimism the reported score minus
-the true mean, both in points of a percentage. `bumps` is another random function in every repetition; `digits` replays
-real training runs (benchmarks/tables/digits.py) with the seeds shuffled; there a point of the space is the nearest row,
-in `digits-apart` the nearest row that is still free (benchmarks/worlds.py). Seedwise goes through the simulator with
-four workers, the peers one run at a time (benchmarks/peers.py). Intervals are 95 % bootstrap over repetitions.
+the true mean, both in points of a percentage. `bumps` is another random function in every repetition; `digits-apart`
+replays real training runs (benchmarks/tables/digits.py) with the seeds shuffled; there a point of the space is the
+nearest row that is still free, for everyone alike. (In `digits` it is the nearest row, and coming back to one is another
+replicate for Seedwise, but a new configuration for the peers.) All run one run at a time, with the same TPE
+(benchmarks/peers.py), and `race, 4 workers` four. Intervals are 95 % bootstrap over repetitions.
 
 `race` spends its budget on the search, as all others do; `race+confirm` keeps 15 runs of the same budget for the three
 best on fresh seeds, and reports the mean of its choice there. Worlds below 1000 are for `--tuning` alone.
@@ -36,6 +37,7 @@ FIRST = 1000  # the first seed that nothing was tuned on
 NONE = {"top": 0, "fresh": 1}
 OURS = {
     "race": {"policy": "race", "confirm": NONE},
+    "race, 4 workers": {"policy": "race", "confirm": NONE},
     "race, common mean": {"policy": "race", "surrogate": False, "confirm": NONE},
     "fixed-3": {"policy": "fixed", "n": 3, "confirm": NONE},
     "fixed-5": {"policy": "fixed", "n": 5, "confirm": NONE},
@@ -73,7 +75,10 @@ def search(task: Task) -> dict:
     else:
         from tests.simulate import simulate
 
-        outcome = simulate(world, replicates=OURS[task.competitor], runs=task.budget, seed=task.repetition)
+        workers = 4 if task.competitor.endswith("4 workers") else 1
+        outcome = simulate(
+            world, replicates=OURS[task.competitor], runs=task.budget, seed=task.repetition, workers=workers
+        )
         params, confirmed = outcome.params, outcome.confirmed
         reported = confirmed.mean if confirmed else outcome.reported
         covered = confirmed and confirmed.ci_low <= world.truth(params) <= confirmed.ci_high
@@ -88,8 +93,8 @@ def tasks(options: argparse.Namespace) -> Iterable[Task]:
             for competitor in options.competitors:
                 if competitor.startswith("smac") and repetition >= options.smac_repetitions:
                     continue
-                halves = {budget // 2 for budget in options.budgets} if competitor == "race" else set()
-                for budget in sorted(halves.union(options.budgets)):
+                more = {"race": {min(options.budgets) // 2}, "fixed-5": {2 * max(options.budgets)}}
+                for budget in sorted(more.get(competitor, set()).union(options.budgets)):
                     yield Task(world, budget, competitor, repetition + (0 if options.tuning else FIRST))
 
 
@@ -115,7 +120,7 @@ def collect(options: argparse.Namespace) -> list[dict]:
     return [row for row in rows if Task(*(row[name] for name in Task._fields)) in asked]
 
 
-def report(rows: list[dict], budgets: list[int]) -> None:
+def report(rows: list[dict]) -> None:
     for world in dict.fromkeys(row["world"] for row in rows):
         by = defaultdict(dict)  # (competitor, budget) -> repetition -> row
         for row in rows:
@@ -123,7 +128,7 @@ def report(rows: list[dict], budgets: list[int]) -> None:
                 by[row["competitor"], row["budget"]][row["repetition"]] = row
         for budget in sorted({budget for _, budget in by}):
             _standings(world, budget, {name: by[name, budget] for name in COMPETITORS if (name, budget) in by})
-        _ratios(world, by, budgets)
+        _ratios(world, by)
         _coverage(world, by)
 
 
@@ -139,11 +144,11 @@ def _standings(world: str, budget: int, by: dict[str, dict[int, dict]]) -> None:
         print(f"{name:22} {regret:24}{optimism:24}{seconds:6.2f} {len(found):4}    {paired}")
 
 
-def _ratios(world: str, by: dict, budgets: list[int]) -> None:
+def _ratios(world: str, by: dict) -> None:
     """Where race reaches the regret that fixed-5 has at each budget, as a share of that budget."""
     raced = sorted(budget for name, budget in by if name == "race")
-    for budget in budgets:
-        if not raced or ("fixed-5", budget) not in by:
+    for budget in sorted(budget for name, budget in by if name == "fixed-5"):
+        if not raced:
             continue
         shared = sorted(set(by["fixed-5", budget]).intersection(*(by["race", one] for one in raced)))
         if not shared:
@@ -196,8 +201,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--smac-repetitions", type=int, default=30, help="fewer for SMAC3, whose searches take minutes")
-    parser.add_argument("--budgets", type=int, nargs="+", default=[40, 80, 160])
-    parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=["bumps", "digits"])
+    parser.add_argument("--budgets", type=int, nargs="+", default=[40, 80])
+    parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=["bumps", "digits-apart"])
     parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS))
     parser.add_argument("--results", type=Path, help="a file that keeps every search, one JSON line each")
     parser.add_argument("--quick", action="store_true", help="4 repetitions, 1 of SMAC3, budgets 40 and 80")
@@ -214,7 +219,7 @@ def main() -> None:
         return
     if options.quick:
         options.repetitions, options.smac_repetitions, options.budgets = 4, 1, [40, 80]
-    report(collect(options), options.budgets)
+    report(collect(options))
 
 
 if __name__ == "__main__":

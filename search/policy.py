@@ -167,8 +167,8 @@ class Fixed(Policy):
 class Race(Policy):
     """Replicates go where they decide something.
 
-    A new configuration gets one run, and `min` of them unless that one was hopeless. The share `explore` of the budget
-    goes to new configurations; the rest to replicates of those that may be the best, by top-two Thompson sampling: draw
+    A new configuration gets one run, and `min` of them if that comes close to the best. The share `explore` of the
+    budget goes to new configurations; the rest to replicates of those that may be the best, by top-two Thompson sampling: draw
     what the true means might be, run the best of the draw, or, every other time, the best of another draw that is not
     the same. Nobody gets more than `max` replicates. Ends early once P(best) of the leader reaches `p_best`, or its
     expected regret falls to `regret` (in units of the score); both are off by default. `surrogate` shrinks estimates
@@ -182,7 +182,8 @@ class Race(Policy):
     p_best: float | None = None
     regret: float | None = None
 
-    HOPELESS: ClassVar[float] = 2.0  # posterior sds by which a configuration is too far below the best for a second run
+    CLOSE: ClassVar[float] = 0.3  # posterior sds below the best within which a configuration gets its second run
+    HOPELESS: ClassVar[float] = 2.0  # and beyond which it gets no other one when it is proposed again
     ENOUGH: ClassVar[int] = 10  # configurations before an early end: the best of two is no search
 
     def __post_init__(self) -> None:
@@ -218,15 +219,16 @@ class Race(Policy):
         return None
 
     def _fill(self, state: State, found: Estimate) -> Replicate | None:
-        hopeful = self._hopeful(found)
+        close = self._within(self.CLOSE, found)
         for index, config_id in enumerate(found.ids):
             configuration = state.configurations[config_id]
-            if hopeful[index] and (replicate := free_replicate(configuration)) < self.min:
+            if close[index] and (replicate := free_replicate(configuration)) < self.min:
                 return Replicate(config_id, replicate, f"seed {replicate + 1} of at least {self.min}")
         return None
 
-    def _hopeful(self, found: Estimate) -> np.ndarray:
-        return found.mean >= found.mean[found.best] - self.HOPELESS * np.hypot(found.sd, found.sd[found.best])
+    def _within(self, sds: float, found: Estimate) -> np.ndarray:
+        """Which configurations are at most so many posterior sds of their difference below the best."""
+        return found.mean >= found.mean[found.best] - sds * np.hypot(found.sd, found.sd[found.best])
 
     def _share(self, state: State) -> float:
         """How much of the budget is used, from 0 to 1."""
@@ -259,7 +261,7 @@ class Race(Policy):
     def takes(self, state: State, configuration: Configuration) -> bool:
         found = self.standing.of(state)
         index = None if found is None else found.place.get(configuration.config_id)
-        return index is not None and bool(self._hopeful(found)[index]) and self._open(configuration)
+        return index is not None and bool(self._within(self.HOPELESS, found)[index]) and self._open(configuration)
 
     def _open(self, configuration: Configuration) -> bool:
         return not (configuration.pruned or self.waits(configuration)) and free_replicate(configuration) < self.max
