@@ -6,8 +6,8 @@
 Regret is the highest true mean of the world minus that of the selected configuration, optimism the reported score minus
 the true mean, both in points of a percentage. `bumps` is another random function in every repetition; `digits-apart`
 replays real training runs (benchmarks/tables/digits.py) with the seeds shuffled; there a point of the space is the
-nearest row that is still free, for everyone alike. (In `digits` it is the nearest row, and coming back to one is another
-replicate for Seedwise, but a new configuration for the peers.) All run one run at a time, with the same TPE
+nearest row that is still free, for everyone alike. (In `digits` it is the nearest row: coming back to one is another
+replicate for Seedwise, and a new configuration for the peers.) All run one run at a time, with the same TPE
 (benchmarks/peers.py), and `race, 4 workers` four. Intervals are 95 % bootstrap over repetitions.
 
 `race` spends its budget on the search, as all others do; `race+confirm` keeps 15 runs of the same budget for the three

@@ -6,10 +6,7 @@ A policy of one's own is a class with a `choose`, named in the specification by 
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
-import numpy as np
-
 from search.errors import RequestError
-from search.estimate import Estimate
 from search.ledger import CONFIRM, INTERRUPTED, SEARCH, Configuration, State
 from search.standing import Standing
 from spaces.dimension import nearest
@@ -163,174 +160,6 @@ class Fixed(Policy):
         return None if self.runs is None else (self.runs - self.reserve) // self.n
 
 
-@dataclass(frozen=True, kw_only=True)
-class Race(Policy):
-    """Replicates go where they decide something.
-
-    A new configuration gets one run, and `min` of them if that comes close to the best. The share `explore` of the
-    budget goes to new configurations; the rest to replicates of those that may be the best, by top-two Thompson sampling: draw
-    what the true means might be, run the best of the draw, or, every other time, the best of another draw that is not
-    the same. Nobody gets more than `max` replicates. Ends early once P(best) of the leader reaches `p_best`, or its
-    expected regret falls to `regret` (in units of the score); both are off by default. `surrogate` shrinks estimates
-    towards a Gaussian process over the space instead of their common mean.
-    """
-
-    min: int = 2
-    max: int = 8
-    explore: float = 0.8
-    surrogate: bool = True
-    p_best: float | None = None
-    regret: float | None = None
-
-    CLOSE: ClassVar[float] = 0.3  # posterior sds below the best within which a configuration gets its second run
-    HOPELESS: ClassVar[float] = 2.0  # and beyond which it gets no other one when it is proposed again
-    ENOUGH: ClassVar[int] = 10  # configurations before an early end: the best of two is no search
-
-    def __post_init__(self) -> None:
-        require(self.min >= 1, f"min: {self.min} must be at least 1")
-        require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")
-        require(0 < self.explore <= 1, f"explore: {self.explore} is a share of the budget, above 0 and at most 1")
-        require(self.p_best is None or 0 < self.p_best <= 1, f"p_best: {self.p_best} is a probability")
-        require(self.regret is None or self.regret >= 0, f"regret: {self.regret} must not be negative")
-
-    def choose(self, state: State, *, more: bool) -> Action:
-        found = self.standing.of(state)
-        if found is None:
-            return New("nothing has finished yet") if more else self.least(state, self.max)
-        if end := self._sure(found):
-            return end
-        if filling := self._fill(state, found):
-            return filling
-        if more and self._share(state) < self.explore:
-            return New(f"{self.explore:.0%} of the budget are for new configurations")
-        contender = self._contender(state, found)
-        if contender is not None:
-            return contender
-        return New("every contender has all its replicates") if more else self.least(state, self.max)
-
-    def _sure(self, found: Estimate) -> Stop | None:
-        best = found.best
-        if len(found.ids) < self.ENOUGH or found.count[best] < self.min:
-            return None
-        if self.p_best is not None and found.p_best[best] >= self.p_best:
-            return Stop(f"P(best) of {found.ids[best]} is {found.p_best[best]:.2f}")
-        if self.regret is not None and found.regret <= self.regret:
-            return Stop(f"the expected regret of {found.ids[best]} is {found.regret:.2g}")
-        return None
-
-    def _fill(self, state: State, found: Estimate) -> Replicate | None:
-        close = self._within(self.CLOSE, found)
-        for index, config_id in enumerate(found.ids):
-            configuration = state.configurations[config_id]
-            if close[index] and (replicate := free_replicate(configuration)) < self.min:
-                return Replicate(config_id, replicate, f"seed {replicate + 1} of at least {self.min}")
-        return None
-
-    def _within(self, sds: float, found: Estimate) -> np.ndarray:
-        """Which configurations are at most so many posterior sds of their difference below the best."""
-        return found.mean >= found.mean[found.best] - sds * np.hypot(found.sd, found.sd[found.best])
-
-    def _share(self, state: State) -> float:
-        """How much of the budget is used, from 0 to 1."""
-        shares = [0.0]
-        if self.runs is not None:
-            shares.append(self.used(state) / max(1, self.runs - self.reserve))
-        if self.hours is not None:
-            shares.append(state.worked / (self.hours * 3600))
-        return max(shares)
-
-    def _contender(self, state: State, found: Estimate) -> Replicate | None:
-        """Top-two Thompson sampling among those that may have another replicate."""
-        pending = np.array([len(state.configurations[key].of_phase(SEARCH)) for key in found.ids]) - found.count
-        started = self.used(state)
-        draws = found.draws(np.random.default_rng([self.seed, started]), 50, pending)
-        free = np.array([self._open(state.configurations[found.ids[index]]) for index in found.contenders])
-        if not free.any():
-            return None
-        order = draws.argmax(1)
-        leader = order[0]
-        others = order[order != leader]
-        if started % 2 and len(others):
-            leader = others[0]
-        if not free[leader]:  # it has all its replicates: the question is who could beat it
-            leader = int(np.where(free, draws[0], -np.inf).argmax())
-        config_id = found.ids[found.contenders[leader]]
-        replicate = free_replicate(state.configurations[config_id])
-        return Replicate(config_id, replicate, f"seed {replicate + 1}: it may be the best")
-
-    def takes(self, state: State, configuration: Configuration) -> bool:
-        found = self.standing.of(state)
-        index = None if found is None else found.place.get(configuration.config_id)
-        return index is not None and bool(self._within(self.HOPELESS, found)[index]) and self._open(configuration)
-
-    def _open(self, configuration: Configuration) -> bool:
-        return not (configuration.pruned or self.waits(configuration)) and free_replicate(configuration) < self.max
-
-    def configurations(self) -> int | None:
-        return None if self.runs is None else max(1, int(self.explore * (self.runs - self.reserve) / self.min))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Halving(Policy):
-    """Successive halving over replicates: the best 1 / `eta` of those with r replicates get eta * r, up to `max`.
-
-    Asynchronous: who is among the best so far is promoted at once, and when all have been asked for and nobody can be
-    promoted, the next best goes on, so that no worker idles.
-    """
-
-    min: int = 1
-    max: int = 9
-    eta: int = 3
-
-    def __post_init__(self) -> None:
-        require(self.min >= 1, f"min: {self.min} must be at least 1")
-        require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")
-        require(self.eta >= 2, f"eta: {self.eta} must be at least 2")
-
-    def choose(self, state: State, *, more: bool) -> Action:
-        found = self.standing.of(state)
-        if found is None:
-            return New("nothing has finished yet") if more else self.least(state, self.max)
-        for goal in reversed(self.rungs()[1:]):
-            if promoted := self._promoted(state, found, goal, all_of_them=False):
-                return promoted
-        for configuration in state.configurations.values():
-            ready = not configuration.pruned and not self.waits(configuration)
-            if ready and (replicate := free_replicate(configuration)) < self.min:
-                return Replicate(configuration.config_id, replicate, f"seed {replicate + 1} of {self.min}")
-        pays = self.configurations()
-        if more and (pays is None or len(state.configurations) < pays):
-            return New("the first rung has room")
-        for goal in self.rungs()[1:]:
-            if promoted := self._promoted(state, found, goal, all_of_them=True):
-                return promoted
-        return New("everyone has all replicates") if more else self.least(state, self.max)
-
-    def _promoted(self, state: State, found: Estimate, goal: int, *, all_of_them: bool) -> Replicate | None:
-        """A replicate for the best that has passed the rung below `goal` and is not yet on it."""
-        below = goal // self.eta
-        passed = [index for index in found.ranking if found.count[index] >= below]
-        for index in passed if all_of_them else passed[: len(passed) // self.eta]:
-            configuration = state.configurations[found.ids[index]]
-            if (replicate := free_replicate(configuration)) < goal:
-                return Replicate(configuration.config_id, replicate, f"promoted to {goal} seeds")
-        return None
-
-    def rungs(self) -> list[int]:
-        """Numbers of replicates: min, min * eta, ... up to max."""
-        rungs = [self.min]
-        while rungs[-1] * self.eta <= self.max:
-            rungs.append(rungs[-1] * self.eta)
-        return rungs
-
-    def configurations(self) -> int | None:
-        """As many as leave the upper rungs what they need: each costs (eta - 1) / eta of the first."""
-        if self.runs is None:
-            return None
-        cost = self.min * (1 + (len(self.rungs()) - 1) * (self.eta - 1) / self.eta)
-        return max(1, int((self.runs - self.reserve) / cost))
-
-
 @dataclass(frozen=True)
 class Confirmation:
     """The last phase: the frozen configurations, each at `fresh` replicates that no decision has seen."""
@@ -347,7 +176,7 @@ class Confirmation:
 
 
 EXHAUSTED = "the space has no further configuration"
-POLICIES = {"fixed": Fixed, "race": Race, "halving": Halving}
+POLICIES = {"fixed": "search.policy:Fixed", "race": "search.race:Race", "halving": "search.halving:Halving"}
 SHARED = {one.name for one in fields(Policy)}
 
 
@@ -367,11 +196,10 @@ def require(holds: bool, problem: str) -> None:
 
 def policy_class(name: str) -> type[Policy]:
     """By name, or `package.module:Class` for one's own."""
-    if name in POLICIES:
-        return POLICIES[name]
-    if ":" not in name:
+    path = POLICIES.get(name, name)
+    if ":" not in path:
         raise RequestError(f"replicates.policy: there is no {name!r}.{nearest(name, POLICIES)}")
-    found = import_path(name, "replicates.policy")
+    found = import_path(path, "replicates.policy")
     if not (isinstance(found, type) and issubclass(found, Policy)):
         raise RequestError(f"replicates.policy: {name} is not a search.policy.Policy. Derive it from that class.")
     return found

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from search.decide import freeze, next_run
 from search.errors import RequestError
+from search.halving import Halving
 from search.ledger import State, replay
-from search.policy import FRESH, Confirm, Confirmation, Fixed, Halving, New, Policy, Race, Replicate, Stop, options_of
+from search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
+from search.race import Race
 from search.selection import Selection
 from search.standing import Standing
 from tests.simulate import drive as simulated
