@@ -93,7 +93,8 @@ def tasks(options: argparse.Namespace) -> Iterable[Task]:
             for competitor in options.competitors:
                 if competitor.startswith("smac") and repetition >= options.smac_repetitions:
                     continue
-                more = {"race": {min(options.budgets) // 2}, "fixed-5": {2 * max(options.budgets)}}
+                most = 2 * max(options.budgets)
+                more = {"race": {min(options.budgets) // 2, most}, "fixed-5": {most}}
                 for budget in sorted(more.get(competitor, set()).union(options.budgets)):
                     yield Task(world, budget, competitor, repetition + (0 if options.tuning else FIRST))
 
