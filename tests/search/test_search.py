@@ -183,7 +183,7 @@ def test_a_race_decides_again_what_its_ledger_says_and_ends_with_fresh_seeds(rac
     assert tuple(row["config_id"] for row in rows[:2]) == state.frozen
     assert rows[0]["fresh"]["replicates"] == 3
     assert rows[2]["fresh"] is None
-    assert "fresh seeds" in output
+    assert "P(best) fresh" in output
 
 
 def test_test_sets_are_in_no_process_of_the_search_phase(raced):
