@@ -5,6 +5,7 @@ python -m benchmarks.racing --decisions --estimate
 
 import statistics
 import time
+from functools import partial
 
 import numpy as np
 import optuna
@@ -50,7 +51,7 @@ def estimates() -> None:
     """2000 configurations at 10 replicates: means, sds, P(best), expected regret, and who is tied with the best."""
     world, params = Bumps(0), _points(2000)
     values = np.array([[world.score(one, replicate) for replicate in range(10)] for one in params])
-    table = Table(tuple(map(config_id, params)), values, np.isnan(values))
+    table = Table(tuple(map(config_id, params)), values, np.isnan(values), np.full(values.shape, np.nan))
     points = features(Space(world.space), params)
     for name, where in {"common mean": None, "surrogate": points}.items():
         waits = []
@@ -89,5 +90,5 @@ def _decision(state: State, world: Bumps, policy: object, proposer: object, repl
     _finish(state, world, identity, replicate)
     start = time.perf_counter()
     policy.next_action(state)
-    proposer.propose(state, policy.takes)
+    proposer.propose(state, partial(policy.takes, state))
     return time.perf_counter() - start

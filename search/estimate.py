@@ -172,9 +172,9 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     """The posterior of every configuration's true mean.
 
     `points` are its coordinates in the space, for shrinking towards a surrogate over it; without them all shrink
-    towards their common mean. A failed run counts as a score below the lowest that any run has reached, failed ones
-    included, effects taken out, so a configuration is never better for having failed; what the effects and the noise
-    are is learned from the others.
+    towards their common mean. A failed run counts as far below the lowest score that any run has reached, failed ones
+    included, as the highest is above it, so a configuration is never better for having failed; what the replicates'
+    effects and the noise are is learned from the others.
     """
     values, failed = table.values, table.failed
     done = np.isfinite(values)
@@ -184,7 +184,7 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     fit = two_way(values)
     adjusted = np.where(done, values - fit.effects, np.nan)
     reached = np.where(failed, table.last - fit.effects, adjusted)
-    penalty = max(fit.noise, float(values[done].std())) if np.ptp(values[done]) else abs(values[done][0]) or 1.0
+    penalty = float(np.ptp(values[done])) or abs(values[done][0]) or 1.0
     adjusted = np.where(failed, np.nanmin(reached) - penalty, adjusted)
     count = (done | failed).sum(1)
     raw = np.nansum(adjusted, axis=1) / count

@@ -150,9 +150,11 @@ class Mirror:
 
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
+        self._aggregate()  # after a restart, what was written before the freeze was only read
         self._entry(TOP).tags |= {"stopped": event["because"], "frozen": ", ".join(event["configs"])}
         estimates = event.get("estimates", {})
-        if chosen := next(iter([*event["configs"], *estimates]), ""):
+        chosen = next(iter([*event["configs"], *estimates]), "")
+        if chosen in self._summaries:
             self._choose(chosen)
         for config_id, values in estimates.items():
             step = sum(map(len, self._scores.get(config_id, ())))

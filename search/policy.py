@@ -109,14 +109,14 @@ class Policy:
         return self.runs
 
     def configurations(self) -> int | None:
-        """About how many configurations the budget pays for; None where only hours bound it."""
+        """How many configurations the budget pays for at least; None where only hours bound it."""
         return None if self.runs is None else self.runs - self.reserve
 
     def in_words(self) -> str:
         """What the budget buys, for a dry run."""
         bounds = [f"{self.runs} runs"] if self.runs is not None else []
         bounds += [f"{self.hours:g} hours"] if self.hours is not None else []
-        several = "" if self.configurations() is None else f", about {self.configurations()} configurations"
+        several = "" if self.configurations() is None else f", {self.configurations()} configurations or more"
         kept = f", {self.reserve} runs for the confirmation" if self.reserve else ""
         return f"at most {' and '.join(bounds)}{several}{kept}"
 

@@ -33,11 +33,12 @@ def leaderboard(state: State, standing: Standing, most: int | None = None) -> li
         return []
     selection = standing.selection
     scores, fresh = selection.scores(state), selection.scores(state, CONFIRM)
+    few = found.ranking if selection.second else found.ranking[:most]  # the front needs them all
     rows = [
         _row(
             state.configurations[found.ids[index]], scores[found.ids[index]], fresh.get(found.ids[index]), found, index
         )
-        for index in found.ranking
+        for index in few
     ]
     if selection.second:
         mark_front(rows, *selection.second)
@@ -128,20 +129,21 @@ def underspecification(state: State, standing: Standing) -> dict | None:
     `rank_correlation` is Spearman's, between the estimates of the selection score and of the target score over
     configurations; `gap` is how much higher the target estimate of the configuration with the highest one is. Both are
     estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without targets,
-    with fewer than three configurations, or where the selection is the oracle itself.
+    with fewer than three configurations that have both scores, or where the selection is the oracle itself.
     """
     selection = standing.selection
     found = standing.of(state)
     if found is None or selection.oracle or not selection.targets or selection.on == "metric":
         return None
     target = Standing(replace(selection, on="target_dev", second=None)).of(state)
-    shared = [key for key in (found.ids[index] for index in found.ranking) if key in target.place]
-    if len(shared) < 3:
+    seen = [{one.ids[i] for i in range(len(one.ids)) if one.failed[i] < one.count[i]} for one in (found, target)]
+    shared = [key for key in (found.ids[index] for index in found.ranking) if key in seen[0] & seen[1]]
+    selected = state.frozen[0] if state.frozen else next(iter(shared), None)
+    if len(shared) < 3 or selected not in shared:
         return None
     scores = {key: float(target.mean[target.place[key]]) for key in shared}
     estimates = [float(found.mean[found.place[key]]) for key in shared]
     constant = len(set(estimates)) == 1 or len(set(scores.values())) == 1
-    selected = state.frozen[0] if state.frozen else shared[0]
     oracle = max(shared, key=lambda key: scores[key])
     return {
         "configurations": len(shared),

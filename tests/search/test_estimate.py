@@ -184,18 +184,19 @@ def test_a_collapse_that_was_reported_as_a_failure_counts_as_low_as_it_was():
     assert as_failure.p_best[19] < 0.2  # one collapse in four may be bad luck
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 10_000), st.integers(2, 6))
-def test_failing_is_never_better_than_finishing_with_the_same_score(seed, replicates):
-    _, values = simulated(np.random.default_rng(seed), 6, replicates, missing=0.2)
-    row, column = seed % 6, 0
-    finished = estimate(table(values))
-    failed, last = np.zeros(values.shape, dtype=bool), np.full(values.shape, np.nan)
-    failed[row, column], last[row, column] = True, values[row, column]
-    values[row, column] = np.nan
-    after = estimate(table(values, failed, last))
-    assert after.raw[row] - np.delete(after.raw, row).mean() < finished.raw[row] - np.delete(finished.raw, row).mean()
-    assert list(after.ranking).index(row) >= list(finished.ranking).index(row)
+def test_failing_is_never_better_than_finishing_with_the_same_score():
+    """In all of 500 tables of 2 to 8 configurations, no rank rises."""
+    for seed in range(500):
+        draw = np.random.default_rng(seed)
+        configurations, replicates = draw.integers(2, 9), draw.integers(2, 7)
+        _, values = simulated(draw, configurations, replicates, missing=0.2)
+        row = seed % configurations
+        finished = estimate(table(values))
+        failed, last = np.zeros(values.shape, dtype=bool), np.full(values.shape, np.nan)
+        failed[row, 0], last[row, 0] = True, values[row, 0]
+        values[row, 0] = np.nan
+        after = estimate(table(values, failed, last))
+        assert after.ranking.index(row) >= finished.ranking.index(row)
 
 
 def test_the_only_success_is_best():

@@ -121,6 +121,23 @@ def test_the_price_of_underspecification_by_hand():
     assert report.in_words(None) == ""
 
 
+def test_no_target_score_is_no_price():
+    """Nothing is made up where a target was not reported, or where all runs failed."""
+    lines = list(events())
+    for line in lines:
+        if line["event"] == "result":
+            line["metrics"] = {"dev/macro_f1/s": line["metrics"]["dev/macro_f1/s"]}
+    assert report.underspecification(replay(lines), STANDING) is None
+    for line in lines:
+        if line["event"] == "result":
+            line["status"] = "failed:nan"
+    assert report.underspecification(replay(lines), STANDING) is None
+
+
+def test_a_live_view_makes_only_what_it_shows():
+    assert report.leaderboard(replay(events()), STANDING, 2) == rows()[:2]
+
+
 def test_the_gap_is_smaller_than_that_of_the_luckiest():
     """Thirty configurations with one seed each, alike on the target but for luck: the best raw mean is 2 sd higher."""
     draw = np.random.default_rng(0)

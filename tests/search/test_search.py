@@ -473,5 +473,5 @@ def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
     assert from_dict(resolved).as_dict() == resolved
     assert f"# slots: {os.cpu_count()} (1 CPU and 0 GPU per run)" in output
     assert "# space: infinite (x continuous)" in output
-    assert "# budget: at most 30 runs, about 10 configurations" in output
+    assert "# budget: at most 30 runs, 10 configurations or more" in output
     assert not (tmp_path / "runs").exists()

@@ -628,8 +628,9 @@ def test_the_confirmation_stands_beside_the_search(database, tmp_path):
         values = metrics(score) | {"test/macro_f1/bel": score - 0.2}
         story.write("start", **run)
         story.write("result", **run, status="done", step=3, metrics=values, seconds=1.0, error="")
-    story.end()
     assert follow_here(tmp_path)
+    story.end()
+    assert follow_here(tmp_path)  # restarted after the freeze
     runs = runs_of(uri)
     found = runs["configuration", "a"].data.metrics
     assert found["score"] == pytest.approx(np.mean(SCORES["a"]))
