@@ -72,7 +72,12 @@ class Policy:
         for run in state.runs_of(SEARCH):
             if run.status == INTERRUPTED:
                 return Replicate(run.config_id, run.replicate, "it was running when the search stopped")
-        return self.spent(state) or self.choose(state, more=more)
+        if stop := self.spent(state):
+            return stop
+        for configuration in state.configurations.values():
+            if not configuration.runs:
+                return Replicate(configuration.config_id, 0, "it was asked for when the search stopped")
+        return self.choose(state, more=more)
 
     def spent(self, state: State) -> Stop | None:
         """The budget's end, if it has come."""

@@ -197,6 +197,20 @@ def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replica
     assert [len(one.runs) for one in state.configurations.values()] == [most] * points
 
 
+def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
+    """The search was killed between the two lines."""
+    state = state_of(GOOD)
+    state.apply({"event": "ask", "config_id": "lost", "params": {}, "ask": 9})
+    state.apply({"event": "search", "time": 1.0})
+    for policy in (
+        Race(standing=STANDING, runs=30),
+        Halving(standing=STANDING, runs=30),
+        Fixed(standing=STANDING, n=2, runs=30),
+    ):
+        action = policy.next_action(state)
+        assert (action.config_id, action.replicate) == ("lost", 0)
+
+
 def test_nothing_is_confirmed_that_never_succeeded():
     state = state_of({"a": [0.5, 0.6], "b": [0.4, 0.5]})
     for config_id in ("c", "d"):

@@ -143,6 +143,8 @@ def decides_again(specification, events):
             decision = next_run(replay(events[:index]), policy, proposer)
             for offset, found in enumerate(decision.events):
                 line = events[index + offset]
+                if line["event"] == "search":  # killed between the two lines of a decision
+                    break
                 assert found == {key: value for key, value in line.items() if key != "time"}
             checked += 1
     assert checked > 5
