@@ -76,14 +76,7 @@ class Selection:
 
     def score(self, metrics: dict[str, float]) -> float | None:
         """The one number that ranks a run; None where a metric it needs was not reported."""
-        return self._joined(metrics, self.names)
-
-    def target_score(self, metrics: dict[str, float], split: str = "dev") -> float | None:
-        """The same metric on the target languages, joined alike: what the selection hopes to raise."""
-        return self._joined(metrics, [f"{split}/{self.metric}/{language}" for language in self.targets])
-
-    def _joined(self, metrics: dict[str, float], names: list[str]) -> float | None:
-        values = [metrics.get(name) for name in names]
+        values = [metrics.get(name) for name in self.names]
         return None if None in values or not values else AGGREGATES[self.aggregate](values)
 
     def scores(self, state: State, phase: str = SEARCH) -> dict[str, dict[int, float]]:
