@@ -71,6 +71,8 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("export", help="the best configuration so far as a file that reruns it")
     one.add_argument("folder", type=Path, metavar="DIR")
     one.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml)")
+    one.add_argument("--model", type=Path, metavar="FOLDER", help="also train it and write its models")
+    one.add_argument("--replicate", type=int, default=0, metavar="N", help="the seed of that training (default: 0)")
     one.set_defaults(command=export)
 
     one = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
@@ -125,7 +127,11 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
     placement = this_machine(specification.resources.model_dump())
     print(f"# slots: {placement.slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     print(f"# space: {specification.load_space().size()}")
-    print(f"# budget: {specification.policy(specification.standing()).in_words()}")
+    standing = specification.standing()
+    print(f"# budget: {specification.policy(standing).in_words()}")
+    if baselines := specification.baseline_runs(standing):
+        n, each = len(baselines.configurations), baselines.replicates
+        print(f"# baselines: {n} configurations at {each} replicates, beside the budget")
     if warm:
         print(f"# from earlier searches: {len(warm)} configurations")
     return DONE
@@ -150,6 +156,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
         decompose(state, folder, console)
         return DONE if any(not run.failed for run in state.runs()) else FAILED
     rows = leaderboard(state, standing)
+    compared = sum(not row["baseline"] for row in rows)
     runs = sum(run.finished for run in state.runs())
     if finished_before:
         console.print(
@@ -158,7 +165,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
             soft_wrap=True,
         )
     console.print(as_table(rows, standing.selection, width=console.width))
-    console.print(f"{len(rows)} configurations, {runs} runs: {state.finished}.")
+    console.print(f"{compared} configurations, {runs} runs: {state.finished}.")
     if price := in_words(underspecification(state, standing)):
         console.print(price, soft_wrap=True)
     console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True)
@@ -190,7 +197,7 @@ def status(options: argparse.Namespace, console: Console) -> int:
 
 
 def export(options: argparse.Namespace, console: Console) -> int:
-    from search.export import write_best
+    from search.export import read_best, write_best
     from search.ledger import read
     from search.specification import standing_of
 
@@ -202,6 +209,13 @@ def export(options: argparse.Namespace, console: Console) -> int:
     path = options.to or options.folder / "best.yaml"
     write_best(state, standing_of(state.search["specification"]), options.folder, path)
     console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True)
+    if options.model:
+        from search.models import export_models
+
+        config_id = read_best(path)["config_id"]
+        for folder in export_models(state, config_id, options.model, options.replicate, console):
+            use = f'pipeline("text-classification", model="{folder}")'
+            console.print(f"wrote {folder}; use it with transformers: {use}", soft_wrap=True)
     return DONE
 
 

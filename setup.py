@@ -4,7 +4,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7", "scikit-learn>=1.5,<2"]
+TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7"]
 
 setup(
     name="seedwise",
@@ -35,10 +35,14 @@ setup(
         "pyyaml>=6,<7",
         "rich>=13.7,<16",
         "safetensors>=0.5,<1",
+        "scikit-learn>=1.5,<2",
+        "tokenizers>=0.21,<1",
     ],
     extras_require={
         "test": TEST,
         "dev": [*TEST, "ruff>=0.12,<1", "pre-commit>=4,<5"],
-        "bench": ["smac>=2.3,<3"],  # a peer that benchmarks/racing.py measures against
+        "fasttext": ["gensim>=4.4,<5"],  # binary models: subword vectors of unknown words
+        "chinese": ["jieba>=0.42,<1"],
+        "bench": ["smac>=2.3,<3", "faiss-cpu>=1.9,<2", "gensim>=4.4,<5"],  # peers that benchmarks/ measures against
     },
 )

@@ -29,13 +29,15 @@ from trainables.options import TrainingOptions
 from trainables.stitching.prepare import StitchingInputs
 from trainables.stitching.trainable import Stitching
 from trainables.streams import Streams
-from trainables.tasks.classification import macro_f1, read_labels, read_split
+from trainables.tasks.classification import macro_f1
+from trainables.tasks.sources import Classification
 from trainables.training import Learner
 from trainables.world import SOURCE, TARGETS, path
 from trainables.world.encoders import mask, masked_loss, pad
 
 CPU = torch.device("cpu")
-LABELS = read_labels(path("topics"), SOURCE)
+TOPICS = Classification({"name": "sib200", "data": "world:topics", "source": SOURCE, "targets": list(TARGETS)})
+LABELS = TOPICS.labels
 STITCHING_TRAINING = {"epochs": 6, "lr": 2e-3}
 EPOCHS, LEARNING_RATE, BATCH = 4, 1e-3, 32  # of fine-tuning the multilingual encoder
 OUTSIDE = ("original", "uniform")  # reference rows: counted in no ratio, which they would flatter
@@ -110,8 +112,8 @@ def show(title: str, configurations: dict[str, Callable[[int], Scores]], replica
 
 def constant(language: str) -> float:
     """Macro-F1 of always answering the commonest class of source train."""
-    answer = np.bincount(read_split(path("topics"), SOURCE, "train", LABELS)[1]).argmax()
-    truth = np.array(read_split(path("topics"), language, "dev", LABELS)[1])
+    answer = np.bincount(TOPICS.split(SOURCE, "train")[1]).argmax()
+    truth = np.array(TOPICS.split(language, "dev")[1])
     return macro_f1(truth, np.full_like(truth, answer), len(LABELS))
 
 
@@ -169,7 +171,7 @@ def ear_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]:
 def ear(replicate: int, *, scale: float, alpha: float, beta: float, layer: int = 1) -> Scores:
     """`scale` is the share of the synonym dictionary that is used."""
     model, tokenizer = classifier(replicate)
-    texts, classes = read_split(path("topics"), SOURCE, "train", LABELS)
+    texts, classes = TOPICS.split(SOURCE, "train")
     random = Random(replicate)
     synonyms = json.loads(path(f"synonyms/{SOURCE}.json").read_text())
     known = {word: others for word, others in synonyms.items() if random.random() < scale}
@@ -258,7 +260,7 @@ def dcca(
 
         fine_tune(language_model, loss_of, steps * BATCH, replicate, epochs=1, lr=lr)
         model.bert.load_state_dict(language_model.bert.state_dict(), strict=False)  # the classifier's pooler stays
-    texts, classes = read_split(path("topics"), SOURCE, "train", LABELS)
+    texts, classes = TOPICS.split(SOURCE, "train")
 
     def task_loss(rows: list[int]) -> torch.Tensor:
         ids = pad(tokenizer([texts[row] for row in rows])["input_ids"], 0)
@@ -317,7 +319,7 @@ def zero_shot(model: torch.nn.Module, tokenizer: AutoTokenizer) -> Scores:
     model.eval()
     scores = {}
     for language in (SOURCE, *TARGETS):
-        texts, classes = read_split(path("topics"), language, "dev", LABELS)
+        texts, classes = TOPICS.split(language, "dev")
         ids = pad(tokenizer(texts)["input_ids"], tokenizer.pad_token_id)
         logits = model(ids, attention_mask=(ids != tokenizer.pad_token_id).long()).logits
         scores[language] = macro_f1(np.array(classes), logits.argmax(-1).numpy(), len(LABELS))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from search.errors import RequestError
 from spaces.dimension import nearest
 from trainables.inputs.paths import locate
+from trainables.tasks.sources import Classification
 
 if TYPE_CHECKING:
     from search.specification import Specification, Task
@@ -31,6 +32,7 @@ def check(specification: "Specification") -> None:
             raise RequestError(f"enqueue.{index}.{str(error).removeprefix('space.')}") from None
     if specification.decompose and len(specification.enqueue or []) != 1:
         raise RequestError("decompose: it is for one configuration. Use `run FILE --decompose` on an exported one.")
+    specification.baseline_runs(specification.standing())
     _check_second(specification)
     if specification.select.on == "metric":
         if isinstance(specification.method, str):
@@ -83,21 +85,13 @@ def _check_second(specification: "Specification") -> None:
 
 
 def _check_task(task: "Task") -> None:
-    folder = locate(task.data, "task.data", folder=True)
     for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
         if len(set(languages)) < len(languages):
             raise RequestError(f"{key}: {', '.join(languages)}: a language stands there twice. Remove one.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
         if task.source in languages:
             raise RequestError(f"{key}: {task.source} is the source. Remove it: zero-shot targets have no labels.")
-    named = {"task.source": [task.source], "task.targets": task.targets, "task.pivots": task.pivots}
-    for key, language in ((key, language) for key, languages in named.items() for language in languages):
-        if not (folder / language).is_dir():
-            known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
-            raise RequestError(f"{key}: {language}: {task.data} has no such folder.{nearest(language, known)}")
-        for split in ("train", "dev") if language == task.source else ("dev",):
-            if not (folder / language / f"{split}.tsv").is_file():
-                raise RequestError(f"{key}: {folder / language / split}.tsv is missing. Add it, or drop {language}.")
+    Classification(task.model_dump()).check(test=False)
 
 
 def _check_stitching(specification: "Specification") -> None:
@@ -105,24 +99,25 @@ def _check_stitching(specification: "Specification") -> None:
         raise RequestError("model: stitching needs a source encoder. Add model: a hub id or a folder.")
     if specification.model.startswith(("world:", ".", "/")):
         locate(specification.model, "model", folder=True)
-    if specification.replicates.confirm.top:
-        folder = locate(specification.task.data, "task.data", folder=True)
-        for language in [specification.task.source, *specification.task.targets]:
-            if not (folder / language / "test.tsv").is_file():
-                raise RequestError(
-                    f"task.data: {folder / language / 'test.tsv'} is missing, which the confirmation reads. "
-                    "Add it, or set replicates.confirm.top: 0."
-                )
-    for kind in ("vectors", "lexicons"):
-        files = getattr(specification.inputs, kind)
-        languages = [*specification.task.targets, *specification.task.pivots]
+    Classification(specification.task.model_dump()).check(
+        test=specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines
+    )
+    inputs, languages = specification.inputs, [*specification.task.targets, *specification.task.pivots]
+    drops = "drop" in specification.load_space().reachable("stop_words")
+    for kind in ("vectors", "lexicons", "subwords", "stop_words"):
+        files = getattr(inputs, kind)
         for language in files:
             if language not in languages:
                 raise RequestError(f"inputs.{kind}.{language}: not one of task.targets.{nearest(language, languages)}")
-        for language in languages:
+        needed = kind in ("vectors", "lexicons") or (kind == "stop_words" and drops)
+        for language in languages if needed else files:
             if language not in files:
                 raise RequestError(
-                    f"inputs.{kind}.{language}: this target language has no {kind}. "
+                    f"inputs.{kind}.{language}: this target language has no {kind.replace('_', ' ')}. "
                     f"Add `{language}: FILE` there, or drop it from task.targets."
                 )
             locate(files[language], f"inputs.{kind}.{language}")
+    if "zero_shot" in specification.baselines and inputs.multilingual is None:
+        raise RequestError(
+            "inputs.multilingual: the baseline zero_shot needs a multilingual encoder. Add a hub id or a folder."
+        )

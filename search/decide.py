@@ -1,9 +1,11 @@
 """From the ledger to the next run: the policy, then, where it asks for something new, the proposer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from search.baselines import Baselines, best_of_each
 from search.ledger import State
 from search.policy import Action, New, Replicate, Stop, free_replicate
 from search.propose import Known, Proposer
@@ -24,9 +26,11 @@ class Next:
     run: Replicate | Stop
 
 
-def next_run(state: State, policy: Decider, proposer: Proposer) -> Next:
-    """Pure and deterministic: the same ledger gives the same answer."""
-    action, events, ask = policy.next_action(state), [], {}
+def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Baselines | None = None) -> Next:
+    """Pure and deterministic: the same ledger gives the same answer. Baselines come once the policy has stopped."""
+    events, ask = [], {}
+    over = baselines is not None and state.policy_stopped
+    action = Stop(over) if over else policy.next_action(state)
     if isinstance(action, New):
         proposal = proposer.propose(state, partial(policy.takes, state))
         if proposal is None:
@@ -39,6 +43,12 @@ def next_run(state: State, policy: Decider, proposer: Proposer) -> Next:
             found = {key: value for key, value in vars(proposal).items() if key != "vary" or value is not None}
             events.append({"event": "ask", **found})
             action = Replicate(proposal.config_id, 0, action.because)
+    if isinstance(action, Stop) and baselines is not None:
+        because = action.because
+        events += [] if state.policy_stopped else [{"event": "baselines", "because": because}]
+        more, action = baselines.next_events(state)
+        events += more
+        action = Stop(because) if isinstance(action, Stop) else action
     if isinstance(action, Replicate):
         start = {"config_id": action.config_id, "replicate": action.replicate, "phase": action.phase}
         events.append({"event": "start", **start, "because": action.because, **ask})
@@ -53,6 +63,7 @@ def freeze(state: State, standing: Standing, because: str, top: int) -> dict:
     found = standing.of(state)
     if found is None:
         return {"event": "freeze", "because": because, "configs": [], "estimates": {}}
+    best = {"baselines": best_of_each(state, standing.selection)} if top and state.policy_stopped else {}
     estimates = {
         found.ids[index]: {
             "estimate": float(found.mean[index]),
@@ -61,5 +72,29 @@ def freeze(state: State, standing: Standing, because: str, top: int) -> dict:
         }
         for index in found.ranking
     }
-    chosen = [found.ids[index] for index in found.ranking if found.failed[index] < found.count[index]]
-    return {"event": "freeze", "because": because, "configs": chosen[:top], "estimates": estimates}
+    working = [found.ids[index] for index in found.ranking if found.failed[index] < found.count[index]]
+    repeated = twins(state, working)
+    chosen = [key for key in working if key not in repeated]
+    return {"event": "freeze", "because": because, "configs": chosen[:top], "estimates": estimates, **best}
+
+
+def twins(state: State, ranked: Sequence[str]) -> dict[str, str]:
+    """Configurations that do the same work as one before them in `ranked`, and which one that is."""
+    first: dict[str, list[str]] = {}
+    found = {}
+    for config_id in ranked:
+        for mark in {run.fingerprint for run in state.configurations[config_id].runs.values() if run.replicate == 0}:
+            others = first.setdefault(mark, []) if mark else []
+            twin = next((other for other in others if same(state, config_id, other)), None)
+            others.append(config_id)
+            if twin is not None:
+                found[config_id] = twin
+    return found
+
+
+def same(state: State, one: str, other: str) -> bool:
+    """Whether two configurations do the same work, as far as replicates that both have run can tell."""
+    runs, others = state.configurations[one].runs, state.configurations[other].runs
+    shared = [replicate for replicate in runs if replicate in others]
+    marks = [(runs[replicate].fingerprint, others[replicate].fingerprint) for replicate in shared]
+    return bool(marks) and all(mark and mark == theirs for mark, theirs in marks)

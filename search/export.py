@@ -42,10 +42,11 @@ def best(state: State, standing: Standing, folder: Path, path: Path) -> dict:
         "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
         "confirmed": _confirmed(row),
         "tied_with": [other["config_id"] for other in rows if other["tied"] and other is not row],
-        "compared": len(rows),
+        "compared": sum(not one["baseline"] for one in rows),
         "dev": {metric: of for metric, of in row["scores"].items() if metric.startswith("dev/")},
         "test": _tests(row),
         "underspecification": underspecification(state, standing),
+        "baselines": [_baseline(one) for one in rows if one["baseline"] and one["fresh"]],
         "replicates": [
             {
                 "replicate": replicate,
@@ -71,7 +72,12 @@ def _confirmed(row: dict) -> dict | None:
     if row["fresh"] is None:
         return None
     fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed")}
-    return fresh | {"optimism": row["estimate"] - fresh["mean"]}
+    return fresh if row["baseline"] else fresh | {"optimism": row["estimate"] - fresh["mean"]}
+
+
+def _baseline(row: dict) -> dict:
+    """A baseline beside the best configuration: what it is, and its scores on the same fresh replicates."""
+    return {"baseline": row["baseline"], "params": row["params"], "confirmed": _confirmed(row), "test": _tests(row)}
 
 
 def _tests(row: dict) -> dict:
@@ -135,6 +141,7 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
             "budget": {"runs": n * (1 + len(streams)) + fresh},
             "replicates": {"policy": "fixed", "n": n, "confirm": {"top": min(1, fresh), "fresh": fresh or 1}},
             "prune": "off",
+            "baselines": {},
             "decompose": streams,
         }
     )

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from search.estimate import Summary, summary
-from search.ledger import CONFIRM, DONE, SEARCH, Run, State
+from search.ledger import CONFIRM, DONE, SEARCH, Configuration, Run, State
 from search.selection import Selection
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
@@ -72,6 +72,7 @@ class Mirror:
         self._steps: dict[Key, dict[int, dict]] = {}
         self._scores: dict[str, tuple[dict[int, float], dict[int, float]]] = {}  # of search and confirmation
         self._summaries: dict[str, Summary] = {}
+        self._baselines: dict[str, int] = {}  # how many runs of each are in its means
         self._best = ""
 
     def take(self, events: list[dict], written: str = "") -> None:
@@ -119,8 +120,9 @@ class Mirror:
             case "search":
                 self._search(event)
             case "ask":
-                vary = {"vary": event["vary"]} if event.get("vary") else {}
-                self._open(key, event["config_id"], _texts(event["params"]), **vary)
+                tags = {name: event[name] for name in ("vary",) if event.get(name)}
+                tags |= {name: event["params"][name] for name in ("baseline",) if name in event["params"]}
+                self._open(key, event["config_id"], _texts(event["params"]), **tags)
             case "start":
                 name = f"{event['config_id']} replicate {event['replicate']}"
                 self._open(key, name, self.identities[key[:1]].params, phase=event["phase"])
@@ -192,6 +194,8 @@ class Mirror:
         run, entry = self._run(key), self._entry(key)
         self._steps.pop(key)
         entry.points += _points({"seconds": run.seconds}, self._moment, run.step)
+        if run.same_as:
+            entry.tags["same_as"] = run.same_as
         if run.status != DONE:
             entry.tags["status"] = run.status
         if run.failed:
@@ -222,6 +226,9 @@ class Mirror:
                     if phase == SEARCH:
                         self._summaries[config_id] = found
             self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, now)))
+        for one in self.state.configurations.values():
+            if one.baseline:
+                self._aggregate_baseline(one)
         if not self._summaries:
             return
         if not self.state.stopped:  # afterwards the choice stands
@@ -229,6 +236,20 @@ class Mirror:
         elif fresh.get(self._best):
             confirmed = _of_score(summary(list(fresh[self._best].values())), FRESH_SCORE)
             self._entry(TOP).points += _points(confirmed, self._moment, len(fresh[self._best]))
+
+    def _aggregate_baseline(self, one: Configuration) -> None:
+        """The same for a baseline, which is never the best of the search and may not report the score that ranks."""
+        phases = [[run.metrics for run in one.of_phase(phase) if run.status == DONE] for phase in (SEARCH, CONFIRM)]
+        done = sum(map(len, phases))
+        if not done or self._baselines.get(one.config_id) == done:
+            return
+        self._baselines[one.config_id] = done
+        points: dict[str, float | None] = {}
+        for name, metrics in zip((SCORE, FRESH_SCORE), phases, strict=True):
+            scores = [score for of_run in metrics if (score := self._selection.score(of_run)) is not None]
+            points |= _of_score(summary(scores), name) if scores else {}
+            points |= {key: value for key, value in _means(metrics).items() if name == SCORE or key.startswith("test/")}
+        self._entry((one.config_id,)).points += _points(points, self._moment, done)
 
     def _choose(self, best: str) -> None:
         """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""

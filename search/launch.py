@@ -72,6 +72,8 @@ def search(
     with console.status("reading the inputs"):
         inputs = method.prepare(resolved)
         sums = provenance.checksums(resolved)
+    for note in getattr(inputs, "notes", ()):
+        console.print(note, style="yellow", soft_wrap=True)
     try:
         ledger = Ledger(ledger_path)
     except OSError as error:
@@ -92,6 +94,7 @@ def search(
                 "versions": provenance.versions(),
                 "checksums": sums,
                 "earlier": warm,
+                "notes": list(getattr(inputs, "notes", ())),
             }
         )
         with tracked(uri, folder, console), ray_running(address, console), interruptible():
@@ -131,25 +134,31 @@ class Phases:
         self.resolved = self.specification.as_dict()
         self.confirm = self.resolved["replicates"]["confirm"]
         self.standing = self.specification.standing()
+        self.baselines = self.specification.baseline_runs(self.standing)
 
     def run(self, phase: str) -> str:
         """Let Tune run what is decided in a phase, on the Ray that is there, and return why it stopped."""
         import ray
         from ray import tune
 
-        from search.searcher import LedgerSearcher, Pruner, Session, Ticker
+        from search.searcher import LedgerSearcher, Pruner, Session, Ticker, publish_known
         from trainables.base import RunTrainable
 
-        policy = self.specification.policy(self.standing)
+        policy, baselines = self.specification.policy(self.standing), self.baselines
         total = policy.total_runs()
+        if baselines and total is not None:
+            confirmed = len(self.specification.baselines) if self.confirm["top"] else 0
+            total += baselines.runs + confirmed * self.confirm["fresh"]
         tests = {}
         if phase == CONFIRM:
-            done = sum(1 for _ in self.ledger.state.runs_of(SEARCH))
-            total = done + len(self.ledger.state.frozen) * self.confirm["fresh"]
+            state, baselines = self.ledger.state, None
+            chosen = len(state.frozen) + len(state.frozen_baselines)
+            total = sum(1 for _ in state.runs_of(SEARCH)) + chosen * self.confirm["fresh"]
             policy = Confirmation(self.confirm["fresh"])
             with self.console.status("reading the test sets"):
                 tests = {"tests": self.method.prepare_test(self.resolved)}
 
+        publish_known(self.ledger.state, phase)
         cluster = ray.cluster_resources()
         placement = Placement.of(self.resolved["resources"], cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
         checkpoints = self.folder.resolve() / "checkpoints"
@@ -163,6 +172,7 @@ class Phases:
                 self.specification.checkpoints.seconds,
                 total,
                 self.specification.prune,
+                baselines,
                 progress.result,
             )
             trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)

@@ -35,6 +35,8 @@ class Run:
     epochs: int = 0  # how many steps it will have taken in all; 0 before it has said so
     steps: dict[int, dict[str, float]] = field(default_factory=dict)  # metrics after each step, for pruning
     error: str = ""
+    fingerprint: str = ""  # equal for runs that do the same work
+    same_as: str = ""  # CONFIGURATION/REPLICATE of the run whose results this one took, for they do the same work
 
     @property
     def finished(self) -> bool:
@@ -57,6 +59,11 @@ class Configuration:
     runs: dict[int, Run] = field(default_factory=dict)
 
     @property
+    def baseline(self) -> str:
+        """Which baseline this is; empty for a configuration of the method that is searched."""
+        return self.params.get("baseline", "")
+
+    @property
     def pruned(self) -> bool:
         return any(run.status == PRUNED for run in self.runs.values())
 
@@ -73,6 +80,8 @@ class State:
     sessions: int = 0
     stopped: str = ""  # why the search phase ended; empty while it has not
     frozen: tuple[str, ...] = ()  # the configurations that it chose for confirmation, best first
+    policy_stopped: str = ""  # why the policy stopped, where baselines come after it
+    frozen_baselines: tuple[str, ...] = ()  # the best configuration of each baseline
     finished: str = ""  # why all ended; empty while it has not
     results: int = 0  # how many runs have ended, confirmation included
     next_ask: int = 0  # the number of the next draw
@@ -110,10 +119,14 @@ class State:
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
             run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
             run.error, run.step = event.get("error", ""), event.get("step", run.step)
+            run.fingerprint, run.same_as = event.get("fingerprint", ""), event.get("same_as", "")
             run.steps[run.step] = run.metrics
             self.results += 1
         elif kind == "freeze":
             self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
+            self.frozen_baselines = tuple(event.get("baselines", ()))
+        elif kind == "baselines":
+            self.policy_stopped = event["because"]
         elif kind == "end":
             self.finished = event["because"]
 
@@ -128,7 +141,8 @@ class State:
 
 def as_now(event: dict) -> dict:
     """A search event of an earlier version: keys that came later get the values that say what was done then."""
-    specification = event.get("specification", {})
+    specification = {"compat": "fixed", "baselines": {}, **event.get("specification", {})}
+    event = {**event, "specification": specification}
     replicates = specification.get("replicates", {})
     if "policy" not in replicates or "confirm" in replicates:
         return event

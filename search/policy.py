@@ -172,7 +172,7 @@ class Confirmation:
     fresh: int
 
     def next_action(self, state: State, *, more: bool = False) -> Action:
-        for config_id in state.frozen:
+        for config_id in (*state.frozen, *state.frozen_baselines):
             runs = state.configurations[config_id].runs
             for replicate in range(FRESH, FRESH + self.fresh):
                 if replicate not in runs or runs[replicate].status == INTERRUPTED:

@@ -1,5 +1,7 @@
 """Where a result comes from: code, versions, files, command."""
 
+import hashlib
+import os
 import shlex
 import subprocess
 import sys
@@ -41,18 +43,28 @@ def command() -> str:
 
 
 def checksums(specification: dict) -> dict[str, str]:
-    """SHA-256 of every file and folder that a specification names; hub ids have none."""
+    """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
     from trainables.inputs.paths import checksum, locate
+    from trainables.tasks.sources import Classification
 
     names = {}
     if specification["model"]:
         names["model"] = specification["model"]
-    if specification["task"]:
-        names["task.data"] = specification["task"]["data"]
     for kind in ("vectors", "lexicons"):
         names |= {f"inputs.{kind}.{language}": name for language, name in specification["inputs"][kind].items()}
     found = {}
+    if specification["task"] and (files := Classification(specification["task"]).paths()):
+        found["task.data"] = _checksum_of_all(files)
     for key, name in names.items():
         if name.startswith("world:") or Path(name).expanduser().exists():
             found[key] = checksum(locate(name, key, folder=not key.startswith("inputs.")))
     return found
+
+
+def _checksum_of_all(files: list[Path]) -> str:
+    """One SHA-256 of files and their names below the folder they share, so that a moved copy has the same."""
+    from trainables.inputs.paths import checksum
+
+    folder = os.path.commonpath([file.parent for file in files])
+    lines = [f"{checksum(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -2,6 +2,8 @@
 
 import csv
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -9,9 +11,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from scipy.stats import spearmanr
 
+from search.baselines import best_of_each, title
+from search.decide import twins
 from search.estimate import Estimate, summary
 from search.files import write_atomically, writing
-from search.ledger import CONFIRM, SEARCH, Configuration, State
+from search.ledger import CONFIRM, SEARCH, Configuration, Run, State
 from search.selection import Selection
 from search.standing import Standing
 
@@ -40,10 +44,14 @@ def leaderboard(state: State, standing: Standing, most: int | None = None) -> li
         )
         for index in few
     ]
+    repeated = twins(state, [row["config_id"] for row in rows])
+    for row in rows:
+        row["same_as"] = repeated.get(row["config_id"], "")
     if selection.second:
         mark_front(rows, *selection.second)
     pruned = [one for one in state.configurations.values() if one.pruned]
     rows += [_pruned(one) for one in pruned]
+    rows += _baselines(state, selection) if most is None else []
     return [{"selected_by": selection.label, **row} for row in rows][:most]
 
 
@@ -51,53 +59,89 @@ def _row(
     configuration: Configuration, scores: dict[int, float], fresh: dict[int, float] | None, found: Estimate, index: int
 ) -> dict:
     runs = [configuration.runs[replicate] for replicate in sorted(scores)]
-    failures = sorted({run.status for run in runs if run.failed})
-    of_score = asdict(summary([scores[run.replicate] for run in runs]))
     low, high = found.interval(index)
+    return (
+        _unranked(configuration)
+        | _summarised(runs, [scores[run.replicate] for run in runs])
+        | {
+            "estimate": float(found.mean[index]),
+            "estimate_low": low,
+            "estimate_high": high,
+            "p_best": float(found.p_best[index]),
+            "tied": bool(found.tied[index]),
+            "status": _status(runs),
+            "fresh": _fresh(configuration, fresh),
+        }
+    )
+
+
+def _baselines(state: State, selection: Selection) -> list[dict]:
+    """Rows of the baselines, the best of each kind first; they have no estimate and no rank among configurations."""
+    best = best_of_each(state, selection)
+    rows = []
+    for one in state.configurations.values():
+        runs = [run for run in one.of_phase(SEARCH) if run.finished]
+        if one.baseline and runs:
+            fresh = {run.replicate: selection.score(run.metrics) for run in one.of_phase(CONFIRM) if run.finished}
+            own = _summarised(runs, [selection.score(run.metrics) for run in runs])
+            row = _unranked(one) | own | {"baseline": title(one.params), "status": _status(runs)}
+            rows.append(row | {"fresh": _fresh(one, fresh)})
+    return sorted(rows, key=lambda row: row["config_id"] not in best)
+
+
+def _summarised(runs: list[Run], scores: Sequence[float | None], *, intervals: bool = False) -> dict:
+    """Runs of one configuration in numbers: of the score that ranks, of every metric, and how many failed."""
+    reported = [score for score in scores if score is not None]
+    of_score = asdict(summary(reported)) if reported else {}
     return {
-        "config_id": configuration.config_id,
-        "params": configuration.params,
-        "replicates": of_score.pop("n"),
-        **of_score,
-        "estimate": float(found.mean[index]),
-        "estimate_low": low,
-        "estimate_high": high,
-        "p_best": float(found.p_best[index]),
-        "tied": bool(found.tied[index]),
-        "status": ", ".join(failures) or "done",
+        "replicates": len(runs),
+        **{name: of_score.get(name) for name in SCORE},
         "failed": sum(run.failed for run in runs),
-        "scores": _per_language([run.metrics for run in runs]),
-        "seconds": sum(run.seconds for run in runs),
-        "fresh": _fresh(configuration, fresh),
+        "collapsed": _collapsed([run.metrics for run in runs]),
+        "scores": _per_language([run.metrics for run in runs], intervals=intervals),
     }
 
 
-def _fresh(configuration: Configuration, scores: dict[int, float] | None) -> dict | None:
+def _collapsed(metrics: list[dict[str, float]]) -> dict[str, int]:
+    """How many runs predict a single class, by split and language: only those where it happens."""
+    found = (name for of_run in metrics for name, value in of_run.items() if value == 1)
+    return dict(Counter(name.replace("predicted_classes/", "") for name in found if "/predicted_classes/" in name))
+
+
+def _status(runs: list[Run]) -> str:
+    return ", ".join(sorted({run.status for run in runs if run.failed})) or "done"
+
+
+def _fresh(configuration: Configuration, scores: dict[int, float | None] | None) -> dict | None:
     """The confirmation's part of a row: the score on fresh replicates, all metrics there, the test sets' among them."""
     if not scores:
         return None
-    runs = [configuration.runs[replicate] for replicate in sorted(scores)]
-    of_score = asdict(summary([scores[run.replicate] for run in runs]))
-    failed = sum(run.failed for run in runs)
-    return {"replicates": of_score.pop("n"), **of_score, "failed": failed} | {
-        "scores": _per_language([run.metrics for run in runs], intervals=True)
-    }
+    replicates = sorted(scores)
+    runs = [configuration.runs[replicate] for replicate in replicates]
+    return _summarised(runs, [scores[replicate] for replicate in replicates], intervals=True)
 
 
 def _pruned(configuration: Configuration) -> dict:
-    runs = configuration.of_phase(SEARCH)
+    return _unranked(configuration) | {"status": "pruned"}
+
+
+def _unranked(configuration: Configuration) -> dict:
+    """A row with all its keys, and no score or rank yet."""
     nothing = dict.fromkeys((*SCORE, "estimate", "estimate_low", "estimate_high"))
     return {
         "config_id": configuration.config_id,
         "params": configuration.params,
+        "baseline": "",
         "replicates": 0,
         **nothing,
         "p_best": 0.0,
         "tied": False,
-        "status": "pruned",
+        "same_as": "",
+        "status": "",
         "failed": 0,
+        "collapsed": {},
         "scores": {},
-        "seconds": sum(run.seconds for run in runs),
+        "seconds": sum(run.seconds for run in configuration.of_phase(SEARCH)),
         "fresh": None,
     }
 
@@ -182,7 +226,7 @@ def _per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -
 def write(rows: list[dict], folder: Path) -> None:
     """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
     write_atomically(folder / "leaderboard.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-    plain = [name for name in rows[0] if name not in ("params", "scores", "fresh")] if rows else []
+    plain = [name for name in rows[0] if name not in ("params", "scores", "fresh", "collapsed")] if rows else []
     fresh = ["replicates", "failed", *SCORE]
     parameters = list(dict.fromkeys(name for row in rows for name in row["params"]))
     scores = list(dict.fromkeys(pair for row in rows for pair in _pairs(row["scores"])))
@@ -190,14 +234,14 @@ def write(rows: list[dict], folder: Path) -> None:
     with writing(folder / "leaderboard.csv") as file:
         table = csv.writer(file)
         table.writerow(
-            [*plain, *(f"fresh.{name}" for name in fresh), *(f"params.{name}" for name in parameters)]
+            [*plain, "collapsed", *(f"fresh.{name}" for name in fresh), *(f"params.{name}" for name in parameters)]
             + ["/".join(pair) for pair in scores]
             + ["fresh." + "/".join(pair) for pair in tests]
         )
         for row in rows:
             confirmed = row["fresh"] or {"scores": {}}
             table.writerow(
-                [row.get(name) for name in plain]
+                [*(row.get(name) for name in plain), " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())]
                 + [confirmed.get(name) for name in fresh]
                 + [row["params"].get(name, "") for name in parameters]
                 + [row["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in scores]
@@ -219,7 +263,9 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
         pad_edge=False,
     )  # fmt: skip
     table.caption_justify = "left"
-    varying = _varying([row["params"] for row in rows])
+    ranked, baselines = [row for row in rows if not row["baseline"]], _best_baselines(rows)
+    shown = [*ranked[:most], *baselines]
+    varying = _varying([row["params"] for row in ranked])
     audit = [name for name in selection.audit if any(_mean(row, name) is not None for row in rows)]
     confirmed = any(row["fresh"] for row in rows)
     wide = width >= WIDE
@@ -230,25 +276,27 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
         table.add_column(name, justify="right", no_wrap=True)
     for name in audit:
         table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
-    for row in rows[:most]:
+    for row in shown:
+        if baselines and row is baselines[0]:
+            table.add_section()
         params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
         table.add_row(
             row["config_id"] + _marks(row, first=row is rows[0]),
-            " ".join(params),
+            f"baseline: {row['baseline']}" if row["baseline"] else " ".join(params),
             str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
             *_score_cells(row, wide=wide),
-            f"{row['p_best']:.2f}",
+            "" if row["baseline"] else f"{row['p_best']:.2f}",
             *([_fresh_cell(row["fresh"], wide=wide)] if confirmed else []),
             *(number(_mean(row, name)) for name in audit),
         )
-    shown = rows[:most]
     notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
+    notes += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
     if selection.second:
         reported = any(row.get("second") is not None for row in rows)
         by, goal = selection.second
         notes.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
     notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
-    left += max(0, len(rows) - most)
+    left += max(0, len(rows) - len(shown))
     notes += [f"{left} more in leaderboard.csv"] if left else []
     table.caption = "; ".join(notes)
     return table
@@ -258,10 +306,13 @@ def _score_cells(row: dict, *, wide: bool) -> list[str]:
     """Own mean, estimate and its interval; in a narrow terminal the estimate with the own spread over seeds."""
     if row["status"] == "pruned":
         return ["", "pruned", ""] if wide else ["pruned"]
+    own = f"{number(row['mean'])} ± {number(row['sd'])}"
+    if row["baseline"]:
+        return [own, "", ""] if wide else [own]
     if not wide:
         return [f"{number(row['estimate'])} ± {number(row['sd'])}"]
     interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
-    return [f"{number(row['mean'])} ± {number(row['sd'])}", number(row["estimate"]), interval]
+    return [own, number(row["estimate"]), interval]
 
 
 def _fresh_cell(fresh: dict | None, *, wide: bool) -> str:
@@ -271,7 +322,17 @@ def _fresh_cell(fresh: dict | None, *, wide: bool) -> str:
 
 
 def _marks(row: dict, *, first: bool) -> str:
-    return (" =" if row["tied"] and not first else "") + (" *" if row.get("front") else "")
+    marks = {"=": row["tied"] and not first, "*": row.get("front"), "!": row["collapsed"]}
+    return "".join(f" {mark}" for mark, holds in marks.items() if holds)
+
+
+def _best_baselines(rows: list[dict]) -> list[dict]:
+    """The first row of each baseline, which is its best."""
+    found: dict[str, dict] = {}
+    for row in rows:
+        if row["baseline"]:
+            found.setdefault(row["baseline"], row)
+    return list(found.values())
 
 
 def _mean(row: dict, name: str) -> float | None:

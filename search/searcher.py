@@ -9,13 +9,16 @@ from ray.tune import Callback
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
+from search.baselines import Baselines
 from search.decide import Decider, next_run
-from search.ledger import DONE, PRUNED, Ledger, Run
+from search.ledger import DONE, PRUNED, Ledger, Run, State
 from search.placement import Placement
 from search.policy import Stop
 from search.progress import Progress
 from search.propose import Proposer
 from search.prune import prunes
+from trainables.base import TELLING
+from trainables.same import Same
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Session:
     checkpoint_seconds: float
     total: int | None = None  # runs in all, where that is known
     prune: str = "off"
+    baselines: Baselines | None = None
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
     in_flight: dict[str, Run] = field(default_factory=dict)
@@ -37,7 +41,7 @@ class Session:
 
     def start_next(self, trial_id: str) -> dict | None:
         """The configuration of the next run, or None when nothing more is to be started. Never waits."""
-        decision = next_run(self.ledger.state, self.policy, self.proposer)
+        decision = next_run(self.ledger.state, self.policy, self.proposer, self.baselines)
         for event in decision.events:
             self.ledger.append(event)
         if isinstance(decision.run, Stop):
@@ -54,7 +58,7 @@ class Session:
             "vary": configuration.vary,
             "params": configuration.params,
             "seed": self.proposer.seed,
-            "session": f"{self.ledger.state.search['search_id']}/{self.ledger.state.sessions}/{decision.run.phase}",
+            "session": session_key(self.ledger.state, decision.run.phase),
             "workers": self.workers(),
             "threads": self.placement.cpus,
             "gpus": self.placement.gpus,
@@ -74,6 +78,8 @@ class Session:
         run = self.in_flight[trial_id]
         event = {"event": "step", "config_id": run.config_id, "replicate": run.replicate, "step": result["epoch"]}
         self.ledger.append({**event, "epochs": result["epochs"], "metrics": metrics_of(result)}, durable=False)
+        if self.ledger.state.configurations[run.config_id].baseline:
+            return False
         reason = prunes(self.prune, self.ledger.state, self.proposer.standing.selection, run)
         if reason:
             self.cut[trial_id] = reason
@@ -100,11 +106,13 @@ class Session:
                 "metrics": metrics_of(result),
                 "seconds": round(result["seconds"], 3),
                 "error": result["error"],
+                **{key: result[key] for key in ("fingerprint", "same_as") if result.get(key)},
             }
+        baseline = self.ledger.state.configurations[run.config_id].baseline
         selection = self.proposer.standing.selection
         if trial_id in self.cut:
             ended |= {"status": PRUNED, "error": self.cut.pop(trial_id)}
-        elif ended["status"] == DONE and selection.score(ended["metrics"]) is None:
+        elif ended["status"] == DONE and not baseline and selection.score(ended["metrics"]) is None:
             missing = [name for name in selection.names if name not in ended["metrics"]]
             reported = ", ".join(ended["metrics"]) or "nothing"
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
@@ -112,6 +120,23 @@ class Session:
         for folder in self.checkpoints.glob(f"*/{run.config_id}-{run.replicate}"):
             shutil.rmtree(folder, ignore_errors=True)
         self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
+
+
+def session_key(state: State, phase: str) -> str:
+    """What the workers of one phase of one session of a search share, and no others."""
+    return f"{state.search['search_id']}/{state.sessions}/{phase}"
+
+
+def publish_known(state: State, phase: str) -> None:
+    """Tell the workers of this session what earlier ones found: a run that does the same work takes it."""
+    for run in state.runs_of(phase):
+        if run.finished and run.fingerprint and run.status in TELLING:
+            same = Same(session_key(state, phase), run.fingerprint, f"{run.config_id}/{run.replicate}")
+            same.owner()
+            for step, metrics in run.steps.items():
+                last = step == run.step
+                status, error = (run.status, run.error) if last else (DONE, "")
+                same.publish(step - 1, {"status": status, "error": error, "metrics": metrics})
 
 
 class LedgerSearcher(Searcher):

@@ -80,12 +80,15 @@ class Selection:
         return None if None in values or not values else AGGREGATES[self.aggregate](values)
 
     def scores(self, state: State, phase: str = SEARCH) -> dict[str, dict[int, float]]:
-        """Scores of all finished runs of a phase: configuration id -> replicate -> score. Pruned runs have none.
+        """Scores of all finished runs of a phase: configuration id -> replicate -> score. Pruned runs and baselines
+        have none.
 
         A failure is data: a run that failed counts as the lowest score that any run of the search reached, its own last
         one included, so that a configuration is never better for having failed.
         """
-        finished = [(run, self.score(run.metrics)) for run in state.runs() if run.finished and run.status != PRUNED]
+        own = (one for one in state.configurations.values() if not one.baseline)
+        runs = (run for one in own for run in one.runs.values() if run.finished and run.status != PRUNED)
+        finished = [(run, self.score(run.metrics)) for run in runs]
         lowest = min((score for _, score in finished if score is not None), default=0.0)
         table: dict[str, dict[int, float]] = {}
         for run, score in finished:
@@ -101,6 +104,8 @@ class Selection:
         """The scores of the search phase as the estimate takes them. Configurations that were pruned are not in it."""
         ids, cells = [], []
         for configuration in state.configurations.values():
+            if configuration.baseline:
+                continue
             runs = [run for run in configuration.runs.values() if run.finished and run.phase == SEARCH]
             if runs and not any(run.status == PRUNED for run in runs):
                 cells += [(len(ids), run) for run in runs]

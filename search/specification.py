@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from search import yaml12
+from search.baselines import Baselines, spaces_of
 from search.checks import check
 from search.errors import RequestError
 from search.policy import Policy, options_of, policy_of
@@ -20,10 +21,21 @@ from trainables.streams import STREAMS
 
 BUILT_IN = Path(__file__).with_name("builtin")
 METHODS = ("stitching",)
-TASKS = ("sib200",)
+TASKS = ("sib200", "taxi1500", "amazon", "text")
 
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
+
+
+Splitting = Literal["unicode", "whitespace", "jieba"]
+
+
+def _named(value: Any) -> Any:
+    """A list of names is a mapping without overrides."""
+    return {name: {} for name in value} if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
+
+
+Named = Annotated[dict[str, dict[str, Any]], BeforeValidator(_named)]
 
 
 class Model(BaseModel):
@@ -38,9 +50,11 @@ class Custom(Model):
 
 
 class Task(Model):
-    """Labelled data. `data` is a folder in the task's published layout; `source` has labels, `targets` are audited.
+    """Labelled data. `source` has labels, `targets` are audited.
 
-    `pivots` are languages whose labelled dev sets may select (select.on: pivot_dev) and that are never reported on.
+    `data` is a folder in the task's published layout, a pattern of files with {language} and {split}, a hub id, or a
+    folder in the hub's format. `pivots` are languages whose labelled dev sets may select (select.on: pivot_dev) and
+    that are never reported on.
     """
 
     name: Literal[TASKS]
@@ -48,6 +62,11 @@ class Task(Model):
     source: Text
     targets: Annotated[list[Text], Field(min_length=1)]
     pivots: list[Text] = []
+    text: Text | None = None  # the columns; None: as published, and `text` and `label` of the task named text
+    label: Text | None = None
+    labels: list[str | int] | None = None  # the classes in order; None: as published, or those of source training
+    config: Text = "{language}"  # which configuration of a hub data set a language is
+    splits: dict[Literal["train", "dev", "test"], Text] = {}  # other names of theirs; the hub's dev is validation
 
 
 class Inputs(Model):
@@ -55,9 +74,15 @@ class Inputs(Model):
 
     vectors: dict[str, Text] = {}
     lexicons: dict[str, Text] = {}
+    subwords: dict[str, Text] = {}  # fastText binary models for unknown: subword; default: the vectors themselves
+    stop_words: dict[str, Text] = {}  # lists, one word a line, for space: {stop_words: drop}
+    quality: float | None = None  # lexicon entries below this quality (their third column) are left out
+    multilingual: Text | None = None  # the encoder of the zero_shot baseline: a hub id or a folder
+    splitting: Splitting | dict[str, Splitting] = "unicode"  # how target text becomes words, for all or by language
     vector_rows: Count = 200_000  # rows read from the top of a vector file; files are sorted by frequency
     max_length: Annotated[int, Field(ge=3)] = 128  # longest input in tokens, special ones included; longer ones are cut
-    unknown: Literal["lowercase", "unk"] = "lowercase"  # a word without a vector: try its lower case first, or not
+    # A word without a vector: [UNK]; that of its lower case, else [UNK]; or, failing both, one made of its n-grams.
+    unknown: Literal["lowercase", "unk", "subword"] = "lowercase"
 
 
 class Budget(Model):
@@ -146,9 +171,11 @@ class Specification(Model):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     method: Literal[METHODS] | Custom
     model: Text | None = None
+    compat: Literal["fixed", "paper"] = "fixed"  # paper: what the paper says, where we would decide otherwise
     task: Task | None = None
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"
+    baselines: Named = {}  # by name, with overrides of their own small spaces
     enqueue: list[dict[str, Any]] | None = None  # configurations that go first; None: those that the space names
     sampler: Literal[SAMPLERS] = "tpe"
     budget: Budget
@@ -167,7 +194,15 @@ class Specification(Model):
 
     def load_space(self) -> Space:
         method = self.method if isinstance(self.method, str) else self.method.model_dump()
-        return load(method, self.space)
+        return load(method, self.space, self.compat)
+
+    def baseline_runs(self, standing: Standing) -> Baselines | None:
+        """All that the baselines run, at as many replicates as the policy gives everybody; None without baselines."""
+        if not self.baselines:
+            return None
+        policy = self.policy(standing)
+        spaces = spaces_of(self.method, self.load_space(), self.baselines)
+        return Baselines.of(spaces, getattr(policy, "n", getattr(policy, "min", 1)))
 
     def selection(self) -> Selection:
         return Selection.of(self.as_dict())
@@ -189,7 +224,12 @@ class Specification(Model):
 def standing_of(resolved: dict) -> Standing:
     """How configurations are estimated: towards a surrogate over the space where the policy wants one."""
     surrogate = resolved["replicates"].get("surrogate", False)
-    return Standing(Selection.of(resolved), load(resolved["method"], resolved["space"]) if surrogate else None)
+    return Standing(Selection.of(resolved), space_of(resolved) if surrogate else None)
+
+
+def space_of(resolved: dict) -> Space:
+    """The space that a resolved specification names."""
+    return load(resolved["method"], resolved["space"], resolved["compat"])
 
 
 def read(source: str, overrides: list[str] = ()) -> Specification:

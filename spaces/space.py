@@ -21,6 +21,7 @@ from spaces.dimension import Dimension, nearest, overridden
 from spaces.trials import Open, Overriding, Probe, Scripted
 
 BUILT_IN = {"stitching": {"default": "spaces.stitching:default", "paper": "spaces.stitching:paper"}}
+COMPAT = {"stitching": {"paper": "trainables.stitching.options:PAPER"}}
 PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
 
 
@@ -97,6 +98,15 @@ class Space:
         """Every dimension the function may ask for, found by walking through it at random (with a fixed seed)."""
         return _probe(self.function)
 
+    def reachable(self, name: str) -> list:
+        """Values of a parameter that configurations of this space have: the bounds of its range, and what walks met."""
+        probe = Probe(random.Random(0))
+        met = [self(probe) for _ in range(PROBES)]
+        found = dict.fromkeys(params[name] for params in met if name in params)
+        dimension = probe.seen.get(name)
+        bounds = [] if dimension is None or dimension.choices is not None else [dimension.low, dimension.high]
+        return [*found, *bounds]
+
     def grid(self) -> Iterator[tuple[dict, dict]]:
         """Every configuration once, with the suggestions that lead to it, in the order the choices are written."""
         seen = set()
@@ -121,9 +131,15 @@ class Space:
         return f"{count} configurations"
 
 
-def load(method: Any, space: Any) -> Space:
-    """The space that a specification names: `default`, `paper`, or overrides of the default (or of `base: paper`)."""
+def load(method: Any, space: Any, compat: str = "fixed") -> Space:
+    """The space that a specification names: `default`, `paper`, or overrides of the default (or of `base: paper`).
+
+    `compat` fixes what a paper or its code decided otherwise than we would; `fixed`, our own reading, fixes nothing.
+    """
     overrides = dict(space) if isinstance(space, dict) else {}
+    for key, value in _compat(method, compat).items():
+        if overrides.setdefault(key, value) != value:
+            raise RequestError(f"space.{key}: compat: {compat} fixes it to {value!r}. Remove one of the two.")
     name = overrides.pop("base", "default") if isinstance(space, dict) else space
     if isinstance(method, str):
         known = BUILT_IN[method]
@@ -135,6 +151,15 @@ def load(method: Any, space: Any) -> Space:
         if name != "default":
             raise RequestError(f"space: {path} is one space, there is no {name!r} of it. Write overrides, or default.")
     return Space(import_path(path, "method.space"), overrides)
+
+
+def _compat(method: Any, compat: str) -> dict[str, Any]:
+    if compat == "fixed":
+        return {}
+    known = COMPAT.get(method, {}) if isinstance(method, str) else {}
+    if compat not in known:
+        raise RequestError(f"compat: {compat!r}: this method has only {', '.join(['fixed', *known])}.")
+    return import_path(known[compat], "compat")
 
 
 def import_path(path: str, key: str) -> Any:

@@ -6,15 +6,17 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ray import tune
 
 from trainables.gate import begin_together
+from trainables.same import Same
 from trainables.streams import STREAMS, Streams
 
 DONE = "done"
 CONFIRM = "confirm"  # the phase of a run on fresh replicates, the only one that is tested
+TELLING = (DONE, "failed:nan", "failed:collapsed")  # what a run with the same fingerprint would end with too
 PATIENCE = 20.0  # seconds that the first run of a worker waits for the other workers
 
 
@@ -36,6 +38,7 @@ class Method:
     """
 
     epochs: int = 1  # how many times `epoch` is called
+    baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
 
     @classmethod
     def prepare(cls, specification: dict) -> Any:
@@ -72,6 +75,17 @@ class Method:
         """
         return {}
 
+    def fingerprint(self, tests: Any) -> str | None:
+        """The same text for two runs means that they would report the same metrics: only one of them is trained.
+
+        `tests` is what `prepare_test` gave, for runs that are tested, else None. Default: None, all runs are trained.
+        """
+        return None
+
+    def export(self, specification: dict, folder: Path) -> list[Path]:
+        """Write the trained model in the formats of its users and return the folders. Default: there is none."""
+        return []
+
     def save(self, folder: Path) -> None:
         """Write what `load` needs to go on after the last finished epoch. Optional: without it a run starts over."""
 
@@ -84,6 +98,7 @@ class RunTrainable(tune.Trainable):
 
     def setup(self, config: dict, method: type[Method], inputs: Any, tests: Any = None) -> None:
         self.method, self.inputs, self.tests, self.place, self.first = method, inputs, tests, None, True
+        self.same: Same | None = None
         if "torch" in sys.modules:  # which the method imports, if it needs it
             from trainables import device
 
@@ -102,6 +117,10 @@ class RunTrainable(tune.Trainable):
 
             device.free()
         self.number, self.seconds, self.saved, self.failure = 0, 0.0, time.monotonic(), None
+        self.trained = 0  # epochs that this worker did itself: fewer than `number` while it takes another's results
+        if self.same:
+            self.same.leave()
+        self.same, self.same_as, self.slowest = None, "", 0.0
         self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
         try:
             self.run = self._new_run(config)
@@ -111,46 +130,76 @@ class RunTrainable(tune.Trainable):
                 except Exception as error:  # it was being written when the search was killed: the run starts over
                     print(f"{config['resume_from']} is not usable ({describe(error)}); the run starts over", flush=True)
                     self.run, self.number, self.seconds = self._new_run(config), 0, 0.0
+            self.trained = self.number
+            fingerprint = self.run.fingerprint(self.tests if config.get("phase") == CONFIRM else None)
+            if fingerprint is not None:
+                self.same = Same(config["session"], fingerprint, f"{config['config_id']}/{config['replicate']}")
         except Exception as error:  # told to the search as this run's result, by the first step
             self.failure = error
 
     def _new_run(self, config: dict) -> Method:
         streams = Streams(config["seed"], config["replicate"], config.get("vary"))
-        return self.method(self.inputs, dict(config["params"]), streams, self.place)
+        params = dict(config["params"])
+        method = self.method.baselines[params.pop("baseline")] if "baseline" in params else self.method
+        return method(self.inputs, params, streams, self.place)
 
     def step(self) -> dict:
         if self.first:
             begin_together(self.config["session"], self.config["workers"], patience=PATIENCE)
             self.first = False
         started = time.perf_counter()
-        status, text = DONE, ""
-        try:
-            if self.failure:
-                raise self.failure
-            metrics = self.last = finite(self.run.epoch(self.number))
-            confirms = self.tests is not None and self.config.get("phase") == CONFIRM
-            if confirms and self.number + 1 >= self.run.epochs:
-                metrics = finite(metrics | self.run.test(self.tests))
-        except Exception as error:
-            status, text = f"failed:{kind_of(error)}", describe(error)
-            metrics = getattr(error, "metrics", None) or self.last
+        result = self._taken() or self._trained()
+        status, metrics = result["status"], result["metrics"]
         self.number += 1
         self.last = metrics
         self.seconds += time.perf_counter() - started
         done = status != DONE or self.number >= self.run.epochs
-        saves = self.method.save is not Method.save
+        saves = type(self.run).save is not Method.save and self.trained == self.number
         due = saves and not done and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
         self.saved = time.monotonic() if due else self.saved
         return {
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
             "status": status,
-            "error": text,
+            "error": result["error"],
             "epoch": self.number,
             "epochs": self.run.epochs if self.run else 0,
             "seconds": self.seconds,
+            "same_as": self.same_as,
+            "fingerprint": self.same.fingerprint if self.same else "",
             "done": done,
             "should_checkpoint": due,
         }
+
+    def _taken(self) -> dict | None:
+        """This epoch's result from another run that does the same work; None where this one has to do it."""
+        if self.same is None or (self.trained and self.trained == self.number) or self.same.mine():
+            return None
+        started = time.monotonic()
+        result = self.same.wait(self.number, slowest=self.slowest)
+        self.slowest = max(self.slowest, time.monotonic() - started)
+        self.same_as = self.same.owner() if result else ""
+        return result
+
+    def _trained(self) -> dict:
+        """This epoch's result from doing it, after those that were taken from a run that is gone."""
+        try:
+            if self.failure:
+                raise self.failure
+            while self.trained < self.number:
+                self.run.epoch(self.trained)
+                self.trained += 1
+            self.trained += 1
+            metrics = self.last = finite(self.run.epoch(self.number))
+            confirms = self.tests is not None and self.config.get("phase") == CONFIRM
+            if confirms and self.number + 1 >= self.run.epochs:
+                metrics = finite(metrics | self.run.test(self.tests))
+            result = {"status": DONE, "error": "", "metrics": metrics}
+        except Exception as error:
+            metrics = getattr(error, "metrics", None) or self.last
+            result = {"status": f"failed:{kind_of(error)}", "error": describe(error), "metrics": metrics}
+        if self.same and result["status"] in TELLING:
+            self.same.publish(self.number, result)
+        return result
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         folder = Path(checkpoint_dir)

@@ -27,9 +27,9 @@ class Encoder:
     weights: dict[str, np.ndarray]
 
 
-def load_encoder(name: str) -> tuple[Encoder, Any]:
+def load_encoder(name: str, key: str = "model") -> tuple[Encoder, Any]:
     """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code."""
-    path = str(locate(name, "model", folder=True)) if name.startswith(("world:", "~")) else name
+    path = str(locate(name, key, folder=True)) if name.startswith(("world:", "~")) else name
     logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
     logging.disable_progress_bar()
     try:
@@ -37,7 +37,7 @@ def load_encoder(name: str) -> tuple[Encoder, Any]:
         model, info = AutoModel.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
     except (OSError, ValueError, SafetensorError) as error:
         reason = str(error).splitlines()[0]
-        raise RequestError(f"model: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
+        raise RequestError(f"{key}: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
     missing = set(info["missing_keys"])
     weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
     return Encoder(model.config.to_dict(), weights), tokenizer

@@ -1,6 +1,7 @@
 """The options of training that all methods share, in one place. No torch here: spaces and specifications read this."""
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 SCHEDULES = ("linear", "cosine", "constant")
@@ -25,7 +26,7 @@ class TrainingOptions:
     freeze_layers: int = 0  # keep the lowest n encoder layers as they are
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
+        hints = hints_of(type(self))
         for field in fields(self):
             check_type(field.name, getattr(self, field.name), hints[field.name])
         for name in ("lr", "epochs", "batch_size", "accumulation"):
@@ -36,6 +37,12 @@ class TrainingOptions:
                 raise ValueError(f"{name}: {getattr(self, name)!r} must not be negative")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup: {self.warmup!r} is a share of the updates, from 0 up to but below 1")
+
+
+@cache
+def hints_of(options: type) -> dict[str, Any]:
+    """The types of a class's fields: spaces make options by the thousand, and looking these up is most of the work."""
+    return get_type_hints(options)
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:

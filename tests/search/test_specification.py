@@ -55,7 +55,14 @@ DEMO = "demo"
         ("enqueue=[{k: 2, tua: 1}]", "enqueue.0.tua: the method has no such parameter. Did you mean tau?"),
         ("enqueue=[{k: 0}]", "enqueue.0.k: 0 must be at least 1, or all."),
         ("task.data=nowhere", "task.data: nowhere: there is no such folder."),
-        ("task.source=xyz", "task.source: xyz: world:topics has no such folder."),
+        ("task.source=xyz", "task.source: xyz: world:topics has no such language. There are: qan, qel, qor."),
+        ("task.targets=[qam]", "task.targets: qam: world:topics has no such language. Did you mean qan?"),
+        ("task.name=sib", "task.name: 'sib' is wrong: input should be 'sib200', 'taxi1500', 'amazon' or 'text'"),
+        ("task.name=text", "task.data: world:topics: it has no README.md"),
+        ("task.data='world:topics/{language}.tsv'", "a pattern needs both {language} and {split}"),
+        ("task.label=topic", "qel/train.tsv has no column 'topic'. It has: index_id, category, text."),
+        ("task.splits={devel: x}", "task.splits.devel"),
+        ("task.splits={dev: devel}", "devel.tsv is missing. Add it, or drop qel."),
         ("task.targets=[qan, qel]", "task.targets: qel is the source."),
         (
             "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
@@ -143,8 +150,8 @@ def test_a_missing_test_set_is_found_before_the_search_and_not_after(tmp_path):
     for language in ("qel", "qan", "qor"):
         (tmp_path / language).mkdir()
         for name in ("train.tsv", "dev.tsv", "labels.txt", *(["test.tsv"] if language != "qor" else [])):
-            (tmp_path / language / name).touch()
-    with pytest.raises(RequestError, match=r"qor/test.tsv is missing, which the confirmation reads. Add it, or set"):
+            (tmp_path / language / name).write_text("a\nb\n" if name == "labels.txt" else "index_id\tcategory\ttext\n")
+    with pytest.raises(RequestError, match=r"qor/test.tsv is missing. The confirmation reads it. Add it, or set"):
         read(DEMO, [f"task.data={tmp_path}"])
     assert read(DEMO, [f"task.data={tmp_path}", "replicates.confirm.top=0"])
 

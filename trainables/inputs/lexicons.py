@@ -1,18 +1,91 @@
-"""Bilingual lexica in MUSE's form: a source word and a target word on each line, separated by a space or a tab."""
+"""Bilingual lexica in MUSE's form, with or without a quality, and lists of words."""
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from search.errors import RequestError
-from trainables.inputs.paths import read_text
+from trainables.inputs.reading import Noted, opened
 
 
-def read_lexicon(path: Path, key: str) -> list[tuple[str, str]]:
-    """Pairs (source word, target word) in the file's order; repeated pairs once, lines of other lengths left out."""
-    pairs: dict[tuple[str, str], None] = {}
-    for line in read_text(path, key).splitlines():
-        parts = line.split("\t") if "\t" in line else line.split()
-        if len(parts) == 2:
-            pairs[parts[0].strip(), parts[1].strip()] = None
-    if not pairs:
+class Entry(NamedTuple):
+    """A translation. Quality is the file's third column, in the file's own unit (PanLex: more is better), or None."""
+
+    source: str
+    target: str
+    quality: float | None
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Entries in the file's order, each pair once, and one line per kind of thing that was left out."""
+
+    entries: list[Entry]
+    notes: tuple[str, ...]
+
+
+def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexicon:
+    """Read `source target [quality]` lines, from a .gz file too.
+
+    Columns are separated by a tab, and then words may hold spaces, or by spaces. Of a pair that stands twice the best
+    quality counts. `quality` (default None: all) leaves out entries below it; entries without a quality stay.
+    """
+    pairs: dict[tuple[str, str], float | None] = {}
+    malformed, repeated = Noted("malformed line"), Noted("repeated pair")
+    for number, line in enumerate(_lines(path, key), start=1):
+        if not line.strip():
+            continue
+        entry = _entry(line)
+        if entry is None:
+            malformed.add(number)
+            continue
+        pair = entry.source, entry.target
+        if pair in pairs:
+            repeated.add(number)
+        known = [value for value in (pairs.get(pair), entry.quality) if value is not None]
+        pairs[pair] = max(known, default=None)
+    entries = [Entry(*pair, value) for pair, value in pairs.items()]
+    kept = [entry for entry in entries if quality is None or entry.quality is None or entry.quality >= quality]
+    if not entries:
         raise RequestError(f"{key}: {path} holds no pairs. Each line is: source word, space or tab, target word.")
-    return list(pairs)
+    if not kept:
+        best = max(entry.quality for entry in entries)
+        raise RequestError(
+            f"{key}: {path} has no pair of quality {quality:g} or more, the best has {best:g}. Ask for less."
+        )
+    notes = [str(noted) for noted in (malformed, repeated) if noted.count]
+    if len(kept) < len(entries):
+        notes.append(f"{len(entries) - len(kept)} of {len(entries)} pairs below quality {quality:g}")
+    return Lexicon(kept, tuple(notes))
+
+
+def read_words(path: Path, key: str) -> frozenset[str]:
+    """The words of a list such as stop words, one a line, from a .gz file too."""
+    return frozenset(word for line in _lines(path, key) if (word := line.strip()))
+
+
+def _lines(path: Path, key: str) -> list[str]:
+    """The lines of a UTF-8 text file without its byte order mark. Only line feeds end a line, not Unicode's others."""
+    try:
+        with opened(path) as file:
+            return file.read().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise RequestError(f"{key}: {path} line {number} is not UTF-8. Save it as UTF-8 text.") from error
+    except (OSError, EOFError) as error:
+        raise RequestError(f"{key}: {path}: {error}. Name a whole file that you may read.") from error
+
+
+def _entry(line: str) -> Entry | None:
+    """The entry of a line, or None where it is none."""
+    parts = [part.strip() for part in line.split("\t")] if "\t" in line.strip() else line.split()
+    if len(parts) == 2 and all(parts):
+        return Entry(*parts, None)
+    if len(parts) == 3 and all(parts):
+        try:
+            value = float(parts[2])
+        except ValueError:
+            return None
+        return Entry(parts[0], parts[1], value) if math.isfinite(value) else None
+    return None

@@ -1,12 +1,9 @@
-"""Text to token ids: the encoder's own pieces for the source, whole words for a target with static vectors."""
+"""Sentences of token ids as arrays."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-
-WORD = re.compile(r"\w+|[^\w\s]")  # a run of letters and digits, or one sign
 
 
 @dataclass(frozen=True)
@@ -29,14 +26,3 @@ def encode(sentences: Iterable[list[int]], labels: list[int], *, pad: int) -> En
     for row, sentence in zip(ids, sentences, strict=True):
         row[: len(sentence)] = sentence
     return Encoded(ids, lengths, np.array(labels, dtype=np.int64))
-
-
-def split_words(text: str) -> list[str]:
-    """Whole words and single signs; white space separates and disappears."""
-    return WORD.findall(text)
-
-
-def find_word(word: str, rows: dict[str, int], *, unknown: str) -> int | None:
-    """The row of a word in a vocabulary. `unknown: lowercase` tries the lower case before it gives up."""
-    row = rows.get(word)
-    return rows.get(word.lower()) if row is None and unknown == "lowercase" else row

@@ -1,39 +1,57 @@
-"""Static word vectors in fastText's text format (.vec, .vec.gz)."""
+"""Static word vectors: fastText and word2vec, text and binary, read once and kept as memory-mapped arrays."""
 
-import gzip
+import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from search.errors import RequestError
+from trainables.inputs.cache import cached, pack, unpack
+from trainables.inputs.paths import checksum
+from trainables.inputs.reading import opened
+from trainables.inputs.subwords import is_fasttext, read_fasttext
+from trainables.inputs.vectors_binary import read_binary
+from trainables.inputs.vectors_text import read_text
+
+VERSION = 1  # of what is made of a file; a new one reads every file anew
 
 
-def read_vectors(path: Path, key: str, *, rows: int) -> tuple[list[str], np.ndarray]:
-    """Words and their float32 vectors, in the file's order (most frequent first), at most `rows` of them.
+@dataclass(frozen=True)
+class Vectors:
+    """Words in the file's order (most frequent first), each once; their float32 vectors; what was left out."""
 
-    The first line `count dimensions` is optional. Of a word that stands twice the first, more frequent one is kept.
+    words: list[str]
+    table: np.ndarray
+    notes: tuple[str, ...]
+
+
+def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
+    """The first `rows` words of a file and their vectors. `key` is the specification's key, for errors.
+
+    Text (.vec, .txt, also .gz): `word v1 ... vd` lines, with or without a first line `count d`. A word may hold spaces.
+    Malformed lines and repeated words are left out and noted; too many are an error, for then the dimension is not what
+    it seems. Binary (.bin, also .gz): word2vec's, or fastText's models (needs the extra `fasttext`), told apart by
+    content. What was read is kept by the content of the file: a second reading takes the time of a checksum.
     """
-    words: dict[str, int] = {}
-    values: list[np.ndarray] = []
-    number = dimensions = 0
+    where = f"{key}: {path}"
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            for number, line in enumerate(file, start=1):
-                word, _, rest = line.decode("utf-8").rstrip().partition(" ")
-                vector = np.array(rest.split(), dtype=np.float32)
-                if number == 1 and vector.size == 1:  # the header
-                    dimensions = int(vector[0])
-                    continue
-                dimensions = dimensions or vector.size
-                if vector.size != dimensions or dimensions < 2:
-                    raise ValueError(f"{vector.size} numbers, expected {dimensions}")
-                if word not in words:
-                    words[word] = len(words)
-                    values.append(vector)
-                if len(words) == rows:
-                    break
-    except (OSError, EOFError, ValueError) as error:  # a cut or foreign file, bytes that are no UTF-8, bad numbers
-        raise RequestError(f"{key}: {path} line {number or 1}: {error}. Repair or replace it.") from error
-    if not words:
-        raise RequestError(f"{key}: {path} holds no vectors. Write the path of a .vec file.")
-    return list(words), np.stack(values)
+        if is_fasttext(path):
+            model = read_fasttext(path, key)
+            return Vectors(unpack(model["words"])[:rows], model["table"][:rows], ())
+        binary = ".bin" in path.suffixes
+        arrays = cached(
+            "vectors",
+            {"file": checksum(path), "binary": binary, "rows": rows, "version": VERSION},
+            lambda: _arrays(path, where, rows, binary=binary),
+        )
+    except (OSError, EOFError, zlib.error) as error:  # not readable, or a cut archive
+        raise RequestError(f"{where}: {error}. Name a whole file that you may read.") from error
+    return Vectors(unpack(arrays["words"]), arrays["table"], tuple(unpack(arrays["notes"])))
+
+
+def _arrays(path: Path, where: str, rows: int, *, binary: bool) -> dict[str, np.ndarray]:
+    """What the cache keeps of a file."""
+    with opened(path) as file:
+        words, vectors, notes = (read_binary if binary else read_text)(file, where, rows)
+    return {"words": pack(words), "table": np.concatenate(vectors), "notes": pack(notes)}

@@ -1,27 +1,161 @@
-"""The bilingual anchors of one language pair: which pairs, how many of them, and whether source words repeat."""
+"""The bilingual anchors of one language pair: which pairs may serve, which of them do, and what they stand for."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.inputs.lexicons import Entry
+from trainables.stitching.options import StitchingOptions
+from trainables.stitching.tables import ZERO
+
+LONGEST = 6  # pieces of a source entry, words of a target entry: longer ones are no anchors
 
 
-def choose(pairs: np.ndarray, amount: int | float | str, seed: int) -> np.ndarray:
-    """The first column of `pairs` is a source piece, the second a target row; keep `amount` of them, in their order.
+@dataclass(frozen=True)
+class Candidates:
+    """Every pair of a lexicon that exists on both sides, in the file's order; a configuration chooses among them.
 
-    `amount` is all, a number, or a share below 1. The draw depends on `seed` alone, so that a replicate uses the same
-    anchors whatever else a configuration does; more than there are means all, and then the seed is inert.
+    `source` are pieces of the encoder and `target` rows of the vectors, one row per pair, filled up with -1.
     """
-    if amount == "all":
-        return pairs
-    count = max(1, round(amount * len(pairs))) if isinstance(amount, float) else amount
-    if count >= len(pairs):
-        return pairs
-    return pairs[np.sort(np.random.default_rng(seed).permutation(len(pairs))[:count])]
+
+    source: np.ndarray
+    target: np.ndarray
+    quality: np.ndarray  # nan where the lexicon does not say
+    stop: np.ndarray  # whether the target word is on the list of stop words
+    exact: np.ndarray  # whether both sides were found as they stand in the lexicon
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def only(self, kept: np.ndarray) -> "Candidates":
+        return Candidates(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
 
 
-def merge(pairs: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """One anchor per source piece: the pieces, and the mean of the unit vectors of all their translations."""
-    pieces, group = np.unique(pairs[:, 0], return_inverse=True)
-    units = vectors[pairs[:, 1]]
-    units = units / np.maximum(np.linalg.norm(units, axis=1, keepdims=True), 1e-8)
-    merged = np.zeros((len(pieces), vectors.shape[1]), dtype=vectors.dtype)
-    np.add.at(merged, group, units)
-    return pieces, merged / np.bincount(group)[:, None].astype(vectors.dtype)
+@dataclass(frozen=True)
+class Chosen:
+    """The anchors of one run: the same pairs, in the same order, in the source space and in the target space."""
+
+    source: Tensor
+    target: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+def candidates(
+    entries: Iterable[Entry],
+    pieces_of: Callable[[str], list[int]],
+    row_of: Callable[[str], int | None],
+    stop_words: frozenset[str] = frozenset(),
+) -> Candidates:
+    """Look up both sides of every entry. `pieces_of` gives [] for a word that the encoder cannot spell."""
+    found = []
+    for entry in entries:
+        pieces, source_exact = _spell(entry.source, pieces_of)
+        rows, target_exact = _look_up(entry.target.split(), row_of)
+        if 0 < len(pieces) <= LONGEST and rows and len(rows) <= LONGEST:
+            found.append((pieces, rows, entry, source_exact and target_exact))
+    return Candidates(
+        _padded([pieces for pieces, *_ in found]),
+        _padded([rows for _, rows, *_ in found]),
+        np.array([np.nan if entry.quality is None else entry.quality for _, _, entry, _ in found], dtype=np.float32),
+        np.array([entry.target in stop_words for _, _, entry, _ in found], dtype=bool),
+        np.array([exact for *_, exact in found], dtype=bool),
+    )
+
+
+def _spell(word: str, pieces_of: Callable[[str], list[int]]) -> tuple[list[int], bool]:
+    """A word's pieces; those of its capitalised form where only that is a single one ("Monday" in a cased encoder)."""
+    pieces = pieces_of(word)
+    if len(pieces) != 1 and len(capital := pieces_of(word.capitalize())) == 1:
+        return capital, False
+    return pieces, True
+
+
+def _look_up(words: list[str], row_of: Callable[[str], int | None]) -> tuple[list[int], bool]:
+    rows, exact = [], True
+    for word in words:
+        row = row_of(word)
+        if row is None:
+            exact = False
+            row = next((row for form in (word.capitalize(), word.lower()) if (row := row_of(form)) is not None), None)
+        if row is None:
+            return [], False
+        rows.append(row)
+    return rows, exact
+
+
+def _padded(lists: list[list[int]]) -> np.ndarray:
+    table = np.full((len(lists), max(map(len, lists), default=1)), -1, dtype=np.int64)
+    for row, values in zip(table, lists, strict=True):
+        row[: len(values)] = values
+    return table
+
+
+def eligible(found: Candidates, options: StitchingOptions) -> np.ndarray:
+    """Indices of the pairs that a configuration's rules admit, in the lexicon's order, before any draw."""
+    kept = np.ones(len(found), dtype=bool)
+    if options.pieces == "single":
+        kept &= (found.source[:, 1:] < 0).all(1)
+    if options.phrases == "skip":
+        kept &= (found.target[:, 1:] < 0).all(1)
+    if options.anchor_casing == "exact":
+        kept &= found.exact
+    if options.stop_words == "drop":
+        kept &= ~found.stop
+    rated = kept & ~np.isnan(found.quality)
+    if options.quality and rated.any():
+        kept &= ~(found.quality < np.quantile(found.quality[rated], options.quality))
+    indices = np.flatnonzero(kept)
+    if options.translations == "one" and len(indices):  # the first, or the one of highest quality where there are any
+        order = indices[np.argsort(-np.nan_to_num(found.quality[indices], nan=-np.inf), kind="stable")]
+        first = np.unique(found.target[order], axis=0, return_index=True)[1]
+        indices = np.sort(order[first])
+    return indices
+
+
+def draw(indices: np.ndarray, amount: int | float | str, seed: int) -> np.ndarray:
+    """Keep `amount` of them, in their order: all, a number, or a share below 1.
+
+    The draw depends on `seed` alone, so that a replicate uses the same anchors whatever else a configuration does; more
+    than there are means all, and then the seed is inert.
+    """
+    count = len(indices) if amount == "all" else amount
+    if isinstance(count, float):
+        count = max(1, round(count * len(indices)))
+    if count >= len(indices):
+        return indices
+    return indices[np.sort(np.random.default_rng(seed).permutation(len(indices))[:count])]
+
+
+def choose(
+    found: Candidates, options: StitchingOptions, seed: int, vectors: np.ndarray, original: Tensor
+) -> Chosen | None:
+    """The anchors of a run in both spaces: rows of the encoder's `original` table and of the target's `vectors`.
+
+    None where no pair is left. A side of several pieces or words is their mean. Merged anchors are one per source
+    entry, with the mean of the unit vectors of all its translations.
+    """
+    chosen = found.only(draw(eligible(found, options), options.anchors, seed))
+    if not len(chosen):
+        return None
+    target = _mean(vectors, chosen.target)
+    if not options.merge_anchors:
+        return Chosen(torch.from_numpy(_mean(original.numpy(), chosen.source)), target)
+    source, group = np.unique(chosen.source, axis=0, return_inverse=True)
+    merged = np.zeros((len(source), vectors.shape[1]), dtype=np.float32)
+    np.add.at(merged, group.ravel(), target / np.maximum(np.linalg.norm(target, axis=1, keepdims=True), ZERO))
+    count = np.bincount(group.ravel()).astype(np.float32)
+    return Chosen(torch.from_numpy(_mean(original.numpy(), source)), merged / count[:, None])
+
+
+def _mean(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The mean of the rows that each line names; one alone is taken as it is, to the last bit."""
+    result = table[rows[:, 0]].astype(np.float32, copy=True)
+    several = np.flatnonzero((rows[:, 1:] >= 0).any(1))
+    for line in several:
+        result[line] = table[rows[line][rows[line] >= 0]].mean(0)
+    return result

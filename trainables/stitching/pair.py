@@ -1,18 +1,19 @@
 """One language pair under stitching: the tables F^s and F^t, and the source model that is trained on the one and tested
 with the other."""
 
-from collections.abc import Callable
+from dataclasses import fields
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from trainables.encoder import initialise, skeleton
+from trainables.inputs.cache import cached, content_hash
 from trainables.inputs.text import Encoded
 from trainables.stitching import anchors
 from trainables.stitching.options import StitchingOptions
 from trainables.stitching.prepare import StitchingInputs, Target, TargetTest
-from trainables.stitching.tables import ZERO, stitch, to_norm
+from trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
 from trainables.stitching.weightings import weighting
 from trainables.streams import Streams
 from trainables.tasks.classification import scores
@@ -35,16 +36,16 @@ class Pair:
         model = skeleton(inputs.encoder, len(inputs.labels))
         initialise(model, inputs.encoder, streams.seed("head"))
         original = model.get_input_embeddings().weight.detach().clone()
-        seed = streams.seed("anchors")
-        source, self.stitched, self.anchors = tables(original, self.specials, target, options, seed)
-        self.words = self.stitched(target.vectors[: target.used])
-        model.get_input_embeddings().weight.data.copy_(source)
+        self.tables = Tables(original, self.specials, target, options, streams.seed("anchors"), inputs.largest_k)
+        self.words, of_words = self.tables.target(target.vectors[: target.used])
+        self.counts = {"source": self.tables.counts, "target": of_words}
+        model.get_input_embeddings().weight.data.copy_(self.tables.source)
         self.learner = Learner(model, options, len(inputs.train), device)
         # Rows of the special tokens in the target table: None means as fine-tuned, looked up when scoring.
         self.fixed_specials = {
             "tuned": None,
             "pretrained": original[self.specials],
-            "reconstruct": source[self.specials],
+            "reconstruct": self.tables.source[self.specials],
         }[options.specials]
 
     def epoch(self, number: int) -> tuple[float, dict[str, float], dict[str, float]]:
@@ -60,57 +61,102 @@ class Pair:
 
     def test(self, test: TargetTest) -> dict[str, float]:
         """Scores on the target's test set. Its words get their rows of F^t from the anchors that dev's words had."""
-        return self.on_target(test.data, self.stitched(test.vectors))
+        return self.on_target(test.data, self.tables.target(test.vectors)[0])
 
     def on_source(self, data: Encoded) -> dict[str, float]:
-        return scores(data.labels, self.learner.predict(data), len(self.inputs.labels))
+        return scores(data.labels, self.learner.predict(data), self.inputs.labels)
 
     def on_target(self, data: Encoded, words: Tensor) -> dict[str, float]:
-        return scores(data.labels, self.predict_target(data, words), len(self.inputs.labels))
+        return scores(data.labels, self.learner.predict(data, table=self.table(words)), self.inputs.labels)
 
-    def predict_target(self, data: Encoded, words: Tensor) -> np.ndarray:
-        """Predict a target set with `words`, its rows of F^t, in place of F^s, the special tokens in front."""
+    def table(self, words: Tensor) -> Tensor:
+        """The whole target table: the special tokens, then `words`, rows of F^t."""
         device, specials = self.learner.device, self.fixed_specials
         if specials is None:
             specials = self.learner.model.get_input_embeddings().weight.detach()[self.specials.to(device)]
-        return self.learner.predict(data, table=torch.cat([specials.to(device), words.to(device)]))
+        return torch.cat([specials.to(device), words.to(device)])
+
+    def metrics(self) -> dict[str, float]:
+        """How many anchors there were, and the shares of rows that needed a rule, in both tables."""
+        found = {"anchors": float(len(self.tables.anchors))}
+        for side, counts in self.counts.items():
+            for name in ("zero", "negative", "vanishing", "ties"):
+                found[f"{side}_{name}_share"] = getattr(counts, name) / max(1, counts.rows)
+        return found
 
 
-def tables(
-    original: Tensor, specials: Tensor, target: Target, options: StitchingOptions, anchor_seed: int
-) -> tuple[Tensor, Callable[[np.ndarray], Tensor], int]:
-    """F^s for the whole source vocabulary, F^t as a function of the vectors of target words, and the number of anchors.
+class Tables:
+    """F^s for the whole source vocabulary, and F^t as a function of the vectors of target words.
 
     Special tokens exist on the source side only: their rows in F^s are the encoder's own unless the options
     reconstruct them. Rows without a direction (unused pieces, words with a zero vector) keep the original row, or take
     the mean of the anchors: there is nothing to measure cosines with.
     """
-    centre, target_centre = torch.zeros(original.shape[1]), np.zeros_like(target.mean)
-    if options.centre:
-        centre, target_centre = original.mean(0), target.mean
-    vectors = target.vectors - target_centre
-    pairs = anchors.choose(target.pairs, options.anchors, anchor_seed)
-    if options.merge_anchors:
-        pieces, target_anchors = anchors.merge(pairs, vectors)
-    else:
-        pieces, target_anchors = pairs[:, 0], vectors[pairs[:, 1]]
-    source_anchors = original[torch.from_numpy(np.ascontiguousarray(pieces))]
-    weigh = weighting(options.weighting, tau=options.tau, exponent=options.exponent)
-    k = len(pieces) if options.k == "all" else options.k
-    norm = float(original.norm(dim=1).mean())
 
-    source = stitch(original - centre, source_anchors - centre, source_anchors, k, weigh)
-    if options.renorm:
-        source = to_norm(source, norm)
-    empty = original.norm(dim=1) < ZERO
-    source[empty] = original[empty]
-    if options.specials != "reconstruct":
-        source[specials] = original[specials]
+    def __init__(
+        self,
+        original: Tensor,
+        specials: Tensor,
+        target: Target,
+        options: StitchingOptions,
+        anchor_seed: int,
+        largest_k: int,
+    ):
+        self.options = options
+        centre, self.centre = torch.zeros(original.shape[1]), np.zeros_like(target.mean)
+        if options.centre:
+            centre, self.centre = original.mean(0), target.mean
+        vectors = target.vectors - self.centre
+        self.anchors = anchors.choose(target.candidates, options, anchor_seed, vectors, original)
+        if self.anchors is None:
+            raise ValueError("no pair of the lexicon is left as an anchor by pieces, phrases, casing and stop words")
+        self.norm = float(original.norm(dim=1).mean())
+        # Drawn anchors differ from replicate to replicate: neighbours of theirs would fill a disk and serve nobody.
+        self.largest_k, self.keep = largest_k, options.anchors == "all"
 
-    def stitched(words: np.ndarray) -> Tensor:
-        directions = torch.from_numpy(words - target_centre)
-        table = stitch(directions, torch.from_numpy(target_anchors), source_anchors, k, weigh)
-        table[torch.from_numpy(np.linalg.norm(words, axis=1) < ZERO)] = source_anchors.mean(0)
-        return to_norm(table, norm) if options.renorm else table
+        self.source, self.counts = self._stitch(original - centre, self.anchors.source - centre, keep=self.keep)
+        empty = original.norm(dim=1) < ZERO
+        self.source[empty] = original[empty]
+        if options.specials != "reconstruct":
+            self.source[specials] = original[specials]
 
-    return source, stitched, len(pieces)
+    def target(self, words: np.ndarray, *, keep: bool = True) -> tuple[Tensor, Counts]:
+        """Rows of F^t for words with these vectors. Their neighbours are kept for other runs unless told otherwise."""
+        directions = torch.from_numpy(words - self.centre)
+        table, counts = self._stitch(directions, torch.from_numpy(self.anchors.target), keep=keep and self.keep)
+        table[torch.from_numpy(np.linalg.norm(words, axis=1) < ZERO)] = self.anchors.source.mean(0)
+        return table, counts
+
+    def _stitch(self, words: Tensor, own_anchors: Tensor, *, keep: bool) -> tuple[Tensor, Counts]:
+        """Every word from its nearest anchors in its own space, as a mean of their source vectors."""
+        options, source = self.options, self.anchors.source
+        weigh = weighting(options.weighting, tau=options.tau, exponent=options.exponent, negatives=options.negatives)
+        if options.k == "all":
+            table, counts = stitch_all(words, own_anchors, source, weigh)
+        else:
+            k = min(options.k, len(own_anchors))
+            most = min(max(options.k, self.largest_k), len(own_anchors))
+            found = kept_neighbours(words, own_anchors, most) if keep else neighbours(words, own_anchors, k)
+            table, counts = combine(found, source, k, weigh)
+        return (to_norm(table, self.norm) if options.renorm else table), counts
+
+
+def kept_neighbours(words: Tensor, own_anchors: Tensor, k: int) -> Neighbours:
+    """`neighbours`, found once for these words and anchors on this machine and read from the cache ever after.
+
+    The number of threads and the processor are part of the key: a sum that is split otherwise may round otherwise.
+    """
+    key = {
+        "words": content_hash(words.numpy()),
+        "anchors": content_hash(own_anchors.numpy()),
+        "k": k,
+        "by": [torch.__version__, torch.get_num_threads(), torch.backends.cpu.get_cpu_capability()],
+    }
+    names = [one.name for one in fields(Neighbours)]
+
+    def make() -> dict[str, np.ndarray]:
+        found = neighbours(words, own_anchors, k)
+        return {name: getattr(found, name).numpy() for name in names}
+
+    arrays = cached("neighbours", key, make)
+    return Neighbours(*(torch.from_numpy(np.array(arrays[name])) for name in names))

@@ -4,33 +4,55 @@
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from search.errors import RequestError
+from spaces import load
 from trainables.encoder import Encoder, load_encoder
-from trainables.inputs.lexicons import read_lexicon
+from trainables.inputs.lexicons import read_lexicon, read_words
 from trainables.inputs.paths import locate
-from trainables.inputs.text import Encoded, encode, find_word, split_words
+from trainables.inputs.subwords import Subwords
+from trainables.inputs.text import Encoded, encode
 from trainables.inputs.vectors import read_vectors
-from trainables.tasks.classification import read_labels, read_split
+from trainables.inputs.words import Words
+from trainables.stitching.anchors import Candidates, candidates
+from trainables.tasks.sources import Classification
 
 
 @dataclass(frozen=True)
 class Target:
-    """A target or pivot language: the vectors that matter, the anchors, and its dev set in ids of the stitched table.
+    """A target or pivot language: the vectors that matter, the pairs that may be anchors, and its dev set.
 
-    The stitched table starts with the special tokens, then come the first `used` rows of `vectors`: the words that
-    occur in the data. Rows after them are there as anchors only.
+    The ids of a set are rows of the stitched table: first the special tokens, then the first `used` rows of `vectors`,
+    the words that occur in the data. Rows after them are there as anchors only.
     """
 
     vectors: np.ndarray
     used: int
     mean: np.ndarray  # of the whole vector file
-    pairs: np.ndarray  # anchors: source piece, row of `vectors`
+    candidates: Candidates
     dev: Encoded
     unknown_share: float  # of the dev set's words
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The training set of a target language, for the one baseline that may see its labels."""
+
+    vectors: np.ndarray
+    train: Encoded
+
+
+@dataclass(frozen=True)
+class Multilingual:
+    """A multilingual encoder and what it is fine-tuned and scored on, for the zero-shot baseline."""
+
+    encoder: Encoder
+    train: Encoded
+    dev: dict[str, Encoded]  # of the source and of every target
 
 
 @dataclass(frozen=True)
@@ -38,10 +60,15 @@ class StitchingInputs:
     source: str
     labels: list[str]
     encoder: Encoder
-    specials: np.ndarray  # ids of the special tokens in the source table
+    specials: np.ndarray  # ids of the special tokens in the source table, in their order in the stitched one
     train: Encoded
     dev: Encoded
+    unknown_shares: dict[str, float]  # of the source's pieces, by split
     targets: dict[str, Target]  # pivots too: they are trained and scored alike
+    labelled: dict[str, Labelled]  # empty unless a baseline needs them
+    multilingual: Multilingual | None
+    largest_k: int  # of the space: neighbours are found for that many, once, whatever a configuration asks for
+    notes: tuple[str, ...] = ()  # what was left out of the files, for people
 
 
 @dataclass(frozen=True)
@@ -57,79 +84,128 @@ class TargetTest:
 class StitchingTests:
     source: Encoded
     targets: dict[str, TargetTest]  # no pivots: their labels serve the search, so a test would confirm nothing
+    multilingual: dict[str, Encoded]  # the same sets for the zero-shot baseline; empty without it
 
 
 def prepare(specification: dict) -> StitchingInputs:
     """Read the encoder, the task, the vectors and the lexica that a specification names."""
-    task, reader = specification["task"], Reader(specification)
+    task, reader, baselines = specification["task"], Reader(specification), specification["baselines"]
+    languages = [*task["targets"], *(task.get("pivots") or [])]
+    train, unknown_in_train = reader.source("train")
+    dev, unknown_in_dev = reader.source("dev")
+    targets = {language: reader.target(language) for language in languages}
     return StitchingInputs(
         source=task["source"],
-        labels=reader.labels,
+        labels=reader.task.labels,
         encoder=reader.encoder,
         specials=np.array(reader.specials),
-        train=reader.source("train"),
-        dev=reader.source("dev"),
-        targets={language: reader.target(language) for language in [*task["targets"], *(task.get("pivots") or [])]},
+        train=train,
+        dev=dev,
+        unknown_shares={"train": unknown_in_train, "dev": unknown_in_dev},
+        targets=targets,
+        labelled={language: reader.labelled(language) for language in task["targets"]} if "lr" in baselines else {},
+        multilingual=reader.multilingual(languages) if "zero_shot" in baselines else None,
+        largest_k=largest_k(specification),
+        notes=tuple(reader.notes),
     )
 
 
 def prepare_test(specification: dict) -> StitchingTests:
     """Read the test sets of the source and the targets, and the vectors of the words that occur in them."""
     task, reader = specification["task"], Reader(specification)
-    return StitchingTests(reader.source("test"), {language: reader.test(language) for language in task["targets"]})
+    pieces = {}
+    if "zero_shot" in specification["baselines"]:
+        _, tokenizer = reader.load_multilingual()
+        pieces = {name: reader.pieces(name, "test", tokenizer)[0] for name in [task["source"], *task["targets"]]}
+    return StitchingTests(
+        reader.source("test")[0], {language: reader.test(language) for language in task["targets"]}, pieces
+    )
+
+
+def largest_k(specification: dict) -> int:
+    """The largest number of neighbours that the search can ask for, `all` apart."""
+    found = load(specification["method"], specification["space"], specification["compat"]).reachable("k")
+    found += [params.get("k", 1) for params in specification["enqueue"] or []]
+    return max((k for k in found if k != "all"), default=1)
 
 
 class Reader:
     """Reads the splits of a task as ids: pieces of the encoder for the source, rows of vectors for other languages."""
 
     def __init__(self, specification: dict):
-        self.task, self.inputs = specification["task"], specification["inputs"]
-        self.folder = locate(self.task["data"], "task.data", folder=True)
+        self.inputs, self.source_language = specification["inputs"], specification["task"]["source"]
+        self.task = Classification(specification["task"])
         self.encoder, self.tokenizer = load_encoder(specification["model"])
-        self.specials = self.tokenizer.all_special_ids
-        self.labels = read_labels(self.folder, self.task["source"])
+        self.specials = ordered_specials(self.tokenizer)
+        self.notes: list[str] = []
+        self.language = cache(self._language)
 
-    def source(self, split: str) -> Encoded:
-        texts, classes = read_split(self.folder, self.task["source"], split, self.labels)
-        ids = self.tokenizer(texts, truncation=True, max_length=self.inputs["max_length"])["input_ids"]
-        return encode(ids, classes, pad=self.tokenizer.pad_token_id)
+    def source(self, split: str) -> tuple[Encoded, float]:
+        return self.pieces(self.source_language, split, self.tokenizer)
+
+    def pieces(self, language: str, split: str, tokenizer: Any) -> tuple[Encoded, float]:
+        """A split in pieces of an encoder, and the share of them that it does not know."""
+        texts, classes = self.task.split(language, split)
+        ids = tokenizer(texts, truncation=True, max_length=self.inputs["max_length"])["input_ids"]
+        unknown = sum(sentence.count(tokenizer.unk_token_id) for sentence in ids)
+        return encode(ids, classes, pad=tokenizer.pad_token_id), unknown / sum(map(len, ids))
+
+    def load_multilingual(self) -> tuple[Encoder, Any]:
+        return load_encoder(self.inputs["multilingual"], "inputs.multilingual")
+
+    def multilingual(self, languages: list[str]) -> Multilingual:
+        encoder, tokenizer = self.load_multilingual()
+        dev = {language: self.pieces(language, "dev", tokenizer)[0] for language in [self.source_language, *languages]}
+        return Multilingual(encoder, self.pieces(self.source_language, "train", tokenizer)[0], dev)
 
     def target(self, language: str) -> Target:
-        rows, vectors = self.vectors(language)
-        used, dev, unknown_share = self.words(language, "dev", rows)
+        known = self.language(language)
+        used, dev, unknown_share = self.words(language, "dev")
         key = f"inputs.lexicons.{language}"
-        anchors = _anchors(read_lexicon(locate(self.inputs["lexicons"][language], key), key), self.tokenizer, rows)
-        if not anchors:
+        lexicon = read_lexicon(locate(self.inputs["lexicons"][language], key), key, quality=self.inputs["quality"])
+        self.notes += [f"{key}: {note}" for note in lexicon.notes]
+        stop_words = frozenset()
+        if language in self.inputs["stop_words"]:
+            where = f"inputs.stop_words.{language}"
+            stop_words = read_words(locate(self.inputs["stop_words"][language], where), where)
+        pairs = candidates(lexicon.entries, self.spell, known.rows.get, stop_words)
+        if not len(pairs):
             raise RequestError(
-                f"{key}: no pair is one piece of the encoder and has a target vector. Use a larger lexicon."
+                f"{key}: no pair of {self.inputs['lexicons'][language]} is in the encoder and has a target vector. "
+                "Use a larger lexicon, or one of this language pair."
             )
-        kept = list(dict.fromkeys([*used, *(row for _, row in anchors)]))
-        place = {row: index for index, row in enumerate(kept)}
-        pairs = np.array([(piece, place[row]) for piece, row in anchors])
-        return Target(vectors[kept], len(used), vectors.mean(0), pairs, dev, unknown_share)
+        kept = list(dict.fromkeys([*used, *(int(row) for row in pairs.target.ravel() if row >= 0)]))
+        place = np.full(known.size, -1)
+        place[kept] = np.arange(len(kept))
+        moved = np.where(pairs.target >= 0, place[pairs.target], -1)
+        pairs = Candidates(pairs.source, moved, pairs.quality, pairs.stop, pairs.exact)
+        return Target(known.take(kept), len(used), known.mean, pairs, dev, unknown_share)
 
     def test(self, language: str) -> TargetTest:
-        rows, vectors = self.vectors(language)
-        used, data, unknown_share = self.words(language, "test", rows)
-        return TargetTest(vectors[used], data, unknown_share)
+        used, data, unknown_share = self.words(language, "test")
+        return TargetTest(self.language(language).take(used), data, unknown_share)
 
-    def vectors(self, language: str) -> tuple[dict[str, int], np.ndarray]:
-        """The row of every word, and the rows."""
-        key = f"inputs.vectors.{language}"
-        path = locate(self.inputs["vectors"][language], key)
-        words, vectors = read_vectors(path, key, rows=self.inputs["vector_rows"])
-        return {word: row for row, word in enumerate(words)}, vectors
+    def labelled(self, language: str) -> Labelled:
+        used, train, _ = self.words(language, "train")
+        return Labelled(self.language(language).take(used), train)
 
-    def words(self, language: str, split: str, rows: dict[str, int]) -> tuple[list[int], Encoded, float]:
+    def spell(self, word: str) -> list[int]:
+        """A source word's pieces; none where one of them is unknown to the encoder."""
+        pieces = self.tokenizer(word, add_special_tokens=False)["input_ids"]
+        return [] if self.tokenizer.unk_token_id in pieces else pieces
+
+    def _language(self, language: str) -> "Language":
+        found = Language(self.inputs, language)
+        self.notes += found.notes
+        return found
+
+    def words(self, language: str, split: str) -> tuple[list[int], Encoded, float]:
         """The rows in use, in the order of first use; the split in ids of a table of the special tokens and these rows;
         and the share of words without a row."""
-        if read_labels(self.folder, language) != self.labels:
-            raise RequestError(f"task.data: the labels.txt of {language} differs from the source's. Make them equal.")
-        texts, classes = read_split(self.folder, language, split, self.labels)
-        unknown, longest = self.inputs["unknown"], self.inputs["max_length"] - 2
-        sentences = [[find_word(word, rows, unknown=unknown) for word in split_words(text)] for text in texts]
+        texts, classes = self.task.split(language, split)
+        sentences = self.language(language).look_up(texts)
         flat = [row for sentence in sentences for row in sentence]
-        used = list(dict.fromkeys(row for row in flat if row is not None))
+        used = list(dict.fromkeys(row for row in flat if row >= 0))
         if not used:
             raise RequestError(
                 f"inputs.vectors.{language}: no word of the {split} set has a vector. Are these vectors of {language}?"
@@ -139,20 +215,66 @@ class Reader:
             self.specials.index(special)
             for special in (token.cls_token_id, token.sep_token_id, token.pad_token_id, token.unk_token_id)
         )
-        place = {row: index for index, row in enumerate(used, start=len(self.specials))} | {None: missing}
+        place = {row: index for index, row in enumerate(used, start=len(self.specials))} | {-1: missing}
+        longest = self.inputs["max_length"] - 2
         ids = [[begin, *(place[row] for row in sentence[:longest]), end] for sentence in sentences]
-        return used, encode(ids, classes, pad=pad), flat.count(None) / len(flat)
+        return used, encode(ids, classes, pad=pad), flat.count(-1) / len(flat)
 
 
-def _anchors(lexicon: list[tuple[str, str]], tokenizer: Any, rows: dict[str, int]) -> list[tuple[int, int]]:
-    """Pairs that exist on both sides: the source word is one piece of the encoder, the target word has a vector.
+class Language:
+    """A target language's vectors and words. With `unknown: subword`, unknown words get rows as they come."""
 
-    Of a target word with several translations the first is kept, as the paper does.
+    def __init__(self, inputs: dict, language: str):
+        key = f"inputs.vectors.{language}"
+        path = locate(inputs["vectors"][language], key)
+        vectors = read_vectors(path, key, rows=inputs["vector_rows"])
+        self.table, self.mean = vectors.table, vectors.table.mean(0)
+        self.notes = [f"{key}: {note}" for note in vectors.notes]
+        self.rows = {word: row for row, word in enumerate(vectors.words)}
+        splitting = inputs["splitting"]
+        self.words = Words(
+            vectors.words,
+            language,
+            splitting=splitting if isinstance(splitting, str) else splitting.get(language, "unicode"),
+            casing=inputs["unknown"] != "unk",
+        )
+        self.added: list[np.ndarray] = []
+        self.subwords = None
+        if inputs["unknown"] == "subword":
+            key = f"inputs.subwords.{language}" if language in inputs["subwords"] else key
+            self.subwords = Subwords(locate(inputs["subwords"].get(language, inputs["vectors"][language]), key), key)
+
+    @property
+    def size(self) -> int:
+        return len(self.table) + len(self.added)
+
+    def look_up(self, texts: list[str]) -> list[list[int]]:
+        """The rows of all words; -1 where there is none."""
+        if self.subwords is not None:
+            unknown = dict.fromkeys(word for words in self.words.split(texts) for word in words)
+            for word in (word for word in unknown if word not in self.words.spellings):
+                vector = self.subwords.vector(word)
+                if vector is not None:
+                    self.words.add(word, self.size)
+                    self.added.append(vector)
+        return self.words.rows(texts)
+
+    def take(self, rows: list[int]) -> np.ndarray:
+        """The vectors of these rows."""
+        chosen = np.array(rows)
+        result = np.empty((len(chosen), self.table.shape[1]), dtype=np.float32)
+        own = chosen < len(self.table)
+        result[own] = self.table[chosen[own]]
+        for place in np.flatnonzero(~own):
+            result[place] = self.added[chosen[place] - len(self.table)]
+        return result
+
+
+def ordered_specials(tokenizer: Any) -> list[int]:
+    """The special tokens of an encoder as the first rows of a stitched table, padding at its own id where that is one.
+
+    RoBERTa counts positions from the id of its padding: at another id an exported model would read all of them shifted.
     """
-    singles = tokenizer([source for source, _ in lexicon], add_special_tokens=False)["input_ids"]
-    found: dict[int, int] = {}
-    for (_, target), pieces in zip(lexicon, singles, strict=True):
-        row = rows.get(target)
-        if row is not None and len(pieces) == 1 and pieces[0] != tokenizer.unk_token_id:
-            found.setdefault(row, pieces[0])
-    return [(piece, row) for row, piece in found.items()]
+    pad = tokenizer.pad_token_id
+    others = [special for special in tokenizer.all_special_ids if special != pad]
+    return [*others[:pad], pad, *others[pad:]]

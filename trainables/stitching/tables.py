@@ -1,48 +1,169 @@
 """The stitched tables F^s and F^t: every word as a weighted mean of the source vectors of its nearest anchors."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, normalize
 
-BLOCK = 4096  # rows of the cosine table that exist at a time: it is never whole in memory
+from trainables.stitching.weightings import EPS, Weighting
+
+BLOCK = 384  # rows that a thread has at hand: the cosines of all words to all anchors are never in memory
+GROUP = 16  # anchors of which only the nearest is looked at first
 ZERO = 1e-8  # a row shorter than this has no direction
 
 
-def neighbours(words: Tensor, anchors: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Cosines and indices of the k nearest anchors of every word, nearest first: r and N_k of section 4.
+@dataclass(frozen=True)
+class Neighbours:
+    """The k nearest anchors of every word, nearest first, equal cosines by anchor index: r and N_k of section 4."""
 
-    Equal cosines are ordered by anchor index, also at the cut after rank k, so that the result does not depend on
-    the order in which a partial sort happens to visit them. Rows of zeros have cosine 0 to everything.
+    similarity: Tensor  # words x k, float32: cosines, descending
+    index: Tensor  # words x k, int32
+    tied: Tensor  # words, bool: the cosine at rank k equals that at rank k + 1, which the cut leaves out
+    zero: Tensor  # words, bool: no direction, all cosines are 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows of a table in which a rule had to decide."""
+
+    rows: int  # all rows
+    zero: int  # no direction
+    negative: int  # standard: the denominator as printed, the sum of the k similarities, is below zero
+    vanishing: int  # standard: the denominator in use vanishes, so the weights are uniform
+    ties: int  # the anchors at rank k and k + 1 are equally near; the lower index decided
+
+
+def neighbours(words: Tensor, anchors: Tensor, k: int) -> Neighbours:
+    """The k nearest anchors of every word, by cosine; all anchors if there are fewer than k.
+
+    The first columns do not depend on k: whoever needs several k finds the largest once and reads prefixes of it.
     """
-    anchors = normalize(anchors, dim=1, eps=ZERO)
+    anchors, _ = _directions(anchors)
     k = min(k, len(anchors))
-    similarities, indices = [], []
-    for block in words.split(BLOCK):
-        cosine = normalize(block, dim=1, eps=ZERO) @ anchors.T
-        value, index = cosine.topk(k, dim=1)
-        cut = value[:, -1:]
-        for row in torch.nonzero((cosine >= cut).sum(1) > k).flatten().tolist():  # a tie across the cut
-            index[row] = torch.sort(cosine[row], descending=True, stable=True).indices[:k]
-        index = index.sort(dim=1).values
-        value, order = cosine.gather(1, index).sort(dim=1, descending=True, stable=True)
-        similarities.append(value)
-        indices.append(index.gather(1, order))
-    return torch.cat(similarities), torch.cat(indices)
+    depth = min(k + 1, len(anchors))  # one more rank shows whether the cut goes through a tie
+    n = len(words)
+    found = Neighbours(
+        torch.empty(n, k),
+        torch.empty(n, k, dtype=torch.int32),
+        torch.zeros(n, dtype=torch.bool),
+        torch.empty(n, dtype=torch.bool),
+    )
+
+    def block(rows: slice) -> None:
+        unit, found.zero[rows] = _directions(words[rows])
+        similarity, index = map(torch.from_numpy, _nearest((unit @ anchors.T).numpy(), depth))
+        found.similarity[rows], found.index[rows] = similarity[:, :k], index[:, :k]
+        if depth > k:
+            found.tied[rows] = similarity[:, k - 1] == similarity[:, k]
+
+    _in_blocks(block, n)
+    return found
 
 
-def stitch(words: Tensor, anchors: Tensor, source_anchors: Tensor, k: int, weigh: Callable[[Tensor], Tensor]) -> Tensor:
-    """F: the weighted mean of the source vectors of the k anchors nearest to each word.
+def combine(found: Neighbours, source_anchors: Tensor, k: int, weigh: Weighting) -> tuple[Tensor, Counts]:
+    """F: every word as the weighted mean of the source vectors of its k nearest anchors.
 
-    `words` and `anchors` lie in one space (source or target), `source_anchors` are the same anchors in the source
-    space, in the same order. For F^s the two are the same rows.
+    `source_anchors` has the anchors' source vectors in the order in which `neighbours` got the anchors. `found` may
+    hold more than k: the table is the same, bit for bit.
     """
-    similarity, index = neighbours(words, anchors, k)
-    # embedding_bag sums the weighted rows without a words x k x dimensions array in between
-    return embedding_bag(index, source_anchors, per_sample_weights=weigh(similarity), mode="sum")
+    width = found.index.shape[1]
+    k = min(k, width)
+    table = torch.empty(len(found.index), source_anchors.shape[1])
+
+    def block(rows: slice) -> tuple[int, int]:
+        similarity, index = found.similarity[rows, :k].contiguous(), found.index[rows, :k].contiguous()
+        table[rows] = embedding_bag(index, source_anchors, per_sample_weights=weigh(similarity), mode="sum")
+        return _denominators(similarity, weigh)
+
+    denominators = _in_blocks(block, len(table))
+    tied = found.tied if k == width else found.similarity[:, k - 1] == found.similarity[:, k]
+    return table, _counts(found.zero, tied, denominators)
+
+
+def stitch_all(words: Tensor, anchors: Tensor, source_anchors: Tensor, weigh: Weighting) -> tuple[Tensor, Counts]:
+    """F with all anchors behind every word: `combine` at k = number of anchors, without its words x anchors arrays."""
+    anchors, _ = _directions(anchors)
+    table = torch.empty(len(words), source_anchors.shape[1])
+    zero = torch.empty(len(words), dtype=torch.bool)
+
+    def block(rows: slice) -> tuple[int, int]:
+        unit, zero[rows] = _directions(words[rows])
+        similarity = unit @ anchors.T
+        torch.mm(weigh(similarity), source_anchors, out=table[rows])
+        return _denominators(similarity, weigh)
+
+    denominators = _in_blocks(block, len(table))
+    return table, _counts(zero, torch.zeros_like(zero), denominators)
 
 
 def to_norm(table: Tensor, norm: float) -> Tensor:
     """Rows scaled to `norm`; rows of zeros stay. A mean of k vectors is shorter than its members."""
     return normalize(table, dim=1, eps=ZERO) * norm
+
+
+def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `depth` largest of each row, descending, equal ones by column; numpy, whose partition and sort are fast.
+
+    The `depth`-th largest of the maxima of groups of columns is at most the `depth`-th largest of all, and hardly
+    smaller. So few columns reach it, and among them are all that belong to the result and all that tie with its last.
+    """
+    rows, columns = cosine.shape
+    group = max(1, min(GROUP, columns // (2 * depth)))
+    groups = columns // group
+    maxima = cosine[:, : group * groups].reshape(rows, group, groups).max(1)
+    cut = np.partition(maxima, groups - depth, axis=1)[:, groups - depth, None]
+    where = np.flatnonzero(cosine >= cut)
+    row, column = np.divmod(where, columns)
+    # One sort of integers: row (9 bits), cosine from high to low (32 bits), column (22 bits). The bits of a float,
+    # read as an integer, are in the order of the floats if it is positive, in the opposite order if it is negative.
+    bits = (cosine.ravel()[where] + np.float32(0)).view(np.int32).astype(np.int64)  # + 0: no -0
+    falling = np.where(bits < 0, bits & 0x7FFFFFFF, ~bits) + (1 << 31)
+    key = np.sort(row << 54 | falling << 22 | column)
+    first = np.searchsorted(where, np.arange(rows) * columns)
+    index = (key[first[:, None] + np.arange(depth)] & ((1 << 22) - 1)).astype(np.int32)
+    return np.take_along_axis(cosine, index, axis=1), index
+
+
+def _directions(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows at length 1, and which have no direction: those become 0."""
+    norm = vectors.norm(dim=1, keepdim=True)
+    if not norm.isfinite().all():
+        raise ValueError("vectors with numbers that are not finite have no cosines")
+    zero = norm < ZERO
+    return vectors / torch.where(zero, torch.inf, norm), zero[:, 0]
+
+
+def _denominators(similarity: Tensor, weigh: Weighting) -> tuple[int, int]:
+    """Rows with a negative and with a vanishing denominator."""
+    if weigh.name != "standard":
+        return 0, 0
+    printed = similarity.sum(1)
+    used = printed if weigh.negatives == "keep" else similarity.clamp_min(0).sum(1)
+    return int((printed <= -EPS).sum()), int((used.abs() < EPS).sum())
+
+
+def _counts(zero: Tensor, tied: Tensor, denominators: list[tuple[int, int]]) -> Counts:
+    negative, vanishing = np.sum(denominators, axis=0).tolist() if denominators else (0, 0)
+    return Counts(len(zero), int(zero.sum()), negative, vanishing, int(tied.sum()))
+
+
+def _in_blocks(work: Callable[[slice], object], rows: int) -> list:
+    """`work` on every block of rows, as many at a time as torch has threads, each alone on its thread.
+
+    One matrix product per thread rather than one product on all threads: half of the selection is numpy's, which has
+    one thread, and no thread waits for another at the end of every step.
+    """
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(work, (slice(first, first + BLOCK) for first in range(0, rows, BLOCK))))
+    finally:
+        torch.set_num_threads(threads)  # the setting is the thread's own, but new threads inherit the latest
+
+
+def stitch(words: Tensor, anchors: Tensor, source_anchors: Tensor, k: int, weigh: Weighting) -> Tensor:
+    return combine(neighbours(words, anchors, k), source_anchors, k, weigh)[0]

@@ -1,19 +1,29 @@
 """A stitching run: one source model per target language, fine-tuned on F^s and scored with F^t after every epoch."""
 
+import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from trainables.base import Method, RunFailed
+from trainables.inputs.cache import content_hash
+from trainables.options import TrainingOptions
+from trainables.stitching.baselines import BASELINES
+from trainables.stitching.export import export_pair
 from trainables.stitching.options import StitchingOptions
 from trainables.stitching.pair import Pair
-from trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
+from trainables.stitching.prepare import Reader, StitchingInputs, StitchingTests, prepare, prepare_test
 from trainables.streams import Streams
+
+TRAINING = [one.name for one in fields(TrainingOptions)]
 
 
 class Stitching(Method):
     """MoSECroT. All pairs start from the same head and see the source data in the same order."""
+
+    baselines = BASELINES
 
     @classmethod
     def prepare(cls, specification: dict) -> StitchingInputs:
@@ -30,7 +40,7 @@ class Stitching(Method):
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
-        options = StitchingOptions(**params)
+        self.options = options = StitchingOptions(**params)
         self.epochs = options.epochs
         self.pairs = {
             language: Pair(inputs, target, options, streams, device) for language, target in inputs.targets.items()
@@ -46,13 +56,34 @@ class Stitching(Method):
             loss, of_source[language], of_target = pair.epoch(number)
             losses.append(loss)
             metrics |= {f"dev/{name}/{language}": value for name, value in of_target.items()}
-            metrics[f"dev/unknown_share/{language}"] = pair.target.unknown_share
-            metrics[f"train/anchors/{language}"] = float(pair.anchors)
         metrics |= self.source_metrics("dev", of_source)
         metrics[f"train/loss/{source}"] = float(np.mean(losses))
-        if number + 1 == self.epochs and metrics[f"dev/predicted_classes/{source}"] == 1:
+        if number + 1 < self.epochs:  # what does not change, and histograms, are told once, at the end
+            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
+        metrics |= self.constants()
+        if metrics[f"dev/predicted_classes/{source}"] == 1:
             raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
         return metrics
+
+    def constants(self) -> dict[str, float]:
+        """What the data and the tables say before any training: unknown words, anchors, rows that needed a rule."""
+        shares = self.inputs.unknown_shares
+        found = {f"{split}/unknown_share/{self.inputs.source}": share for split, share in shares.items()}
+        for language, pair in self.pairs.items():
+            found[f"dev/unknown_share/{language}"] = pair.target.unknown_share
+            found |= {f"train/{name}/{language}": value for name, value in pair.metrics().items()}
+        return found
+
+    def fingerprint(self, tests: StitchingTests | None) -> str:
+        """Equal tables, training and seeds give equal scores, whatever options made the tables."""
+        parts: list = [json.dumps([getattr(self.options, name) for name in TRAINING]), self.options.specials]
+        parts += [str(self.streams.seed(stream)) for stream in ("head", "order", "dropout")]
+        for language, pair in self.pairs.items():
+            words = [pair.words]
+            if tests is not None and language in tests.targets:
+                words.append(pair.tables.target(tests.targets[language].vectors)[0])
+            parts += [language, pair.tables.source.numpy(), *(table.numpy() for table in words)]
+        return content_hash(*parts)
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
         """The metrics of dev, on the test sets of the source and the targets; pivots have none."""
@@ -69,9 +100,16 @@ class Stitching(Method):
         for name in next(iter(of_source.values())):
             values = [scores[name] for scores in of_source.values()]
             metrics[f"{split}/{name}/{source}"] = float(np.mean(values))
-            if len(values) > 1:
+            if len(values) > 1 and not name.startswith("share_of_"):
                 metrics |= {f"{split}/{name}/{source}:{language}": of[name] for language, of in of_source.items()}
         return metrics
+
+    def export(self, specification: dict, folder: Path) -> list[Path]:
+        """One Hugging Face folder per target language: the stitched model and its word-level tokenizer."""
+        reader, targets = Reader(specification), specification["task"]["targets"]
+        for language in targets:
+            export_pair(self.pairs[language], reader, language, folder / language)
+        return [folder / language for language in targets]
 
     def save(self, folder: Path) -> None:
         for language, pair in self.pairs.items():

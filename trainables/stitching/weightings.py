@@ -1,25 +1,26 @@
 """From the cosines of the k nearest anchors to the weights of their mean (MoSECroT, section 4)."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from entmax import entmax_bisect
-from entmax import sparsemax as entmax_sparsemax
 from torch import Tensor
 
-EPS = 1e-12
+EPS = 1e-12  # a denominator nearer to 0 than this has vanished: its row gets uniform weights
+STEPS = 50  # of Newton's method, at most; it takes about five
 
 
-def standard(similarity: Tensor) -> Tensor:
+def standard(similarity: Tensor, *, keep_negatives: bool = False) -> Tensor:
     """Weights proportional to the similarities.
 
     The temperature of the printed formula cancels, so there is none here. Similarities below zero would make the
-    denominator small or negative and the row explode; they count as zero. A row without a positive one is uniform.
+    denominator small or negative and the row explode, so they count as zero; `keep_negatives` leaves them, as printed.
+    A row whose denominator vanishes is uniform.
     """
-    positive = similarity.clamp_min(0)
-    total = positive.sum(-1, keepdim=True)
-    uniform = torch.full_like(positive, 1 / positive.shape[-1])
-    return torch.where(total > EPS, positive / total.clamp_min(EPS), uniform)
+    parts = similarity if keep_negatives else similarity.clamp_min(0)
+    total = parts.sum(-1, keepdim=True)
+    return torch.where(total.abs() < EPS, 1 / parts.shape[-1], parts / total)
 
 
 def softmax(similarity: Tensor, tau: float) -> Tensor:
@@ -28,20 +29,75 @@ def softmax(similarity: Tensor, tau: float) -> Tensor:
 
 
 def sparsemax(similarity: Tensor, tau: float) -> Tensor:
-    """The point of the simplex nearest to z / tau: exact zeros, one-hot once the two best are tau apart."""
-    return entmax_sparsemax(similarity / tau, dim=-1)
+    """The point of the simplex nearest to z / tau: exact zeros, one-hot once the two best are tau apart.
+
+    Anchors beyond the support change no bit of the weights, so that tables which must be equal have equal hashes.
+    """
+    below = _below_the_top(similarity / tau)
+    return (below - _threshold(below, 1.0)).clamp_min(0)
 
 
 def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
-    """Between softmax (exponent 1) and sparsemax (exponent 2)."""
-    return entmax_bisect(similarity / tau, alpha=exponent, dim=-1)
+    """Between softmax (exponent 1) and sparsemax (exponent 2), and beyond it.
+
+    Weights (u - theta)_+^(1 / (exponent - 1)) of u = (exponent - 1) z / tau (Peters et al. 2019, equation 10).
+    """
+    if exponent > 2:  # no longer convex in theta
+        return entmax_bisect(similarity / tau, alpha=exponent, dim=-1)
+    below, power = _below_the_top(similarity * ((exponent - 1) / tau)), 1 / (exponent - 1)
+    weights = (below - _threshold(below, power)).clamp_min(0) ** power
+    return weights / weights.sum(-1, keepdim=True)
 
 
-def weighting(name: str, *, tau: float, exponent: float) -> Callable[[Tensor], Tensor]:
-    """The weighting of that name, with what it needs of the temperature and the exponent."""
-    return {
-        "standard": standard,
-        "softmax": lambda similarity: softmax(similarity, tau),
-        "sparsemax": lambda similarity: sparsemax(similarity, tau),
-        "entmax": lambda similarity: entmax(similarity, tau, exponent),
-    }[name]
+def _below_the_top(scaled: Tensor) -> Tensor:
+    """A shift moves theta by as much and no weight; the support is then within 1 of 0: small numbers, small errors."""
+    return scaled - scaled.amax(-1, keepdim=True)
+
+
+def _threshold(below: Tensor, power: float) -> Tensor:
+    """The theta of every row for which the sum of (u - theta)_+^power is 1; power at least 1.
+
+    Jensen bounds it from below: for the j largest, theta >= mean - j^(-1 / power). The best of these bounds is theta
+    itself where power is 1, the closed form of sparsemax. Otherwise Newton's method climbs from there: the sum is
+    convex in theta, so no step goes too far. Sums run from the largest down, so that zeros at the end change no bit.
+    """
+    ordered = torch.from_numpy(np.sort(below.numpy(), axis=-1)).flip(-1)  # many times faster than torch's own sort
+    sizes = torch.arange(1, ordered.shape[-1] + 1, dtype=ordered.dtype)
+    theta = (ordered.cumsum(-1) / sizes - sizes ** (-1 / power)).amax(-1, keepdim=True)
+    for _ in range(STEPS if power > 1 else 0):
+        over = (ordered - theta).clamp_min(0)
+        slopes = over ** (power - 1)
+        total, slope = (slopes * over).cumsum(-1)[..., -1:], slopes.cumsum(-1)[..., -1:]
+        higher = torch.maximum(theta, theta + (total - 1) / (power * slope))
+        if torch.equal(higher, theta):
+            break
+        theta = higher
+    return theta
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """A weighting with all its parameters set: call it on similarities (rows x anchors) for weights that sum to one."""
+
+    name: str
+    tau: float
+    exponent: float
+    negatives: str
+
+    def __call__(self, similarity: Tensor) -> Tensor:
+        if self.name == "standard":
+            return standard(similarity, keep_negatives=self.negatives == "keep")
+        if self.name == "softmax":
+            return softmax(similarity, self.tau)
+        if self.name == "sparsemax":
+            return sparsemax(similarity, self.tau)
+        return entmax(similarity, self.tau, self.exponent)
+
+
+def weighting(name: str, *, tau: float = 1.0, exponent: float = 1.5, negatives: str = "clamp") -> Weighting:
+    """The weighting of that name: standard, softmax, sparsemax or entmax.
+
+    tau: temperature, inert for standard; exponent: of entmax alone; negatives: of standard alone, "clamp" counts
+    similarities below zero as zero, "keep" is the printed formula.
+    """
+    return Weighting(name, tau, exponent, negatives)

@@ -1,39 +1,8 @@
-"""Single-sentence classification: SIB-200's published files, and the metrics, defined once for all methods."""
+"""The metrics of single-sentence classification, defined once for all methods."""
 
-import csv
-import io
-from pathlib import Path
+import re
 
 import numpy as np
-
-from search.errors import RequestError
-from trainables.inputs.paths import read_text
-
-
-def read_labels(folder: Path, language: str) -> list[str]:
-    """The label set, from labels.txt of a language's folder: its order gives the class numbers."""
-    path = folder / language / "labels.txt"
-    if not path.is_file():
-        raise RequestError(f"task.data: {path} is missing. It lists the classes, one a line.")
-    return read_text(path, "task.data").strip("\n").split("\n")
-
-
-def read_split(folder: Path, language: str, split: str, labels: list[str]) -> tuple[list[str], list[int]]:
-    """Texts and class numbers of one split. A row without a known label is an error, never a default class."""
-    path = folder / language / f"{split}.tsv"
-    texts, classes = [], []
-    table = csv.DictReader(io.StringIO(read_text(path, "task.data"), newline=""), delimiter="\t")
-    for row in table:
-        if row.get("category") not in labels or row.get("text") is None:
-            raise RequestError(
-                f"task.data: {path} line {table.line_num}: {row.get('category')!r} is not in labels.txt. "
-                "Correct the label, or add it there."
-            )
-        texts.append(row["text"])
-        classes.append(labels.index(row["category"]))
-    if not texts:
-        raise RequestError(f"task.data: {path} holds no examples.")
-    return texts, classes
 
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray, classes: int) -> float:
@@ -47,10 +16,25 @@ def accuracy(truth: np.ndarray, predicted: np.ndarray) -> float:
     return float(np.mean(truth == predicted))
 
 
-def scores(truth: np.ndarray, predicted: np.ndarray, classes: int) -> dict[str, float]:
-    """All metrics of one set, and how many classes were predicted at all: 1 is a collapsed classifier."""
+def scores(truth: np.ndarray, predicted: np.ndarray, labels: list[str]) -> dict[str, float]:
+    """All metrics of one set, over the fixed `labels`, whichever of them occur.
+
+    `predicted_classes` is how many classes were predicted at all: 1 is a collapsed classifier. The histogram of the
+    predictions is `share_of_LABEL` for each class, a share of the set.
+    """
+    shares = np.bincount(predicted, minlength=len(labels)) / len(predicted)
     return {
-        "macro_f1": macro_f1(truth, predicted, classes),
+        "macro_f1": macro_f1(truth, predicted, len(labels)),
         "accuracy": accuracy(truth, predicted),
-        "predicted_classes": float(len(np.unique(predicted))),
+        "predicted_classes": float(np.count_nonzero(shares)),
+        **{f"share_of_{name}": float(share) for name, share in zip(metric_names(labels), shares, strict=True)},
     }
+
+
+def metric_names(labels: list[str]) -> list[str]:
+    """Labels as parts of metric names, where a slash would mean something: letters, digits, dots and hyphens only.
+
+    Where two labels would then be equal, all get the number of their class.
+    """
+    safe = [re.sub(r"[^\w.-]", "_", label) for label in labels]
+    return safe if len(set(safe)) == len(safe) else [f"{name}_{number}" for number, name in enumerate(safe)]

@@ -5,10 +5,11 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from search.specification import from_dict
 from tests.conftest import real
 from trainables.inputs.vectors import read_vectors
 from trainables.stitching.options import StitchingOptions
-from trainables.stitching.pair import tables
+from trainables.stitching.pair import Tables
 from trainables.stitching.prepare import prepare
 
 
@@ -23,33 +24,33 @@ def french():
         f"{lexica}.test.freq.2k.en-fr.tsv",
     )
     specification = {
+        "name": "french",
+        "method": "stitching",
+        "budget": {"runs": 60},
         "model": str(model),
         "task": {"name": "sib200", "data": str(task), "source": "eng_Latn", "targets": ["fra_Latn"]},
         "inputs": {
             "vectors": {"fra_Latn": str(vectors)},
             "lexicons": {"fra_Latn": str(lexicon)},
-            "vector_rows": 200_000,
-            "max_length": 128,
-            "unknown": "lowercase",
         },
     }
-    return prepare(specification), model, vectors, held_out
+    return prepare(from_dict(specification).as_dict()), model, vectors, held_out
 
 
 def test_the_published_sizes_are_read(french):
     inputs, *_ = french
     assert (len(inputs.train), len(inputs.dev), len(inputs.targets["fra_Latn"].dev)) == (701, 99, 99)
     assert len(inputs.labels) == 7
-    assert inputs.targets["fra_Latn"].unknown_share < 0.2
-    assert 1000 < len(inputs.targets["fra_Latn"].pairs) <= 5000
+    assert inputs.targets["fra_Latn"].unknown_share < 0.08  # most of it is rare names
+    assert 1000 < len(inputs.targets["fra_Latn"].candidates) <= 5000
 
 
 def test_stitched_words_lie_near_translations_that_were_no_anchors(french):
     """Pairs of the lexicon's test part, disjoint from the anchors: their cosine beats that of shuffled pairs."""
     inputs, model, vectors_file, test_lexicon = french
     tokenizer = AutoTokenizer.from_pretrained(model)
-    words, vectors = read_vectors(vectors_file, "vectors", rows=200_000)
-    rows = {word: row for row, word in enumerate(words)}
+    vectors = read_vectors(vectors_file, "vectors", rows=200_000)
+    rows = {word: row for row, word in enumerate(vectors.words)}
     pairs = [line.split() for line in test_lexicon.read_text(encoding="utf-8").splitlines()]
     vocabulary = tokenizer.get_vocab()
     known = [(vocabulary[en], rows[fr]) for en, fr in pairs if en in vocabulary and fr in rows]
@@ -57,10 +58,10 @@ def test_stitched_words_lie_near_translations_that_were_no_anchors(french):
     target = inputs.targets["fra_Latn"]
     original = torch.from_numpy(np.array(inputs.encoder.weights["embeddings.word_embeddings.weight"]))
     options = StitchingOptions(k=10, weighting="softmax", tau=0.1)
-    source, stitched_of, _ = tables(original, torch.from_numpy(inputs.specials), target, options, 0)
-    assert torch.isfinite(source).all()
-    truth = torch.nn.functional.normalize(source[[piece for piece, _ in known]], dim=1)
-    stitched = torch.nn.functional.normalize(stitched_of(vectors[[row for _, row in known]]), dim=1)
+    tables = Tables(original, torch.from_numpy(inputs.specials), target, options, 0, 10)
+    assert torch.isfinite(tables.source).all()
+    truth = torch.nn.functional.normalize(tables.source[[piece for piece, _ in known]], dim=1)
+    stitched = torch.nn.functional.normalize(tables.target(vectors.table[[row for _, row in known]])[0], dim=1)
     cosine = stitched @ truth.T
     right, wrong = cosine.diagonal(), cosine[~torch.eye(len(known), dtype=bool)]
     assert right.mean() > wrong.mean() + 2 * wrong.std()

@@ -4,44 +4,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from search.errors import RequestError
-from trainables.tasks.classification import accuracy, macro_f1, read_labels, read_split, scores
+from trainables.tasks.classification import metric_names, scores
 
+LABELS = ["a", "b", "c", "d", "e"]
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60)
 
 
 @given(PAIRS)
 def test_metrics_are_scikit_learns(pairs):
     truth, predicted = (np.array(side) for side in zip(*pairs, strict=True))
+    found = scores(truth, predicted, LABELS)
     expected = f1_score(truth, predicted, average="macro", labels=range(5), zero_division=0)
-    assert macro_f1(truth, predicted, 5) == pytest.approx(expected)
-    assert accuracy(truth, predicted) == pytest.approx(accuracy_score(truth, predicted))
+    assert found["macro_f1"] == pytest.approx(expected)
+    assert found["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
+    assert found["predicted_classes"] == len(set(predicted.tolist()))
+    for number, label in enumerate(LABELS):
+        assert found[f"share_of_{label}"] == pytest.approx(predicted.tolist().count(number) / len(pairs))
 
 
 def test_the_constant_classifier_on_taxi1500_scores_what_the_counts_say():
     truth = np.repeat(np.arange(6), [29, 26, 19, 16, 14, 7])
-    assert macro_f1(truth, np.zeros_like(truth), 6) == pytest.approx(0.069, abs=5e-4)
-    assert scores(truth, np.zeros_like(truth), 6)["predicted_classes"] == 1
+    found = scores(truth, np.zeros_like(truth), list("abcdef"))
+    assert found["macro_f1"] == pytest.approx(0.069, abs=5e-4)
+    assert found["predicted_classes"] == 1
+    assert (found["share_of_a"], found["share_of_f"]) == (1, 0)
 
 
-def files(folder, rows, labels="a\nb\n"):
-    (folder / "xx").mkdir()
-    (folder / "xx" / "labels.txt").write_text(labels)
-    (folder / "xx" / "dev.tsv").write_text("index_id\tcategory\ttext\n" + "".join(f"{row}\n" for row in rows))
+@given(st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=8, unique=True))
+def test_every_class_has_a_metric_name_of_its_own_without_slashes(labels):
+    names = metric_names(labels)
+    assert not any("/" in name or ":" in name or " " in name for name in names)
+    assert len(set(names)) == len(labels)
 
 
-def test_the_published_quoting_is_undone(tmp_path):
-    files(tmp_path, ['1\tb\t"He said ""no"" twice"', "2\ta\tplain"])
-    labels = read_labels(tmp_path, "xx")
-    assert labels == ["a", "b"]
-    assert read_split(tmp_path, "xx", "dev", labels) == (['He said "no" twice', "plain"], [1, 0])
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [(["1\ta\tfine", "2\tc\tbad"], r"dev.tsv line 3: 'c' is not in labels.txt"), ([], "holds no examples")],
-)
-def test_a_row_without_a_known_label_is_an_error(tmp_path, rows, message):
-    files(tmp_path, rows)
-    with pytest.raises(RequestError, match=message):
-        read_split(tmp_path, "xx", "dev", ["a", "b"])
+def test_labels_stay_readable():
+    assert metric_names(["science/technology", "体育"]) == ["science_technology", "体育"]
+    assert metric_names(["a b", "a/b", "c"]) == ["a_b_0", "a_b_1", "c_2"]

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from trainables.tasks.classification import read_labels, read_split
+from trainables.tasks.sources import Classification
 from trainables.world import SOURCE, TARGETS, encoders, path
 from trainables.world.concepts import CONCEPTS, GENERAL
 from trainables.world.language import make_languages
@@ -40,7 +40,8 @@ def vectors(language: str) -> dict[str, np.ndarray]:
 
 
 def sentences(language: str, split: str) -> tuple[list[str], list[int]]:
-    return read_split(path("topics"), language, split, read_labels(path("topics"), SOURCE))
+    task = {"name": "sib200", "data": "world:topics", "source": SOURCE, "targets": list(TARGETS)}
+    return Classification(task).split(language, split)
 
 
 @pytest.mark.parametrize(("language", "margin"), [("qel", 0.3), ("qan", 0.25), ("qor", 0.15)])

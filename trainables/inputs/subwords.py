@@ -1,0 +1,67 @@
+"""Vectors of words that no vocabulary has, from the letter n-grams of a fastText model (optional extra `fasttext`)."""
+
+from pathlib import Path
+
+import numpy as np
+
+from search.errors import RequestError
+from trainables.inputs.cache import cached, pack
+from trainables.inputs.paths import checksum
+from trainables.inputs.reading import opened
+
+MAGIC = (793712314).to_bytes(4, "little")  # the first bytes of fastText's binary models
+VERSION = 1  # of the arrays below; a new one reads every model anew
+
+
+class Subwords:
+    """The n-gram vectors of a fastText binary model (.bin, .bin.gz), memory-mapped after the first reading."""
+
+    def __init__(self, path: Path, key: str) -> None:
+        """`key` is the specification's key, for errors."""
+        if not is_fasttext(path):
+            raise RequestError(f"{key}: {path} is no fastText binary model. Name a .bin file of fastText.")
+        arrays = read_fasttext(path, key)
+        self._ngrams = arrays["ngrams"]
+        self._lengths = [int(length) for length in arrays["lengths"]]
+
+    def vector(self, word: str) -> np.ndarray | None:
+        """The mean of the vectors of the word's n-grams (float32); None where the word is too short to have any."""
+        from gensim.models.fasttext import ft_ngram_hashes
+
+        rows = ft_ngram_hashes(word, *self._lengths, len(self._ngrams)) if len(self._ngrams) else []
+        return self._ngrams[rows].mean(axis=0) if len(rows) else None
+
+
+def is_fasttext(path: Path) -> bool:
+    """Whether a file is named as a binary and begins as fastText's models do."""
+    if ".bin" not in path.suffixes:
+        return False
+    with opened(path) as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_fasttext(path: Path, key: str) -> dict[str, np.ndarray]:
+    """`words` (packed), their full vectors `table`, the vectors of `ngrams` by bucket, their least and most `lengths`.
+
+    The first reading needs memory for the whole model, for some of the published ones more than 10 GB; later ones map.
+    """
+    try:
+        from gensim.models.fasttext import load_facebook_vectors
+    except ImportError as error:
+        raise RequestError(
+            f"{key}: {path} is a fastText binary model, which needs gensim. Install seedwise[fasttext]."
+        ) from error
+
+    def make() -> dict[str, np.ndarray]:
+        try:
+            model = load_facebook_vectors(str(path))
+        except Exception as error:  # whatever gensim meets in a cut or foreign file
+            raise RequestError(f"{key}: {path} cannot be read: {error}. Is it a whole fastText model?") from error
+        return {
+            "words": pack(model.index_to_key),
+            "table": np.asarray(model.vectors, dtype=np.float32),
+            "ngrams": np.asarray(model.vectors_ngrams, dtype=np.float32),
+            "lengths": np.array([model.min_n, model.max_n]),
+        }
+
+    return cached("fasttext", {"file": checksum(path), "version": VERSION}, make)

@@ -1,0 +1,45 @@
+"""Word vectors in word2vec's binary format."""
+
+from typing import BinaryIO
+
+import numpy as np
+
+from search.errors import RequestError
+from trainables.inputs.reading import Noted
+from trainables.inputs.vectors_text import header_of
+
+CHUNK = 1 << 20  # bytes read at once; no word is that long
+BROKEN = "\ufffd"  # what stands for bytes that are no UTF-8
+
+
+def read_binary(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
+    """The first `rows` words, their vectors and notes; an entry is a word, a space and d little-endian float32."""
+    header = header_of(file.readline(100))
+    if header is None or not all(header):
+        raise RequestError(f"{where} does not begin with `count dimension` as word2vec's binary does. Is it text?")
+    count, dimensions = header
+    words: dict[str, None] = {}
+    vectors: list[np.ndarray] = []
+    malformed, repeated = Noted("malformed vector", "entry"), Noted("repeated word", "entry")
+    buffer, start, size = b"", 0, 4 * dimensions
+    for number in range(1, count + 1):
+        while (space := buffer.find(b" ", start)) < 0 or len(buffer) < space + 1 + size:
+            more = file.read(CHUNK + size)
+            if not more or (space < 0 and len(buffer) - start > CHUNK):
+                raise RequestError(f"{where} ends within word {number} of {count}. Get the whole file.")
+            buffer, start = buffer[start:] + more, 0
+        word = buffer[start:space].lstrip(b"\n").decode(errors="replace")  # some writers end an entry with a line feed
+        vector = np.frombuffer(buffer, dtype="<f4", count=dimensions, offset=space + 1)
+        start = space + 1 + size
+        if not word or BROKEN in word or not np.isfinite(vector).all():
+            malformed.add(number)  # a word that its writer cut within a letter cannot be repaired by hand
+        elif word in words:
+            repeated.add(number)
+        else:
+            words[word] = None
+            vectors.append(vector.astype(np.float32)[None])
+            if len(words) == rows:
+                break
+    if not words:
+        raise RequestError(f"{where} holds no words. Name a file of word vectors.")
+    return list(words), vectors, [str(noted) for noted in (malformed, repeated) if noted.count]

@@ -1,0 +1,50 @@
+"""Runs that would do the same work: the first does it, the others take its results.
+
+Two configurations can build the same tables (sparsemax gives a word no more anchors, however many k allows), and their
+training is then the same to the last bit. A method says so by its fingerprint. Results are shared through Ray's own
+key-value store, epoch by epoch, within one session of a search.
+"""
+
+import json
+import time
+
+from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put
+
+POLL_SECONDS = 0.05
+PATIENCE = 60.0  # seconds, or three epochs, without a sign of the run that does the work: then it counts as dead
+
+
+class Same:
+    """The shared results of all runs of a session with one fingerprint; `me` is the run that looks."""
+
+    def __init__(self, session: str, fingerprint: str, me: str):
+        self.fingerprint, self.me, self._prefix = fingerprint, me, f"seedwise/{session}/same/{fingerprint}"
+
+    def owner(self) -> str:
+        """The run that does the work: the first that asked."""
+        _internal_kv_put(self._key("owner"), self.me.encode(), overwrite=False)
+        return _internal_kv_get(self._key("owner")).decode()
+
+    def mine(self) -> bool:
+        return self.owner() == self.me
+
+    def publish(self, epoch: int, result: dict) -> None:
+        _internal_kv_put(self._key(epoch), json.dumps(result).encode())
+
+    def leave(self) -> None:
+        """Say that nothing more comes from this run, in case another one waits for it."""
+        if self.mine():
+            _internal_kv_put(self._key("left"), b"")
+
+    def wait(self, epoch: int, *, slowest: float) -> dict | None:
+        """The result of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
+        deadline = time.monotonic() + max(PATIENCE, 3 * slowest)
+        while True:
+            over = _internal_kv_get(self._key("left")) is not None or time.monotonic() > deadline
+            content = _internal_kv_get(self._key(epoch))
+            if content is not None or over:
+                return None if content is None else json.loads(content)
+            time.sleep(POLL_SECONDS)
+
+    def _key(self, name: str | int) -> bytes:
+        return f"{self._prefix}/{name}".encode()

@@ -1,0 +1,42 @@
+"""A stitched model as ordinary Hugging Face folders: anyone can load them, without this project."""
+
+import copy
+from pathlib import Path
+
+import numpy as np
+from transformers import AutoModelForSequenceClassification
+
+from trainables.stitching.pair import Pair
+from trainables.stitching.prepare import Language, Reader
+
+
+def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None:
+    """Write the model of one target language and its tokenizer: every word that has a vector gets its row of F^t.
+
+    The special tokens come first, in the order that all stitched tables have; then one id per spelling. A spelling that
+    falls back on another one's vector (capitals) is a row of its own with the same values.
+    """
+    known: Language = reader.language(language)
+    rows = np.array(list(known.words.spellings.values()))
+    used, place = np.unique(rows, return_inverse=True)
+    words, _ = pair.tables.target(known.take(used.tolist()), keep=False)
+    table = pair.table(words[place])
+
+    tokens = reader.tokenizer.convert_ids_to_tokens(reader.specials)
+    roles = {role: getattr(reader.tokenizer, f"{role}_token") for role in ("cls", "sep", "pad", "unk")}
+    trained = pair.learner.model
+    config = copy.deepcopy(trained.config)
+    config.vocab_size = len(table)
+    for name in ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"):
+        before = getattr(config, name, None)
+        if before is not None:
+            setattr(config, name, reader.specials.index(before) if before in reader.specials else None)
+    config.id2label = dict(enumerate(reader.task.labels))
+    config.label2id = {label: number for number, label in config.id2label.items()}
+    model = AutoModelForSequenceClassification.from_config(config)
+    weights = {name: value.cpu() for name, value in trained.state_dict().items()}
+    own_table = trained.get_input_embeddings().weight
+    word_table = next(name for name, value in trained.named_parameters() if value is own_table)
+    model.load_state_dict(weights | {word_table: table.cpu()})
+    model.save_pretrained(folder)
+    known.words.tokenizer(tokens, **roles, max_length=reader.inputs["max_length"]).save_pretrained(folder)
