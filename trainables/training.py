@@ -47,7 +47,7 @@ class Learner:
         size, group = self.options.batch_size, self.options.batch_size * self.options.accumulation
         total = 0.0
         for start in range(0, len(data), group):
-            chosen = permutation[start : start + group]
+            chosen = by_length(data, permutation[start : start + group])
             for batch in batches(data, chosen, size, self.device):
                 with self.autocast():
                     loss = loss_of(batch)
@@ -68,21 +68,23 @@ class Learner:
         self.optimiser.zero_grad(set_to_none=True)
         self.schedule.step()
 
-    def predict(self, data: Encoded, *, table: Tensor | None = None, batch_size: int = 256) -> np.ndarray:
+    def predict(self, data: Encoded, *, table: Tensor | None = None, batch_size: int = 64) -> np.ndarray:
         """The most likely class of every example, without dropout.
 
         With a `table`, ids are its rows and the model's own word table is not used. The model then sees vectors and no
         ids, so one that reads meaning into ids (RoBERTa counts positions from its padding id) cannot misread them.
         """
         self.model.eval()
-        found = []
+        order, found = by_length(data, np.arange(len(data))), []
         with torch.inference_mode(), self.autocast():
-            for batch in batches(data, np.arange(len(data)), batch_size, self.device):
+            for batch in batches(data, order, batch_size, self.device):
                 batch.pop("labels")
                 if table is not None:
                     batch["inputs_embeds"] = nn.functional.embedding(batch.pop("input_ids"), table)
                 found.append(self.model(**batch).logits.argmax(-1).cpu().numpy())
-        return np.concatenate(found)
+        predicted = np.empty(len(data), dtype=np.int64)
+        predicted[order] = np.concatenate(found)
+        return predicted
 
     def autocast(self) -> torch.autocast:
         precision = self.options.precision
@@ -128,6 +130,11 @@ def freeze(model: PreTrainedModel, options: TrainingOptions) -> None:
             raise ValueError(f"freeze_layers: {options.freeze_layers}, but the encoder has {len(layers)} layers")
         for layer in layers[: options.freeze_layers]:
             layer.requires_grad_(False)
+
+
+def by_length(data: Encoded, chosen: np.ndarray) -> np.ndarray:
+    """Examples of one update, or of none, in the order of their lengths: batches of alike ones have little padding."""
+    return chosen[np.argsort(data.lengths[chosen], kind="stable")]
 
 
 def batches(data: Encoded, chosen: np.ndarray, size: int, device: torch.device) -> Iterator[Batch]:
