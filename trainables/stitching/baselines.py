@@ -145,6 +145,7 @@ class LeastSquares(FineTuned):
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
         metrics = self.predicted("test", self.inputs.source, tests.source)
+        metrics[f"test/unknown_share/{self.inputs.source}"] = tests.unknown_share
         for language, test in tests.targets.items():
             metrics |= self.predicted("test", language, test.data, self.table(language, test.vectors))
             metrics[f"test/unknown_share/{language}"] = test.unknown_share
@@ -193,9 +194,10 @@ class Regression(Baseline):
         self.models, metrics = {}, {}
         for language, labelled in self.inputs.labelled.items():
             model = LogisticRegression(C=self.options.c, max_iter=ITERATIONS)
-            self.models[language] = model.fit(self.means(labelled.train, labelled.vectors), labelled.train.labels)
+            self.models[language] = model.fit(self.means(labelled.data, labelled.vectors), labelled.data.labels)
             target = self.inputs.targets[language]
             metrics |= self.predicted("dev", language, target.dev, target.vectors[: target.used])
+            metrics[f"train/unknown_share/{language}"] = labelled.unknown_share
             metrics[f"dev/unknown_share/{language}"] = target.unknown_share
         return metrics
 

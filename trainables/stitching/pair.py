@@ -12,7 +12,7 @@ from trainables.inputs.cache import cached, content_hash
 from trainables.inputs.text import Encoded
 from trainables.stitching import anchors
 from trainables.stitching.options import StitchingOptions
-from trainables.stitching.prepare import StitchingInputs, Target, TargetTest
+from trainables.stitching.prepare import StitchingInputs, Target, WordSet
 from trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
 from trainables.stitching.weightings import weighting
 from trainables.streams import Streams
@@ -59,7 +59,7 @@ class Pair:
         )
         return loss, self.on_source(self.inputs.dev), self.on_target(self.target.dev, self.words)
 
-    def test(self, test: TargetTest) -> dict[str, float]:
+    def test(self, test: WordSet) -> dict[str, float]:
         """Scores on the target's test set. Its words get their rows of F^t from the anchors that dev's words had."""
         return self.on_target(test.data, self.tables.target(test.vectors)[0])
 

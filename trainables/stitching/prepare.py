@@ -39,11 +39,12 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """The training set of a target language, for the one baseline that may see its labels."""
+class WordSet:
+    """A split of a target language by itself: its ids are rows of a table of the special tokens and all `vectors`."""
 
     vectors: np.ndarray
-    train: Encoded
+    data: Encoded
+    unknown_share: float  # of its words
 
 
 @dataclass(frozen=True)
@@ -65,25 +66,17 @@ class StitchingInputs:
     dev: Encoded
     unknown_shares: dict[str, float]  # of the source's pieces, by split
     targets: dict[str, Target]  # pivots too: they are trained and scored alike
-    labelled: dict[str, Labelled]  # empty unless a baseline needs them
+    labelled: dict[str, WordSet]  # training sets of the targets, for the one baseline that may see their labels
     multilingual: Multilingual | None
     largest_k: int  # of the space: neighbours are found for that many, once, whatever a configuration asks for
     notes: tuple[str, ...] = ()  # what was left out of the files, for people
 
 
 @dataclass(frozen=True)
-class TargetTest:
-    """The test set of a target language, in ids of a table of its own: the special tokens, then all of `vectors`."""
-
-    vectors: np.ndarray
-    data: Encoded
-    unknown_share: float  # of the test set's words
-
-
-@dataclass(frozen=True)
 class StitchingTests:
     source: Encoded
-    targets: dict[str, TargetTest]  # no pivots: their labels serve the search, so a test would confirm nothing
+    unknown_share: float  # of the source's pieces
+    targets: dict[str, WordSet]  # no pivots: their labels serve the search, so a test would confirm nothing
     multilingual: dict[str, Encoded]  # the same sets for the zero-shot baseline; empty without it
 
 
@@ -103,7 +96,7 @@ def prepare(specification: dict) -> StitchingInputs:
         dev=dev,
         unknown_shares={"train": unknown_in_train, "dev": unknown_in_dev},
         targets=targets,
-        labelled={language: reader.labelled(language) for language in task["targets"]} if "lr" in baselines else {},
+        labelled={name: reader.word_set(name, "train") for name in task["targets"]} if "lr" in baselines else {},
         multilingual=reader.multilingual(languages) if "zero_shot" in baselines else None,
         largest_k=largest_k(specification),
         notes=tuple(reader.notes),
@@ -117,9 +110,8 @@ def prepare_test(specification: dict) -> StitchingTests:
     if "zero_shot" in specification["baselines"]:
         _, tokenizer = reader.load_multilingual()
         pieces = {name: reader.pieces(name, "test", tokenizer)[0] for name in [task["source"], *task["targets"]]}
-    return StitchingTests(
-        reader.source("test")[0], {language: reader.test(language) for language in task["targets"]}, pieces
-    )
+    targets = {language: reader.word_set(language, "test") for language in task["targets"]}
+    return StitchingTests(*reader.source("test"), targets, pieces)
 
 
 def largest_k(specification: dict) -> int:
@@ -181,13 +173,9 @@ class Reader:
         pairs = Candidates(pairs.source, moved, pairs.quality, pairs.stop, pairs.exact)
         return Target(known.take(kept), len(used), known.mean, pairs, dev, unknown_share)
 
-    def test(self, language: str) -> TargetTest:
-        used, data, unknown_share = self.words(language, "test")
-        return TargetTest(self.language(language).take(used), data, unknown_share)
-
-    def labelled(self, language: str) -> Labelled:
-        used, train, _ = self.words(language, "train")
-        return Labelled(self.language(language).take(used), train)
+    def word_set(self, language: str, split: str) -> WordSet:
+        used, data, unknown_share = self.words(language, split)
+        return WordSet(self.language(language).take(used), data, unknown_share)
 
     def spell(self, word: str) -> list[int]:
         """A source word's pieces; none where one of them is unknown to the encoder."""

@@ -163,7 +163,3 @@ def _in_blocks(work: Callable[[slice], object], rows: int) -> list:
             return list(pool.map(work, (slice(first, first + BLOCK) for first in range(0, rows, BLOCK))))
     finally:
         torch.set_num_threads(threads)  # the setting is the thread's own, but new threads inherit the latest
-
-
-def stitch(words: Tensor, anchors: Tensor, source_anchors: Tensor, k: int, weigh: Weighting) -> Tensor:
-    return combine(neighbours(words, anchors, k), source_anchors, k, weigh)[0]

@@ -88,6 +88,7 @@ class Stitching(Method):
     def test(self, tests: StitchingTests) -> dict[str, float]:
         """The metrics of dev, on the test sets of the source and the targets; pivots have none."""
         metrics = self.source_metrics("test", {name: pair.on_source(tests.source) for name, pair in self.pairs.items()})
+        metrics[f"test/unknown_share/{self.inputs.source}"] = tests.unknown_share
         for language, test in tests.targets.items():
             of_target = self.pairs[language].test(test)
             metrics |= {f"test/{name}/{language}": value for name, value in of_target.items()}

@@ -1,119 +1,188 @@
+"""Neighbours and tables against brute force, and what must hold for all of them."""
+
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from trainables.stitching import anchors, tables
-from trainables.stitching.tables import neighbours, stitch, to_norm
+from trainables.stitching import tables
+from trainables.stitching.tables import combine, neighbours, stitch_all, to_norm
 from trainables.stitching.weightings import weighting
 
 NAMES = ["standard", "softmax", "sparsemax", "entmax"]
+SEEDS, TAUS = st.integers(0, 10_000), st.floats(0.01, 3.0)
 
 
-def brute_force(words, anchor_vectors, k):
-    """Indices by sorting the whole cosine table, ties by anchor index; cosines in double precision."""
-    unit = lambda rows: rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-8)  # noqa: E731
-    cosine = unit(np.float64(words)) @ unit(np.float64(anchor_vectors)).T
-    return cosine, np.stack([np.lexsort((np.arange(len(row)), -row))[:k] for row in cosine])
+def vectors(seed, *shapes, rounded=False):
+    """Random float32 arrays; `rounded` ones have few values, so that many cosines are equal."""
+    draw = np.random.default_rng(seed)
+    found = [draw.normal(size=shape).astype("f4") for shape in shapes]
+    return [torch.from_numpy(np.round(one) if rounded else one) for one in found]
+
+
+def stitch(words, anchors, source, k, weigh):
+    return combine(neighbours(words, anchors, k), source, k, weigh)[0]
+
+
+def brute_force(words, anchors):
+    """The whole cosine table in double precision."""
+    unit = [
+        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-8)
+        for rows in map(np.float64, (words, anchors))
+    ]
+    return unit[0] @ unit[1].T
 
 
 @settings(deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 40), st.integers(1, 30), st.integers(1, 35))
-def test_neighbours_are_those_of_brute_force(seed, words, anchor_count, k):
-    draw = np.random.default_rng(seed)
-    w, a = draw.normal(size=(words, 5)).astype("f4"), draw.normal(size=(anchor_count, 5)).astype("f4")
-    similarity, index = neighbours(torch.from_numpy(w), torch.from_numpy(a), k)
-    cosine, expected = brute_force(w, a, k)
-    np.testing.assert_array_equal(index, expected)
-    np.testing.assert_allclose(similarity, np.take_along_axis(cosine, expected, axis=1), atol=1e-5)
+@given(SEEDS, st.integers(1, 40), st.integers(1, 300), st.integers(1, 80), st.booleans())
+def test_neighbours_are_those_of_brute_force(seed, words, count, k, rounded):
+    w, a = vectors(seed, (words, 5), (count, 5), rounded=rounded)
+    found, cosine, k = neighbours(w, a, k), brute_force(w, a), min(k, count)
+    expected = -np.sort(-cosine, axis=1)[:, :k]
+    np.testing.assert_allclose(found.similarity, expected, atol=1e-6)
+    np.testing.assert_allclose(np.take_along_axis(cosine, found.index.numpy().astype(int), axis=1), expected, atol=1e-6)
+    equal = found.similarity[:, 1:] == found.similarity[:, :-1]
+    assert (found.index[:, 1:] > found.index[:, :-1])[equal].all()
+    assert all(len(set(row)) == k for row in found.index.tolist())
+    np.testing.assert_array_equal(found.zero, np.linalg.norm(w, axis=1) == 0)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_ties_go_to_the_first_anchor_also_at_the_cut(k):
     words = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     same = torch.tensor([[0.0, 2.0], [3.0, 0.0], [1.0, 0.0], [5.0, 0.0], [0.0, 1.0]])
-    _, index = neighbours(words, same, k)
-    assert index[0].tolist() == [1, 2, 3, 0, 4][:k]
-    assert index[1].tolist() == [0, 4, 1, 2, 3][:k]
-    assert index[2].tolist() == [0, 1, 2, 3, 4][:k]  # no direction: all cosines are 0
-
-
-def test_the_block_size_changes_nothing(monkeypatch):
-    draw = torch.Generator().manual_seed(0)
-    words, a = torch.randn(50, 6, generator=draw), torch.randn(20, 6, generator=draw)
-    whole = neighbours(words, a, 7)
-    monkeypatch.setattr(tables, "BLOCK", 8)
-    parts = neighbours(words, a, 7)
-    torch.testing.assert_close(whole, parts)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_with_one_neighbour_every_scheme_is_the_nearest_anchor(name):
-    draw = np.random.default_rng(1)
-    words, target, source = (draw.normal(size=shape).astype("f4") for shape in ((30, 4), (12, 4), (12, 9)))
-    weigh = weighting(name, tau=0.3, exponent=1.5)
-    table = stitch(*map(torch.from_numpy, (words, target, source)), 1, weigh)
-    np.testing.assert_allclose(table, source[brute_force(words, target, 1)[1][:, 0]], rtol=1e-6)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("k", [2, 5, 100])
-def test_a_stitched_row_is_the_weighted_mean_written_as_a_loop(name, k):
-    draw = np.random.default_rng(2)
-    words, target, source = (draw.normal(size=shape).astype("f4") for shape in ((10, 4), (12, 4), (12, 9)))
-    weigh = weighting(name, tau=0.3, exponent=1.5)
-    table = stitch(*map(torch.from_numpy, (words, target, source)), k, weigh)
-    cosine, nearest = brute_force(words, target, k)
-    for row, chosen in enumerate(nearest):
-        weights = weigh(torch.from_numpy(cosine[row, chosen][None].astype("f4")))[0].numpy()
-        expected = sum(weight * source[anchor] for weight, anchor in zip(weights, chosen, strict=True))
-        np.testing.assert_allclose(table[row], expected, atol=1e-5)
-
-
-def test_sparsemax_beyond_its_support_does_not_depend_on_k():
-    draw = torch.Generator().manual_seed(3)
-    words, target, source = (torch.randn(n, d, generator=draw) for n, d in ((20, 8), (40, 8), (40, 3)))
-    weigh = weighting("sparsemax", tau=0.1, exponent=1.5)
-    similarity, _ = neighbours(words, target, 40)
-    support = int((weigh(similarity) > 0).sum(1).max())
-    assert support < 40
-    tables_of_k = [stitch(words, target, source, k, weigh) for k in (support + 1, 30, 40)]
-    torch.testing.assert_close(tables_of_k[0], tables_of_k[1])
-    torch.testing.assert_close(tables_of_k[0], tables_of_k[2])
-
-
-def test_permuting_the_anchors_changes_nothing():
-    draw = torch.Generator().manual_seed(4)
-    words, target, source = (torch.randn(n, d, generator=draw) for n, d in ((20, 8), (15, 8), (15, 3)))
-    order = torch.randperm(15, generator=draw)
-    weigh = weighting("softmax", tau=0.2, exponent=1.5)
-    torch.testing.assert_close(
-        stitch(words, target, source, 6, weigh), stitch(words, target[order], source[order], 6, weigh)
+    found = neighbours(words, same, k)
+    assert found.index[0].tolist() == [1, 2, 3, 0, 4][:k]
+    assert found.index[1].tolist() == [0, 4, 1, 2, 3][:k]
+    assert found.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # no direction: all cosines are 0
+    # Whether the cut goes between equal ones: the first word has three at 1, two at 0; the second two and three.
+    assert (
+        found.tied.tolist()
+        == [[True, True, True], [True, False, True], [False, True, True], [False] * 3][{1: 0, 2: 1, 3: 2, 5: 3}[k]]
     )
+
+
+@given(SEEDS, st.integers(1, 30), st.integers(1, 30), st.sampled_from(NAMES), st.booleans())
+@settings(deadline=None)
+def test_a_prefix_of_more_neighbours_gives_the_same_table_bit_for_bit(seed, k, more, name, rounded):
+    words, target, source = vectors(seed, (20, 4), (50, 4), (50, 6), rounded=rounded)
+    weigh = weighting(name, tau=0.2)
+    alone, counts = combine(neighbours(words, target, k), source, k, weigh)
+    prefix, same_counts = combine(neighbours(words, target, k + more), source, k, weigh)
+    assert torch.equal(alone, prefix)
+    assert counts == same_counts
+
+
+def test_the_block_size_and_the_number_of_threads_change_nothing(monkeypatch):
+    words, target, source = vectors(0, (50, 6), (20, 6), (20, 3))
+    whole = stitch(words, target, source, 7, weighting("softmax", tau=0.2))
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(tables, "BLOCK", 8)
+    torch.testing.assert_close(stitch(words, target, source, 7, weighting("softmax", tau=0.2)), whole)
+    assert torch.get_num_threads() == threads
+
+
+def test_vectors_that_are_not_finite_are_refused():
+    words, target = vectors(0, (3, 4), (5, 4))
+    words[1, 2] = torch.nan
+    with pytest.raises(ValueError, match="not finite"):
+        neighbours(words, target, 2)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.sampled_from(NAMES), TAUS)
+def test_with_one_neighbour_every_scheme_is_the_nearest_anchor(seed, name, tau):
+    words, target, source = vectors(seed, (30, 4), (12, 4), (12, 9))
+    table = stitch(words, target, source, 1, weighting(name, tau=tau))
+    np.testing.assert_allclose(table, source[brute_force(words, target).argmax(1)], rtol=1e-6)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 20), st.sampled_from(NAMES), TAUS)
+def test_a_stitched_row_is_the_weighted_mean_written_as_a_loop(seed, k, name, tau):
+    words, target, source = vectors(seed, (10, 4), (12, 4), (12, 9))
+    weigh = weighting(name, tau=tau)
+    table, cosine = stitch(words, target, source, k, weigh), brute_force(words, target)
+    for row, cosines in enumerate(cosine):
+        chosen = np.argsort(-cosines)[:k]
+        weights = weigh(torch.from_numpy(cosines[chosen][None].astype("f4")))[0].numpy()
+        expected = sum(weight * source[anchor].numpy() for weight, anchor in zip(weights, chosen, strict=True))
+        np.testing.assert_allclose(table[row], expected, atol=1e-4)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.sampled_from(NAMES), st.sampled_from(["clamp", "keep"]))
+def test_all_anchors_are_the_k_that_is_their_number(seed, name, negatives):
+    words, target, source = vectors(seed, (20, 6), (15, 6), (15, 4))
+    cosine = brute_force(words, target)
+    assume((np.abs(cosine.sum(1)) > 0.1).all())  # as printed, a denominator near 0 makes any rounding large
+    weigh = weighting(name, tau=0.3, negatives=negatives)
+    found, counts = stitch_all(words, target, source, weigh)
+    expected, expected_counts = combine(neighbours(words, target, 15), source, 15, weigh)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    assert counts == expected_counts
+
+
+@settings(deadline=None)
+@given(SEEDS, TAUS, TAUS, st.integers(1, 20))
+def test_standard_does_not_depend_on_tau(seed, tau, other, k):
+    words, target, source = vectors(seed, (20, 4), (20, 4), (20, 5))
+    one, two = (stitch(words, target, source, k, weighting("standard", tau=value)) for value in (tau, other))
+    assert torch.equal(one, two)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 20))
+def test_softmax_tends_to_the_nearest_anchor_and_to_the_mean_of_all_k(seed, k):
+    words, target, source = vectors(seed, (20, 4), (20, 4), (20, 5))
+    found = neighbours(words, target, k)
+    clear = (found.similarity[:, 0] - found.similarity[:, 1] > 1e-3).numpy()
+    cold, hot = (combine(found, source, k, weighting("softmax", tau=tau))[0] for tau in (1e-5, 1e5))
+    torch.testing.assert_close(cold[clear], source[found.index[clear, 0].long()])
+    torch.testing.assert_close(hot, source[found.index.long()].mean(1), rtol=1e-3, atol=1e-4)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.floats(0.01, 0.5), st.integers(1, 40))
+def test_sparsemax_beyond_its_support_does_not_depend_on_k(seed, tau, more):
+    """To the last bit: equal tables are recognised by their hash."""
+    words, target, source = vectors(seed, (20, 8), (80, 8), (80, 3))
+    weigh = weighting("sparsemax", tau=tau)
+    support = int((weigh(neighbours(words, target, 80).similarity) > 0).sum(1).max())
+    assume(support < 80)
+    one, two = (stitch(words, target, source, k, weigh) for k in (support + 1, min(80, support + 1 + more)))
+    assert torch.equal(one, two)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.sampled_from(NAMES), st.integers(1, 15), st.booleans())
+def test_permuting_the_anchors_changes_nothing_but_ties(seed, name, k, rounded):
+    words, target, source = vectors(seed, (30, 6), (15, 6), (15, 3), rounded=rounded)
+    order = torch.from_numpy(np.random.default_rng(seed + 1).permutation(15))
+    weigh, free = weighting(name, tau=0.2), ~neighbours(words, target, k).tied
+    one, two = stitch(words, target, source, k, weigh), stitch(words, target[order], source[order], k, weigh)
+    gaps = -np.sort(-brute_force(words, target), axis=1)  # equal up to rounding may be equal in one order alone
+    clear = free & torch.from_numpy((gaps[:, k - 1] - gaps[:, k] > 1e-5) if k < 15 else np.ones(30, dtype=bool))
+    torch.testing.assert_close(one[clear], two[clear], rtol=1e-4, atol=1e-5)
+
+
+def test_rows_in_which_a_rule_decided_are_counted():
+    anchors = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [-1.0, 0.0]])
+    words = torch.tensor([[2.0, 0.0], [0.0, 0.0], [-1.0, -3.0], [0.0, 3.0]])
+    source = torch.eye(4)
+    found = neighbours(words, anchors, 3)  # cosines of the third word: .32 (twice), -.32, -.95
+    _, clamped = combine(found, source, 3, weighting("standard"))
+    _, printed = combine(found, source, 3, weighting("standard", negatives="keep"))
+    # 1 + 0 - 1 = 0 as printed; of the word without a direction all are 0; the first and the last cut between equals.
+    assert (clamped.rows, clamped.zero, clamped.negative, clamped.vanishing, clamped.ties) == (4, 1, 0, 1, 3)
+    assert (printed.negative, printed.vanishing) == (0, 2)
+    _, all_four = stitch_all(words, anchors, source, weighting("standard", negatives="keep"))
+    # 1 + 0 - 1 - 1 < 0; the third word: .32 + .32 - .32 - .95 < 0
+    assert (all_four.negative, all_four.vanishing, all_four.ties) == (2, 1, 0)
+    assert combine(found, source, 3, weighting("softmax", tau=0.1))[1].negative == 0
 
 
 def test_rows_are_brought_to_the_norm_and_zeros_stay():
     table = to_norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), 2.0)
     torch.testing.assert_close(table, torch.tensor([[1.2, 1.6], [0.0, 0.0]]))
-
-
-PAIRS = np.array([[5, 0], [5, 1], [7, 2], [9, 3]])
-
-
-def test_anchor_subsets_depend_on_the_seed_alone_and_keep_their_order():
-    many = np.stack([np.arange(100), np.arange(100)], axis=1)
-    one, again, other = (anchors.choose(many, 30, seed) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one, again)
-    assert not np.array_equal(one, other)
-    assert (np.diff(one[:, 0]) > 0).all()
-    assert len(anchors.choose(many, 0.25, 1)) == 25
-    np.testing.assert_array_equal(anchors.choose(many, 500, 1), many)
-    np.testing.assert_array_equal(anchors.choose(many, "all", 1), many)
-
-
-def test_merging_keeps_one_anchor_per_source_piece():
-    vectors = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.0], [0.0, 5.0]])
-    pieces, merged = anchors.merge(PAIRS, vectors)
-    assert pieces.tolist() == [5, 7, 9]
-    np.testing.assert_allclose(merged, [[0.5, 0.5], [1, 0], [0, 1]])
