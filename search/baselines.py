@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from search.errors import RequestError
-from search.ledger import DONE, INTERRUPTED, SEARCH, State
+from search.ledger import DONE, SEARCH, State
 from search.policy import Replicate, Stop, free_replicate
 from search.selection import Selection
 from spaces import Space, config_id
@@ -46,16 +46,13 @@ class Baselines:
     def next_events(self, state: State) -> tuple[list[dict], Replicate | Stop]:
         """What to write before the next run of a baseline, and the run. Pure, as a policy is."""
         for params in self.configurations:
-            identity, events = config_id(params), []
+            identity, because = config_id(params), f"baseline {params['baseline']}"
             known = state.configurations.get(identity)
             if known is None:
-                events.append({"event": "ask", "config_id": identity, "params": params, "suggested": {}, "ask": -1})
-                return events, Replicate(identity, 0, f"baseline {params['baseline']}")
-            for run in known.of_phase(SEARCH):
-                if run.status == INTERRUPTED:
-                    return events, Replicate(identity, run.replicate, "it was running when the search stopped")
+                asked = {"event": "ask", "config_id": identity, "params": params, "suggested": {}, "ask": -1}
+                return [asked], Replicate(identity, 0, because)
             if (replicate := free_replicate(known)) < self.replicates:
-                return events, Replicate(identity, replicate, f"baseline {params['baseline']}")
+                return [], Replicate(identity, replicate, because)
         return [], Stop("all baselines have run")
 
 

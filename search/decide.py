@@ -7,7 +7,7 @@ from typing import Protocol
 
 from search.baselines import Baselines, best_of_each
 from search.ledger import State
-from search.policy import Action, New, Replicate, Stop, free_replicate
+from search.policy import Action, New, Replicate, Stop, first_interrupted, free_replicate
 from search.propose import Known, Proposer
 from search.standing import Standing
 
@@ -29,8 +29,10 @@ class Next:
 def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Baselines | None = None) -> Next:
     """Pure and deterministic: the same ledger gives the same answer. Baselines come once the policy has stopped."""
     events, ask = [], {}
-    over = baselines is not None and state.policy_stopped
-    action = Stop(over) if over else policy.next_action(state)
+    if baselines is not None and state.policy_stopped:
+        action = first_interrupted(state) or Stop(state.policy_stopped)
+    else:
+        action = policy.next_action(state)
     if isinstance(action, New):
         proposal = proposer.propose(state, partial(policy.takes, state))
         if proposal is None:

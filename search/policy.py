@@ -69,9 +69,8 @@ class Policy:
 
     def next_action(self, state: State, *, more: bool = True) -> Action:
         """What a free worker should do. Called again at once when another worker is free: what runs is pending."""
-        for run in state.runs_of(SEARCH):
-            if run.status == INTERRUPTED:
-                return Replicate(run.config_id, run.replicate, "it was running when the search stopped")
+        if lost := first_interrupted(state):
+            return lost
         if stop := self.spent(state):
             return stop
         for configuration in state.configurations.values():
@@ -183,6 +182,13 @@ class Confirmation:
 EXHAUSTED = "the space has no further configuration"
 POLICIES = {"fixed": "search.policy:Fixed", "race": "search.race:Race", "halving": "search.halving:Halving"}
 SHARED = {one.name for one in fields(Policy)}
+
+
+def first_interrupted(state: State) -> Replicate | None:
+    """The first run of the search phase that was cut off without a result."""
+    lost = (run for run in state.runs_of(SEARCH) if run.status == INTERRUPTED)
+    found = next(lost, None)
+    return found and Replicate(found.config_id, found.replicate, "it was running when the search stopped")
 
 
 def free_replicate(configuration: Configuration) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from search.baselines import Baselines
 from search.decide import freeze, next_run
 from search.estimate import Summary, summary
 from search.ledger import CONFIRM, State
@@ -89,14 +90,21 @@ def engine(
 
 
 def drive(
-    world: World, state: State, policy: Any, proposer: Proposer, *, workers: int, seconds: Callable[[dict, int], float]
+    world: World,
+    state: State,
+    policy: Any,
+    proposer: Proposer,
+    *,
+    workers: int,
+    seconds: Callable[[dict, int], float],
+    baselines: Baselines | None = None,
 ) -> Iterator[dict]:
     """The events of one phase, applied to the state as they come. `seconds` is how long a run takes."""
     now, clock, order = state.last_time, [], 0
     stopped = False
     while True:
         while not stopped and len(clock) < workers:
-            decision = next_run(state, policy, proposer)
+            decision = next_run(state, policy, proposer, baselines)
             for event in decision.events:
                 state.apply(timed := {**event, "time": now})
                 yield timed

@@ -1,0 +1,187 @@
+"""Baselines beside a search: each runs once at each replicate, is shown beside it, and never competes."""
+
+import io
+from collections import Counter
+
+import pytest
+from rich.console import Console
+
+from search import report
+from search.baselines import Baselines, best_of_each
+from search.decide import freeze, next_run, twins
+from search.ledger import CONFIRM, State, replay
+from search.policy import Confirmation
+from search.selection import Selection
+from search.standing import Standing
+from spaces import config_id
+from tests.simulate import SELECTION, drive, engine
+from tests.test_simulate import Hill
+
+PLAIN, RIDGE = {"baseline": "ls", "map": "plain", "lr": 0.1}, {"baseline": "ls", "map": "ridge", "lr": 0.1}
+WEAK, STRONG = ({"baseline": "zero_shot", "lr": lr} for lr in (0.1, 0.2))
+LEVELS = {config_id(PLAIN): 5.0, config_id(RIDGE): 0.5, config_id(WEAK): 0.1, config_id(STRONG): 0.2}
+BASELINES = Baselines((PLAIN, RIDGE, WEAK, STRONG), 2)
+KEYS = {"replicates": {"policy": "fixed", "n": 2, "confirm": {"top": 1, "fresh": 2}}, "runs": 12, "sampler": "random"}
+
+
+class Beside(Hill):
+    """The hill, and baselines at levels of their own: the linear map is far above everything that is searched."""
+
+    def score(self, params, replicate):
+        if "baseline" in params:
+            return LEVELS[config_id(params)] + 0.01 * replicate
+        return super().score(params, replicate)
+
+
+def searched(baselines, workers=3):
+    """All events of a search with a confirmation."""
+    policy, proposer = engine(Hill.space, **KEYS)
+    state, events = State(), [{"event": "search", "time": 0.0, "search_id": "simulated"}]
+    state.apply(events[0])
+    how = {"workers": workers, "seconds": lambda params, replicate: 60.0 + 7 * replicate}
+    events += drive(Beside(), state, policy, proposer, baselines=baselines, **how)
+    frozen = freeze(state, proposer.standing, "over", 1) | {"time": state.last_time}
+    state.apply(frozen)
+    return [*events, frozen, *drive(Beside(), state, Confirmation(2), proposer, **how)]
+
+
+@pytest.fixture(scope="module")
+def events():
+    return searched(BASELINES)
+
+
+def test_every_baseline_runs_once_at_every_replicate_after_the_policy_has_stopped(events):
+    state = replay(events)
+    for one in state.configurations.values():
+        if one.baseline:
+            assert sorted(run.replicate for run in one.of_phase("search")) == [0, 1]
+    starts = [(event["config_id"], event["replicate"]) for event in events if event["event"] == "start"]
+    assert Counter(starts).most_common(1)[0][1] == 1
+    assert [event["because"] for event in events if event["event"] == "baselines"] == [state.policy_stopped]
+    first = next(i for i, event in enumerate(events) if event["event"] == "start" and event["config_id"] in LEVELS)
+    search = [event for event in events[first:] if event["event"] == "start" and event["phase"] == "search"]
+    assert {event["config_id"] for event in search} == set(LEVELS)
+
+
+def test_the_search_decides_as_it_would_without_baselines(events):
+    alone = searched(None)
+    strip = lambda lines: [  # noqa: E731
+        {key: value for key, value in event.items() if key not in ("time", "baselines", "because")}
+        for event in lines
+        if event["event"] != "baselines" and event.get("config_id") not in LEVELS
+    ]
+    assert strip(events) == strip(alone)
+    standing = engine(Hill.space, **KEYS)[1].standing
+    ranked = [row for row in report.leaderboard(replay(events), standing) if not row["baseline"]]
+    assert ranked == report.leaderboard(replay(alone), standing)
+
+
+def test_the_ledger_cut_after_every_line_gives_the_same_next_run(events):
+    policy, proposer = engine(Hill.space, **KEYS)
+    freezes = next(i for i, event in enumerate(events) if event["event"] == "freeze")
+    checked = 0
+    for index, event in enumerate(events):
+        before = events[index - 1] if index else {}
+        if event["event"] != "start" or before.get("event") in ("ask", "baselines"):
+            continue
+        confirming = index > freezes
+        decision = next_run(
+            replay(events[:index]),
+            Confirmation(2) if confirming else policy,
+            proposer,
+            None if confirming else BASELINES,
+        )
+        assert decision.events[-1] | {"time": event["time"]} == event
+        checked += 1
+    assert checked > 15
+    # Cut between the line that says why the policy stopped and the first baseline: no second line of that kind.
+    cut = next(i for i, event in enumerate(events) if event["event"] == "baselines")
+    assert [event["event"] for event in next_run(replay(events[: cut + 1]), policy, proposer, BASELINES).events] == [
+        "ask",
+        "start",
+    ]
+
+
+def test_what_ran_when_the_search_was_killed_is_run_again_first(events):
+    """Runs of the method among them, although its policy had stopped when the first baseline was started."""
+    policy, proposer = engine(Hill.space, **KEYS)
+    cut = next(i for i, event in enumerate(events) if event["event"] == "start" and event["config_id"] in LEVELS)
+    lines = [*events[: cut + 1], {"event": "search", "time": 1e6}]
+    lost = {(run.config_id, run.replicate) for run in replay(lines).runs() if run.status == "interrupted"}
+    assert len(lost) == 3
+    assert len({key for key, _ in lost} - set(LEVELS)) >= 1
+    again = set()
+    for _ in lost:
+        decision = next_run(replay(lines), policy, proposer, BASELINES)
+        again.add((decision.run.config_id, decision.run.replicate))
+        lines += decision.events
+    assert again == lost
+
+
+def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
+    state = replay(events)
+    assert set(state.frozen_baselines) == {config_id(PLAIN), config_id(RIDGE), config_id(STRONG)}
+    assert not set(state.frozen) & set(LEVELS)
+    for one in state.frozen_baselines:
+        assert [run.replicate for run in state.configurations[one].of_phase(CONFIRM)] == [1000, 1001]
+    standing = Standing(SELECTION)
+    rows = report.leaderboard(state, standing)
+    marked = [row for row in rows if row["baseline"]]
+    assert {row["baseline"] for row in marked} == {"LS plain", "LS ridge", "zero-shot"}
+    assert rows[-len(marked) :] == marked  # at the end, however high
+    assert all(row["p_best"] == 0 and not row["tied"] and row["estimate"] is None for row in marked)
+    by_id = {row["config_id"]: row for row in marked}
+    assert by_id[config_id(PLAIN)]["mean"] == pytest.approx(5.005)
+    assert by_id[config_id(PLAIN)]["fresh"]["mean"] == pytest.approx(5.0 + 10.005)
+    assert by_id[config_id(WEAK)]["fresh"] is None
+
+
+def test_a_table_shows_the_best_of_each_kind_below_the_configurations(events):
+    console = Console(width=120, file=io.StringIO())
+    console.print(report.as_table(report.leaderboard(replay(events), Standing(SELECTION)), SELECTION, width=120))
+    lines = console.file.getvalue().splitlines()
+    shown = [line for line in lines if "baseline: " in line]
+    for line, kind in zip(shown, ("LS plain", "LS ridge", "zero-shot"), strict=True):
+        assert f"baseline: {kind} " in line
+    assert config_id(STRONG) in shown[-1]
+    assert max(lines.index(line) for line in lines if "x=" in line) < lines.index(shown[0])
+
+
+def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
+    selection = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
+    state = State()
+    state.apply({"event": "search", "time": 0.0})
+    for c, score in ((0.1, 0.4), (1.0, 0.6), (10.0, 0.5)):
+        params = {"baseline": "lr", "c": c}
+        run = {"config_id": config_id(params), "replicate": 0, "phase": "search"}
+        state.apply({"event": "ask", "config_id": config_id(params), "params": params, "ask": -1})
+        state.apply({"event": "start", **run})
+        metrics = {"dev/macro_f1/a": score}
+        state.apply({"event": "result", **run, "status": "done", "metrics": metrics, "seconds": 1.0})
+    assert best_of_each(state, selection) == [config_id({"baseline": "lr", "c": 1.0})]
+    run = {"config_id": "own", "replicate": 0, "phase": "search"}
+    state.apply({"event": "ask", "config_id": "own", "params": {"k": 1}, "ask": 0})
+    state.apply({"event": "start", **run})
+    metrics = {"dev/macro_f1/a": 0.3, "dev/macro_f1/s": 0.5}
+    state.apply({"event": "result", **run, "status": "done", "metrics": metrics, "seconds": 1.0})
+    first, row, *_ = report.leaderboard(state, Standing(selection))
+    assert first["config_id"] == "own"
+    assert row["baseline"] == "LR (target labels)"
+    assert row["mean"] is None
+    assert row["scores"]["dev/macro_f1"]["a"]["mean"] == 0.6
+
+
+def test_configurations_that_do_the_same_work_are_confirmed_once():
+    lines = [{"event": "search", "time": 0.0}]
+    marks = {"a": ("m0", "m1"), "b": ("m0", "other"), "c": ("m0", "m1"), "d": ("", "")}
+    for ask, (name, fingerprints) in enumerate(marks.items()):
+        lines.append({"event": "ask", "config_id": name, "params": {"x": ask}, "ask": ask})
+        for replicate, fingerprint in enumerate(fingerprints):
+            run = {"config_id": name, "replicate": replicate, "phase": "search"}
+            result = {"status": "done", "metrics": {"value": 0.9 - 0.1 * ask}, "seconds": 1.0}
+            lines += [{"event": "start", **run}, {"event": "result", **run, **result, "fingerprint": fingerprint}]
+    state = replay(lines)
+    assert twins(state, ["a", "b", "c", "d"]) == {"c": "a"}  # b differs from a at its second replicate
+    assert freeze(state, Standing(SELECTION), "over", 4)["configs"] == ["a", "b", "d"]
+    rows = report.leaderboard(state, Standing(SELECTION))
+    assert {row["config_id"]: row["same_as"] for row in rows} == {"a": "", "b": "", "c": "a", "d": ""}
