@@ -75,8 +75,12 @@ class Method:
         """
         return {}
 
+    def constants(self) -> dict[str, float]:
+        """Metrics that are known before any training, told with those of the last epoch. Default: none."""
+        return {}
+
     def fingerprint(self, tests: Any) -> str | None:
-        """The same text for two runs means that they would report the same metrics: only one of them is trained.
+        """The same text for two runs means that they would report the same metrics, `constants` apart: one is trained.
 
         `tests` is what `prepare_test` gave, for runs that are tested, else None. Default: None, all runs are trained.
         """
@@ -154,8 +158,8 @@ class RunTrainable(tune.Trainable):
         self.last = metrics
         self.seconds += time.perf_counter() - started
         done = status != DONE or self.number >= self.run.epochs
-        saves = type(self.run).save is not Method.save and self.trained == self.number
-        due = saves and not done and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
+        saves = not done and type(self.run).save is not Method.save and self.trained == self.number
+        due = saves and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
         self.saved = time.monotonic() if due else self.saved
         return {
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
@@ -178,6 +182,8 @@ class RunTrainable(tune.Trainable):
         result = self.same.wait(self.number, slowest=self.slowest)
         self.slowest = max(self.slowest, time.monotonic() - started)
         self.same_as = self.same.owner() if result else ""
+        if result and self.number + 1 >= self.run.epochs:
+            result["metrics"] |= finite(self.run.constants())  # its own, not the other's
         return result
 
     def _trained(self) -> dict:

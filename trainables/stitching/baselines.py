@@ -63,10 +63,6 @@ class FineTuned(Baseline):
     def on_dev(self) -> dict[str, float]:
         raise NotImplementedError
 
-    def constants(self) -> dict[str, float]:
-        """What does not change from epoch to epoch. Default: nothing."""
-        return {}
-
     def epoch(self, number: int) -> dict[str, float]:
         """Train for one epoch. A model that ends with a single class on source dev is a failure, not a low score."""
         loss = self.learner.epoch(

@@ -1,0 +1,123 @@
+"""Runs that do the same work, on Ray's real key-value store: one does it, whatever becomes of it."""
+
+import itertools
+from typing import ClassVar
+
+import pytest
+import ray
+
+from tests.methods import Quadratic
+from tests.trainables.test_base import results, trainable
+from trainables import same
+from trainables.same import Same
+
+SESSIONS = (f"session/{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def store():
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def session():
+    return next(SESSIONS)
+
+
+class Marked(Quadratic):
+    """Its score depends on x rounded down, and so does its fingerprint."""
+
+    epochs = 3
+    done: ClassVar[list] = []  # every epoch that any run really did
+
+    def __init__(self, inputs, params, streams, device):
+        self.offered = params["x"]
+        super().__init__(inputs, {**params, "x": int(params["x"])}, streams, device)
+
+    def epoch(self, number):
+        self.done.append((self.offered, number))
+        metrics = super().epoch(number)
+        return metrics | self.constants() if number + 1 == self.epochs else metrics
+
+    def constants(self):
+        return {"offered": self.offered}
+
+    def fingerprint(self, tests):
+        return f"{self.params['x']} {self.streams.seed('order')}"
+
+
+def started(session, x, replicate=0):
+    name = {"config_id": f"x={x}", "replicate": replicate, "session": session}
+    return trainable(Marked, params={"x": x}, **name)
+
+
+@pytest.fixture(autouse=True)
+def nothing_done():
+    Marked.done.clear()
+
+
+def metrics(found):
+    return [{name: value for name, value in result["metrics"].items() if name != "offered"} for result in found]
+
+
+def test_the_second_takes_what_the_first_has_done(session):
+    first = results(started(session, 0.2))
+    second = results(started(session, 0.7))
+    assert metrics(second) == metrics(first)
+    assert Marked.done == [(0.2, 0), (0.2, 1), (0.2, 2)]
+    assert [result["same_as"] for result in first] == ["", "", ""]
+    assert {result["same_as"] for result in second} == {"x=0.2/0"}
+    assert (first[-1]["metrics"]["offered"], second[-1]["metrics"]["offered"]) == (0.2, 0.7)  # each its own
+    assert first[-1]["fingerprint"] == second[-1]["fingerprint"]
+
+
+def test_other_seeds_and_other_sessions_are_other_work(session):
+    results(started(session, 0.2))
+    for other in (started(session, 0.7, replicate=1), started(next(SESSIONS), 0.7)):
+        assert {result["same_as"] for result in results(other)} == {""}
+    assert len(Marked.done) == 9
+
+
+def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(session):
+    whole = metrics(results(started(next(SESSIONS), 0.2)))
+    first, second = started(session, 0.2), started(session, 0.7)
+    found = [(first.step(), second.step())[1]]
+    first.reset_config(first.config | {"params": {"x": 5.0}, "config_id": "another"})  # pruned, say: its worker goes on
+    found += [second.step(), second.step()]
+    assert metrics(found) == whole
+    assert [result["same_as"] for result in found] == ["x=0.2/0", "", ""]
+    assert found[-1]["done"]
+
+
+def test_where_the_first_dies_without_a_word_the_second_waits_for_so_long_and_no_longer(session, monkeypatch):
+    whole = metrics(results(started(next(SESSIONS), 0.2)))
+    monkeypatch.setattr(same, "PATIENCE", 0.2)
+    started(session, 0.2).step()
+    assert metrics(results(started(session, 0.7))) == whole
+
+
+def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_not(session):
+    def troubled(x, kind):
+        config = {"config_id": f"x={x}", "session": f"{session}/{kind}", "replicate": 1}
+        return trainable(Marked, params={"x": x, "trouble": kind}, **config)
+
+    for kind, shared in (("nan", True), ("collapsed", True), ("oom", False), ("error", False)):
+        one = troubled(0.2, kind)
+        first = results(one)[-1]
+        one.reset_config(one.config | {"params": {"x": 5.0}, "config_id": "another"})
+        second = results(troubled(0.7, kind))[-1]
+        assert first["status"] == second["status"] == f"failed:{kind}"
+        assert bool(second["same_as"]) == shared, kind
+
+
+def test_the_first_that_asks_owns_the_work(session):
+    one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
+    assert two.mine()
+    assert one.owner() == "two"
+    two.publish(0, {"metrics": {"a": 0.1 + 0.2}})
+    assert one.wait(0, slowest=0.0) == {"metrics": {"a": 0.1 + 0.2}}  # not a bit is lost on the way
+    one.leave()  # not its owner: no word to anyone
+    two.publish(1, {"metrics": {}})
+    assert one.wait(1, slowest=0.0) == {"metrics": {}}
