@@ -1,0 +1,115 @@
+"""A stitching search from end to end on the embedded world: equal tables, baselines, confirmation, exported models."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from search.ledger import read
+from search.specification import read as read_specification
+from tests.search.test_search import run
+from trainables.tasks.sources import Classification
+
+CHANGES = [
+    "name=small",
+    "sampler=grid",
+    "space.k={choices: [60, 200]}",  # sparsemax at this temperature never uses so many: equal tables
+    "space.weighting=sparsemax",
+    "space.tau=0.05",
+    "space.epochs=2",
+    "enqueue=[]",
+    "budget.runs=6",
+    "replicates={policy: fixed, n: 2, confirm: {top: 2, fresh: 1}}",
+    "baselines={ls: {map: {choices: [plain, ridge]}, strength: 1.0}, zero_shot: {lr: 2e-3}, constant: {}}",
+    "inputs.multilingual='world:multilingual-encoder'",
+    "tracking.uri=off",
+]
+# What a stranger does with an exported folder. An entry None in sys.modules: this project cannot be imported.
+STRANGER = """
+import json, sys
+sys.modules |= dict.fromkeys(["search", "spaces", "trainables", "run_search"])
+from transformers import pipeline
+classify = pipeline("text-classification", model=sys.argv[1])
+print(json.dumps([found["label"] for found in classify(json.load(sys.stdin), truncation=True)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stitching")
+    output = run(folder, "search", "demo", *(part for change in CHANGES for part in ("--set", change)))
+    return folder, output
+
+
+def test_equal_tables_are_trained_once(searched):
+    folder, _ = searched
+    state = read(folder / "runs" / "small" / "ledger.jsonl")
+    own = [one for one in state.configurations.values() if not one.baseline]
+    assert [one.params["k"] for one in own] == [60, 200]
+    runs = [[one.runs[replicate] for replicate in (0, 1)] for one in own]
+    for one, other in zip(*runs, strict=True):
+        assert one.fingerprint == other.fingerprint
+        assert [bool(one.same_as), bool(other.same_as)].count(True) == 1
+        shared = [name for name in one.metrics if "_share/" not in name or name.startswith("dev/")]
+        assert {name: one.metrics[name] for name in shared} == {name: other.metrics[name] for name in shared}
+    assert len(state.frozen) == 1  # there is nothing to confirm in the second
+
+
+def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched):
+    folder, output = searched
+    rows = json.loads((folder / "runs" / "small" / "leaderboard.json").read_text())
+    baselines = {row["baseline"]: row for row in rows if row["baseline"]}
+    assert set(baselines) == {"LS plain", "LS ridge", "zero-shot", "constant"}
+    for row in baselines.values():
+        assert row["replicates"] == 2
+        assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan", "qor"}
+    assert not rows[0]["baseline"]
+    assert rows[0]["fresh"]["scores"]["test/macro_f1"]["qan"]["n"] == 1
+    # By hand: the constant classifier has F1 of one class alone, 2 p / (1 + p) of its share p, over all classes.
+    task = Classification(read_specification("demo").as_dict()["task"])
+    classes, counts = task.split("qel", "train")[1], task.split("qan", "test")[1]
+    most = max(set(classes), key=classes.count)
+    share = counts.count(most) / len(counts)
+    assert baselines["constant"]["fresh"]["scores"]["test/macro_f1"]["qan"]["mean"] == pytest.approx(
+        2 * share / (1 + share) / len(task.labels)
+    )
+    assert baselines["constant"]["collapsed"]["dev/qan"] == 2
+    assert "baseline: LS plain" in output
+    assert "! a single class is predicted" in output
+    with open(folder / "runs" / "small" / "leaderboard.csv") as file:
+        assert {row["baseline"] for row in csv.DictReader(file)} == {"", *baselines}
+
+
+def test_an_exported_model_gives_the_same_labels_where_this_project_is_not(searched, tmp_path):
+    folder, _ = searched
+    models = tmp_path / "models"
+    output = run(folder, "export", "runs/small", "--model", models)
+    assert "the scores are those of the search" in output
+    assert sorted(path.name for path in models.iterdir()) == ["qan", "qor"]
+    task = Classification(read_specification("demo").as_dict()["task"])
+    row = json.loads((folder / "runs" / "small" / "leaderboard.json").read_text())[0]
+    state = read(folder / "runs" / "small" / "ledger.jsonl")
+    recorded = state.configurations[row["config_id"]].runs[0].metrics
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
+    for language in ("qan", "qor"):
+        texts, classes = task.split(language, "dev")
+        found = subprocess.run(
+            [sys.executable, "-I", "-c", STRANGER, str(models / language)],
+            input=json.dumps(texts),
+            cwd=tmp_path,
+            env=plain,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert found.returncode == 0, found.stderr
+        labels = json.loads(found.stdout.splitlines()[-1])
+        right = sum(label == task.labels[number] for label, number in zip(labels, classes, strict=True))
+        assert right / len(texts) == pytest.approx(recorded[f"dev/accuracy/{language}"])
+        for label in task.labels:
+            assert labels.count(label) / len(labels) == pytest.approx(recorded[f"dev/share_of_{label}/{language}"])
+    # A second export does not write over the first.
+    assert "Name another one." in run(folder, "export", "runs/small", "--model", models, code=2)
