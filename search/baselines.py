@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from search.errors import RequestError
-from search.ledger import DONE, SEARCH, State
+from search.ledger import SEARCH, State
 from search.policy import Replicate, Stop, free_replicate
 from search.selection import Selection
 from spaces import Space, config_id
@@ -43,6 +43,11 @@ class Baselines:
     def runs(self) -> int:
         return len(self.configurations) * self.replicates
 
+    @property
+    def kinds(self) -> int:
+        """How many are confirmed: the best of each kind."""
+        return len({title(params) for params in self.configurations})
+
     def next_events(self, state: State) -> tuple[list[dict], Replicate | Stop]:
         """What to write before the next run of a baseline, and the run. Pure, as a policy is."""
         for params in self.configurations:
@@ -63,23 +68,33 @@ def best_of_each(state: State, selection: Selection) -> list[str]:
     labels of the target anyway, and is marked so.
     """
     families: dict[str, dict[str, float]] = {}
-    for configuration in state.configurations.values():
-        if configuration.baseline:
-            score = mean_score(configuration.of_phase(SEARCH), selection)
-            if score is not None:
-                families.setdefault(title(configuration.params), {})[configuration.config_id] = score
+    for identity, found in scores_of(state, selection, SEARCH).items():
+        one = state.configurations[identity]
+        if None in found.values():
+            audits = [[run.metrics.get(name, 0.0) for name in selection.audit] for run in one.of_phase(SEARCH)]
+            found = {index: fmean(scores or [0.0]) for index, scores in enumerate(audits)}
+        families.setdefault(title(one.params), {})[identity] = fmean(found.values())
     return [max(scores, key=scores.get) for scores in families.values()]
+
+
+def scores_of(state: State, selection: Selection, phase: str) -> dict[str, dict[int, float | None]]:
+    """Scores of all finished runs of baselines: configuration id -> replicate -> score, None where none is reported.
+
+    As for the method, a run that failed counts as the lowest score of its phase, its own last one included.
+    """
+    table = {}
+    for one in state.configurations.values():
+        runs = [run for run in one.of_phase(phase) if run.finished]
+        if one.baseline and runs:
+            table[one.config_id] = {run.replicate: (selection.score(run.metrics), run.failed) for run in runs}
+    lowest = min((score for row in table.values() for score, _ in row.values() if score is not None), default=0.0)
+    return {
+        identity: {replicate: lowest if failed else score for replicate, (score, failed) in row.items()}
+        for identity, row in table.items()
+    }
 
 
 def title(params: dict) -> str:
     """What a leaderboard calls a baseline. Maps count as kinds: they share one source model, so no source score tells
     them apart."""
     return " ".join([OPTIONS[params["baseline"]].title, *([params["map"]] if "map" in params else [])])
-
-
-def mean_score(runs: list, selection: Selection) -> float | None:
-    done = [run.metrics for run in runs if run.status == DONE]
-    scores = [selection.score(metrics) for metrics in done]
-    if done and None in scores:
-        scores = [fmean([metrics[name] for name in selection.audit if name in metrics] or [0.0]) for metrics in done]
-    return fmean(scores) if scores else None

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from search.errors import RequestError
 from spaces.dimension import nearest
+from spaces.space import compat_of
 from trainables.inputs.paths import locate
 from trainables.tasks.sources import Classification
 
@@ -25,7 +26,14 @@ def check(specification: "Specification") -> None:
             f"space.{continuous[0]}: this dimension is continuous, a grid needs values. "
             f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler."
         )
+    if "baseline" in space.dimensions:
+        raise RequestError(
+            "method.space: `baseline` is a name that the search uses itself. Name this dimension otherwise."
+        )
     for index, params in enumerate(specification.enqueue or []):
+        for key, value in compat_of(specification.method, specification.compat).items():
+            if params.get(key, value) != value:
+                raise RequestError(f"enqueue.{index}.{key}: compat: {specification.compat} fixes it to {value!r}.")
         try:
             space.complete(params)
         except RequestError as error:

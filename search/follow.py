@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import NamedTuple
 
+from search.baselines import scores_of
 from search.estimate import Summary, summary
-from search.ledger import CONFIRM, DONE, SEARCH, Configuration, Run, State
+from search.ledger import CONFIRM, DONE, SEARCH, Run, State
 from search.selection import Selection
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
@@ -70,9 +71,8 @@ class Mirror:
         self._moment = 0  # of the last event, in milliseconds
         self._touched: dict[Key, int] = {}  # when anything last happened to a run, or below it
         self._steps: dict[Key, dict[int, dict]] = {}
-        self._scores: dict[str, tuple[dict[int, float], dict[int, float]]] = {}  # of search and confirmation
+        self._scores: dict[str, tuple[dict, dict]] = {}  # of search and confirmation, by replicate
         self._summaries: dict[str, Summary] = {}
-        self._baselines: dict[str, int] = {}  # how many runs of each are in its means
         self._best = ""
 
     def take(self, events: list[dict], written: str = "") -> None:
@@ -206,29 +206,26 @@ class Mirror:
 
         That is the one with the new result, and, when a new lowest score is reached, all that a failure counts for.
         """
-        scores = self._selection.scores(self.state, SEARCH)
-        fresh = self._selection.scores(self.state, CONFIRM)
+        scores, fresh = (
+            self._selection.scores(self.state, phase) | scores_of(self.state, self._selection, phase)
+            for phase in (SEARCH, CONFIRM)
+        )
         for config_id in scores.keys() | fresh.keys():
             now = (scores.get(config_id, {}), fresh.get(config_id, {}))
             if self._scores.get(config_id) == now:
                 continue
             self._scores[config_id] = now
-            runs = self.state.configurations[config_id].runs.values()
+            one = self.state.configurations[config_id]
             points: dict[str, float | None] = {}
             for name, phase, of_replicates in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), now, strict=True):
                 if of_replicates:
-                    found = summary(list(of_replicates.values()))
-                    finished = [run.metrics for run in runs if run.finished and run.phase == phase]
-                    means = _means(finished)
-                    points |= _of_score(found, name) | {
-                        key: value for key, value in means.items() if phase == SEARCH or key.startswith("test/")
-                    }
-                    if phase == SEARCH:
-                        self._summaries[config_id] = found
+                    reported = [score for score in of_replicates.values() if score is not None]
+                    points |= _of_score(summary(reported), name) if reported else {}
+                    means = _means([run.metrics for run in one.of_phase(phase) if run.finished])
+                    points |= {key: mean for key, mean in means.items() if phase == SEARCH or key.startswith("test/")}
+                    if phase == SEARCH and not one.baseline:
+                        self._summaries[config_id] = summary(reported)
             self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, now)))
-        for one in self.state.configurations.values():
-            if one.baseline:
-                self._aggregate_baseline(one)
         if not self._summaries:
             return
         if not self.state.stopped:  # afterwards the choice stands
@@ -236,20 +233,6 @@ class Mirror:
         elif fresh.get(self._best):
             confirmed = _of_score(summary(list(fresh[self._best].values())), FRESH_SCORE)
             self._entry(TOP).points += _points(confirmed, self._moment, len(fresh[self._best]))
-
-    def _aggregate_baseline(self, one: Configuration) -> None:
-        """The same for a baseline, which is never the best of the search and may not report the score that ranks."""
-        phases = [[run.metrics for run in one.of_phase(phase) if run.status == DONE] for phase in (SEARCH, CONFIRM)]
-        done = sum(map(len, phases))
-        if not done or self._baselines.get(one.config_id) == done:
-            return
-        self._baselines[one.config_id] = done
-        points: dict[str, float | None] = {}
-        for name, metrics in zip((SCORE, FRESH_SCORE), phases, strict=True):
-            scores = [score for of_run in metrics if (score := self._selection.score(of_run)) is not None]
-            points |= _of_score(summary(scores), name) if scores else {}
-            points |= {key: value for key, value in _means(metrics).items() if name == SCORE or key.startswith("test/")}
-        self._entry((one.config_id,)).points += _points(points, self._moment, done)
 
     def _choose(self, best: str) -> None:
         """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""

@@ -147,7 +147,7 @@ class Phases:
         policy, baselines = self.specification.policy(self.standing), self.baselines
         total = policy.total_runs()
         if baselines and total is not None:
-            confirmed = len(self.specification.baselines) if self.confirm["top"] else 0
+            confirmed = baselines.kinds if self.confirm["top"] else 0
             total += baselines.runs + confirmed * self.confirm["fresh"]
         tests = {}
         if phase == CONFIRM:

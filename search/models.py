@@ -12,6 +12,7 @@ from search.errors import RequestError
 from search.ledger import State
 from search.method import method_class
 from search.placement import this_machine
+from search.specification import from_dict
 from trainables import device
 from trainables.base import Method
 from trainables.streams import Streams
@@ -22,7 +23,8 @@ def export_models(state: State, config_id: str, to: Path, replicate: int, consol
 
     A search keeps scores and no weights. The same seeds give the same model; its scores are compared with the ledger's.
     """
-    specification, configuration = state.search["specification"], state.configurations[config_id]
+    specification = from_dict(state.search["specification"]).as_dict()
+    configuration = state.configurations[config_id]
     method = method_class(specification)
     if method.export is Method.export:
         raise RequestError("--model: this method has no models to export. Leave it out.")

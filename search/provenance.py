@@ -50,14 +50,17 @@ def checksums(specification: dict) -> dict[str, str]:
     names = {}
     if specification["model"]:
         names["model"] = specification["model"]
-    for kind in ("vectors", "lexicons"):
-        names |= {f"inputs.{kind}.{language}": name for language, name in specification["inputs"][kind].items()}
+    inputs = specification["inputs"]
+    if inputs.get("multilingual"):
+        names["inputs.multilingual"] = inputs["multilingual"]
+    for kind in ("vectors", "lexicons", "subwords", "stop_words"):
+        names |= {f"inputs.{kind}.{language}": name for language, name in inputs.get(kind, {}).items()}
     found = {}
     if specification["task"] and (files := Classification(specification["task"]).paths()):
         found["task.data"] = _checksum_of_all(files)
     for key, name in names.items():
         if name.startswith("world:") or Path(name).expanduser().exists():
-            found[key] = checksum(locate(name, key, folder=not key.startswith("inputs.")))
+            found[key] = checksum(locate(name, key, folder=key in ("model", "inputs.multilingual")))
     return found
 
 

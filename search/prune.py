@@ -23,7 +23,7 @@ def prunes(rule: str, state: State, selection: Selection, run: Run) -> str:
     peers = [
         other.runs[0]
         for other in state.configurations.values()
-        if 0 in other.runs and other.runs[0] is not run and not other.runs[0].failed
+        if not other.baseline and 0 in other.runs and other.runs[0] is not run and not other.runs[0].failed
     ]
     if rule == "asha":
         share = next((share for share in RUNGS if step_at(share, run.epochs) == run.step), None)

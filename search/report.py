@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from scipy.stats import spearmanr
 
-from search.baselines import best_of_each, title
+from search.baselines import best_of_each, scores_of, title
 from search.decide import twins
 from search.estimate import Estimate, summary
 from search.files import write_atomically, writing
@@ -77,15 +77,13 @@ def _row(
 
 def _baselines(state: State, selection: Selection) -> list[dict]:
     """Rows of the baselines, the best of each kind first; they have no estimate and no rank among configurations."""
-    best = best_of_each(state, selection)
+    best, fresh = best_of_each(state, selection), scores_of(state, selection, CONFIRM)
     rows = []
-    for one in state.configurations.values():
-        runs = [run for run in one.of_phase(SEARCH) if run.finished]
-        if one.baseline and runs:
-            fresh = {run.replicate: selection.score(run.metrics) for run in one.of_phase(CONFIRM) if run.finished}
-            own = _summarised(runs, [selection.score(run.metrics) for run in runs])
-            row = _unranked(one) | own | {"baseline": title(one.params), "status": _status(runs)}
-            rows.append(row | {"fresh": _fresh(one, fresh)})
+    for config_id, scores in scores_of(state, selection, SEARCH).items():
+        one = state.configurations[config_id]
+        runs = [one.runs[replicate] for replicate in scores]
+        marks = {"baseline": title(one.params), "status": _status(runs), "fresh": _fresh(one, fresh.get(config_id))}
+        rows.append(_unranked(one) | _summarised(runs, list(scores.values())) | marks)
     return sorted(rows, key=lambda row: row["config_id"] not in best)
 
 

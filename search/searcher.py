@@ -136,7 +136,8 @@ def publish_known(state: State, phase: str) -> None:
             for step, metrics in run.steps.items():
                 last = step == run.step
                 status, error = (run.status, run.error) if last else (DONE, "")
-                same.publish(step - 1, {"status": status, "error": error, "metrics": metrics})
+                seconds = run.seconds * step / run.step
+                same.publish(step - 1, {"status": status, "error": error, "metrics": metrics, "seconds": seconds})
 
 
 class LedgerSearcher(Searcher):

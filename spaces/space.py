@@ -137,7 +137,7 @@ def load(method: Any, space: Any, compat: str = "fixed") -> Space:
     `compat` fixes what a paper or its code decided otherwise than we would; `fixed`, our own reading, fixes nothing.
     """
     overrides = dict(space) if isinstance(space, dict) else {}
-    for key, value in _compat(method, compat).items():
+    for key, value in compat_of(method, compat).items():
         if overrides.setdefault(key, value) != value:
             raise RequestError(f"space.{key}: compat: {compat} fixes it to {value!r}. Remove one of the two.")
     name = overrides.pop("base", "default") if isinstance(space, dict) else space
@@ -153,7 +153,8 @@ def load(method: Any, space: Any, compat: str = "fixed") -> Space:
     return Space(import_path(path, "method.space"), overrides)
 
 
-def _compat(method: Any, compat: str) -> dict[str, Any]:
+def compat_of(method: Any, compat: str) -> dict[str, Any]:
+    """The parameters that `compat` fixes, and their values."""
     if compat == "fixed":
         return {}
     known = COMPAT.get(method, {}) if isinstance(method, str) else {}

@@ -45,6 +45,8 @@ def canonical(params: dict) -> dict:
         params["weighting"] = "standard"
     if params["weighting"] == "standard":
         del params["tau"]
+    if params["weighting"] != "standard" or params["k"] == 1:
+        params["negatives"] = StitchingOptions.negatives  # of the printed formula alone
     if params["weighting"] != "entmax":
         del params["exponent"]
     if params["k"] == 1:

@@ -124,7 +124,7 @@ class RunTrainable(tune.Trainable):
         self.trained = 0  # epochs that this worker did itself: fewer than `number` while it takes another's results
         if self.same:
             self.same.leave()
-        self.same, self.same_as, self.slowest = None, "", 0.0
+        self.same, self.same_as = None, ""
         self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
         try:
             self.run = self._new_run(config)
@@ -133,8 +133,7 @@ class RunTrainable(tune.Trainable):
                     self.load_checkpoint(config["resume_from"])
                 except Exception as error:  # it was being written when the search was killed: the run starts over
                     print(f"{config['resume_from']} is not usable ({describe(error)}); the run starts over", flush=True)
-                    self.run, self.number, self.seconds = self._new_run(config), 0, 0.0
-            self.trained = self.number
+                    self.run, self.number, self.trained, self.seconds = self._new_run(config), 0, 0, 0.0
             fingerprint = self.run.fingerprint(self.tests if config.get("phase") == CONFIRM else None)
             if fingerprint is not None:
                 self.same = Same(config["session"], fingerprint, f"{config['config_id']}/{config['replicate']}")
@@ -152,12 +151,18 @@ class RunTrainable(tune.Trainable):
             begin_together(self.config["session"], self.config["workers"], patience=PATIENCE)
             self.first = False
         started = time.perf_counter()
-        result = self._taken() or self._trained()
+        result = self._taken()
+        if result is None:
+            result = self._trained()
+            result["seconds"] = self.seconds + time.perf_counter() - started
+            if self.same and result["status"] in TELLING:
+                self.same.publish(self.number, result)
         status, metrics = result["status"], result["metrics"]
         self.number += 1
-        self.last = metrics
-        self.seconds += time.perf_counter() - started
+        self.last, self.seconds = metrics, result["seconds"]  # what it costs, whoever did it
         done = status != DONE or self.number >= self.run.epochs
+        if done and self.same:
+            self.same.leave()
         saves = not done and type(self.run).save is not Method.save and self.trained == self.number
         due = saves and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
         self.saved = time.monotonic() if due else self.saved
@@ -178,9 +183,7 @@ class RunTrainable(tune.Trainable):
         """This epoch's result from another run that does the same work; None where this one has to do it."""
         if self.same is None or (self.trained and self.trained == self.number) or self.same.mine():
             return None
-        started = time.monotonic()
-        result = self.same.wait(self.number, slowest=self.slowest)
-        self.slowest = max(self.slowest, time.monotonic() - started)
+        result = self.same.wait(self.number)
         self.same_as = self.same.owner() if result else ""
         if result and self.number + 1 >= self.run.epochs:
             result["metrics"] |= finite(self.run.constants())  # its own, not the other's
@@ -199,13 +202,10 @@ class RunTrainable(tune.Trainable):
             confirms = self.tests is not None and self.config.get("phase") == CONFIRM
             if confirms and self.number + 1 >= self.run.epochs:
                 metrics = finite(metrics | self.run.test(self.tests))
-            result = {"status": DONE, "error": "", "metrics": metrics}
+            return {"status": DONE, "error": "", "metrics": metrics}
         except Exception as error:
             metrics = getattr(error, "metrics", None) or self.last
-            result = {"status": f"failed:{kind_of(error)}", "error": describe(error), "metrics": metrics}
-        if self.same and result["status"] in TELLING:
-            self.same.publish(self.number, result)
-        return result
+            return {"status": f"failed:{kind_of(error)}", "error": describe(error), "metrics": metrics}
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         folder = Path(checkpoint_dir)
@@ -216,7 +216,8 @@ class RunTrainable(tune.Trainable):
         folder = Path(checkpoint_dir)
         progress = json.loads((folder / "epoch.json").read_text())
         self.run.load(folder)
-        self.number, self.seconds = progress["epoch"], progress["seconds"]
+        self.number = self.trained = progress["epoch"]
+        self.seconds = progress["seconds"]
 
 
 def finite(metrics: dict[str, float]) -> dict[str, float]:

@@ -15,7 +15,7 @@ POLL_SECONDS = 0.01
 
 def begin_together(session: str, workers: int, *, patience: float) -> None:
     """Wait until `workers` processes of this session have come here, or until `patience` (seconds) is over."""
-    prefix = f"seedwise/{session}/".encode()
+    prefix = f"seedwise/{session}/gate/".encode()
     _internal_kv_put(prefix + uuid.uuid4().bytes, b"")
     deadline = time.monotonic() + patience
     while len(_internal_kv_list(prefix)) < workers and time.monotonic() < deadline:

@@ -6,12 +6,14 @@ key-value store, epoch by epoch, within one session of a search.
 """
 
 import json
+import threading
 import time
 
 from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put
 
 POLL_SECONDS = 0.05
-PATIENCE = 60.0  # seconds, or three epochs, without a sign of the run that does the work: then it counts as dead
+BEAT_SECONDS = 2.0  # how often the run that does the work says that it is alive
+PATIENCE = 30.0  # seconds without such a sign: then it counts as dead
 
 
 class Same:
@@ -19,6 +21,8 @@ class Same:
 
     def __init__(self, session: str, fingerprint: str, me: str):
         self.fingerprint, self.me, self._prefix = fingerprint, me, f"seedwise/{session}/same/{fingerprint}"
+        self._left = threading.Event()
+        self._beating = False
 
     def owner(self) -> str:
         """The run that does the work: the first that asked."""
@@ -26,25 +30,38 @@ class Same:
         return _internal_kv_get(self._key("owner")).decode()
 
     def mine(self) -> bool:
-        return self.owner() == self.me
+        """Whether this run does the work. From then on it gives signs of life until it leaves."""
+        mine = self.owner() == self.me
+        if mine and not self._beating:
+            self._beating = True
+            threading.Thread(target=self._beat, daemon=True).start()
+        return mine
 
     def publish(self, epoch: int, result: dict) -> None:
         _internal_kv_put(self._key(epoch), json.dumps(result).encode())
 
     def leave(self) -> None:
         """Say that nothing more comes from this run, in case another one waits for it."""
-        if self.mine():
+        self._left.set()
+        if self.owner() == self.me:
             _internal_kv_put(self._key("left"), b"")
 
-    def wait(self, epoch: int, *, slowest: float) -> dict | None:
+    def wait(self, epoch: int) -> dict | None:
         """The result of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
-        deadline = time.monotonic() + max(PATIENCE, 3 * slowest)
+        last, deadline = None, time.monotonic() + PATIENCE
         while True:
+            beat = _internal_kv_get(self._key("beat"))
+            if beat != last:
+                last, deadline = beat, time.monotonic() + PATIENCE
             over = _internal_kv_get(self._key("left")) is not None or time.monotonic() > deadline
             content = _internal_kv_get(self._key(epoch))
             if content is not None or over:
                 return None if content is None else json.loads(content)
             time.sleep(POLL_SECONDS)
+
+    def _beat(self) -> None:
+        while not self._left.wait(BEAT_SECONDS):
+            _internal_kv_put(self._key("beat"), str(time.monotonic()).encode())
 
     def _key(self, name: str | int) -> bytes:
         return f"{self._prefix}/{name}".encode()

@@ -86,6 +86,12 @@ class Learner:
         predicted[order] = np.concatenate(found)
         return predicted
 
+    def move(self, device: torch.device) -> None:
+        """Take the model and the optimiser's memory to a device, or back to the host to make room there."""
+        self.model.to(device)
+        for state in self.optimiser.state.values():
+            state |= {name: value.to(device) for name, value in state.items() if isinstance(value, Tensor)}
+
     def autocast(self) -> torch.autocast:
         precision = self.options.precision
         return torch.autocast(self.device.type, dtype=DTYPES.get(precision), enabled=precision != "fp32")

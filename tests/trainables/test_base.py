@@ -82,6 +82,9 @@ def test_going_on_from_a_checkpoint_repeats_nothing(tmp_path):
     half.step()
     half.save_checkpoint(str(tmp_path))
     assert values(trainable(resume_from=str(tmp_path))) == whole[1:]
+    restarted = trainable()  # by Tune, after its worker died
+    restarted.load_checkpoint(str(tmp_path))
+    assert values(restarted) == whole[1:]
 
 
 @pytest.mark.parametrize("damage", ["memory.json", "epoch.json"])

@@ -1,6 +1,8 @@
 """Runs that do the same work, on Ray's real key-value store: one does it, whatever becomes of it."""
 
 import itertools
+import threading
+import time
 from typing import ClassVar
 
 import pytest
@@ -9,6 +11,7 @@ import ray
 from tests.methods import Quadratic
 from tests.trainables.test_base import results, trainable
 from trainables import same
+from trainables.gate import begin_together
 from trainables.same import Same
 
 SESSIONS = (f"session/{number}" for number in itertools.count())
@@ -71,6 +74,7 @@ def test_the_second_takes_what_the_first_has_done(session):
     assert {result["same_as"] for result in second} == {"x=0.2/0"}
     assert (first[-1]["metrics"]["offered"], second[-1]["metrics"]["offered"]) == (0.2, 0.7)  # each its own
     assert first[-1]["fingerprint"] == second[-1]["fingerprint"]
+    assert [result["seconds"] for result in second] == [result["seconds"] for result in first]  # what the work costs
 
 
 def test_other_seeds_and_other_sessions_are_other_work(session):
@@ -94,8 +98,10 @@ def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(ses
 def test_where_the_first_dies_without_a_word_the_second_waits_for_so_long_and_no_longer(session, monkeypatch):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     monkeypatch.setattr(same, "PATIENCE", 0.2)
-    started(session, 0.2).step()
+    silent = started(session, 0.2)
+    silent.step()
     assert metrics(results(started(session, 0.7))) == whole
+    silent.same.leave()
 
 
 def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_not(session):
@@ -112,12 +118,31 @@ def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_no
         assert bool(second["same_as"]) == shared, kind
 
 
+def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypatch):
+    monkeypatch.setattr(same, "PATIENCE", 0.3)
+    monkeypatch.setattr(same, "BEAT_SECONDS", 0.05)
+    one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
+    assert one.mine()
+    threading.Timer(1.0, one.publish, (0, {"metrics": {}})).start()
+    assert two.wait(0) == {"metrics": {}}
+    one.leave()
+    assert two.wait(1) is None
+
+
+def test_workers_wait_for_each_other_although_others_have_told_what_they_know(session):
+    Same(session, "mark", "known").publish(0, {})
+    started = time.monotonic()
+    begin_together(session, 2, patience=0.3)  # the second never comes
+    assert time.monotonic() - started >= 0.3
+
+
 def test_the_first_that_asks_owns_the_work(session):
     one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
     assert two.mine()
     assert one.owner() == "two"
     two.publish(0, {"metrics": {"a": 0.1 + 0.2}})
-    assert one.wait(0, slowest=0.0) == {"metrics": {"a": 0.1 + 0.2}}  # not a bit is lost on the way
+    assert one.wait(0) == {"metrics": {"a": 0.1 + 0.2}}  # not a bit is lost on the way
     one.leave()  # not its owner: no word to anyone
     two.publish(1, {"metrics": {}})
-    assert one.wait(1, slowest=0.0) == {"metrics": {}}
+    assert one.wait(1) == {"metrics": {}}
+    two.leave()

@@ -22,6 +22,11 @@ NO_WORD = re.compile(r"</?\w+>|\[[A-Z]{3,}\]")  # entries such as </s> (fastText
 UNSEEN = "\uffff"  # no character: a word that is in no vocabulary
 
 
+def plain(text: str) -> str:
+    """Text in Unicode's form NFC with the typewriter's apostrophe: the form in which words are looked up."""
+    return unicodedata.normalize("NFC", text).replace("’", "'")
+
+
 class Words:
     """How text of a target language becomes words, and which row of the vectors each spelling has.
 
@@ -70,8 +75,12 @@ class Words:
             self.spellings.setdefault(spelling, row)
 
     def normalise(self, text: str) -> str:
-        """Text, or an entry of a lexicon, in the form that spellings have."""
+        """Text in the form that spellings have."""
         return self._normalizer.normalize_str(text)
+
+    def casings(self, word: str) -> tuple[str, str]:
+        """A word with a first capital, and in lower case, as its language writes them."""
+        return self._upper(word[:1]) + self._lower(word[1:]), self._lower(word)
 
     def split(self, texts: list[str]) -> list[list[str]]:
         """The words of each text, normalised. Joined by spaces, words of jieba are what the tokenizer expects."""

@@ -22,10 +22,11 @@ class Candidates:
     """
 
     source: np.ndarray
+    capital: np.ndarray  # the one piece of its capitalised form, where only that is one piece ("Monday"); else -1
     target: np.ndarray
     quality: np.ndarray  # nan where the lexicon does not say
     stop: np.ndarray  # whether the target word is on the list of stop words
-    exact: np.ndarray  # whether both sides were found as they stand in the lexicon
+    exact: np.ndarray  # whether the target was found as it stands in the lexicon
 
     def __len__(self) -> int:
         return len(self.source)
@@ -49,39 +50,47 @@ def candidates(
     entries: Iterable[Entry],
     pieces_of: Callable[[str], list[int]],
     row_of: Callable[[str], int | None],
+    casings_of: Callable[[str], Iterable[str]],
     stop_words: frozenset[str] = frozenset(),
 ) -> Candidates:
-    """Look up both sides of every entry. `pieces_of` gives [] for a word that the encoder cannot spell."""
+    """Look up both sides of every entry.
+
+    `pieces_of` gives [] for a word that the encoder cannot spell, `casings_of` the forms of a target word to try where
+    it has no row itself.
+    """
     found = []
     for entry in entries:
-        pieces, source_exact = _spell(entry.source, pieces_of)
-        rows, target_exact = _look_up(entry.target.split(), row_of)
-        if 0 < len(pieces) <= LONGEST and rows and len(rows) <= LONGEST:
-            found.append((pieces, rows, entry, source_exact and target_exact))
+        pieces, capital = _spell(entry.source, pieces_of)
+        rows, exact = _look_up(entry.target.split(), row_of, casings_of)
+        if (pieces or capital >= 0) and rows and len(rows) <= LONGEST:
+            found.append((pieces, capital, rows, entry, exact))
     return Candidates(
         _padded([pieces for pieces, *_ in found]),
-        _padded([rows for _, rows, *_ in found]),
-        np.array([np.nan if entry.quality is None else entry.quality for _, _, entry, _ in found], dtype=np.float32),
-        np.array([entry.target in stop_words for _, _, entry, _ in found], dtype=bool),
+        np.array([capital for _, capital, *_ in found], dtype=np.int64),
+        _padded([rows for _, _, rows, *_ in found]),
+        np.array([np.nan if entry.quality is None else entry.quality for *_, entry, _ in found], dtype=np.float32),
+        np.array([entry.target in stop_words for *_, entry, _ in found], dtype=bool),
         np.array([exact for *_, exact in found], dtype=bool),
     )
 
 
-def _spell(word: str, pieces_of: Callable[[str], list[int]]) -> tuple[list[int], bool]:
-    """A word's pieces; those of its capitalised form where only that is a single one ("Monday" in a cased encoder)."""
-    pieces = pieces_of(word)
-    if len(pieces) != 1 and len(capital := pieces_of(word.capitalize())) == 1:
-        return capital, False
-    return pieces, True
+def _spell(word: str, pieces_of: Callable[[str], list[int]]) -> tuple[list[int], int]:
+    """A word's pieces, none where they are too many; and the piece of its capitalised form, where only that is one."""
+    pieces, capital = pieces_of(word), []
+    if len(pieces) != 1:
+        capital = pieces_of(word.capitalize())
+    return pieces if len(pieces) <= LONGEST else [], capital[0] if len(capital) == 1 else -1
 
 
-def _look_up(words: list[str], row_of: Callable[[str], int | None]) -> tuple[list[int], bool]:
+def _look_up(
+    words: list[str], row_of: Callable[[str], int | None], casings_of: Callable[[str], Iterable[str]]
+) -> tuple[list[int], bool]:
     rows, exact = [], True
     for word in words:
         row = row_of(word)
         if row is None:
             exact = False
-            row = next((row for form in (word.capitalize(), word.lower()) if (row := row_of(form)) is not None), None)
+            row = next((row for form in casings_of(word) if (row := row_of(form)) is not None), None)
         if row is None:
             return [], False
         rows.append(row)
@@ -95,11 +104,22 @@ def _padded(lists: list[list[int]]) -> np.ndarray:
     return table
 
 
+def spelled(found: Candidates, options: StitchingOptions) -> np.ndarray:
+    """The source side of every pair in pieces: as the lexicon has it, or capitalised where only that is one piece."""
+    if options.anchor_casing == "exact":
+        return found.source
+    capital = found.capital[:, None] >= 0
+    alone = np.full_like(found.source, -1)
+    alone[:, 0] = found.capital
+    return np.where(capital, alone, found.source)
+
+
 def eligible(found: Candidates, options: StitchingOptions) -> np.ndarray:
     """Indices of the pairs that a configuration's rules admit, in the lexicon's order, before any draw."""
-    kept = np.ones(len(found), dtype=bool)
+    source = spelled(found, options)
+    kept = source[:, 0] >= 0
     if options.pieces == "single":
-        kept &= (found.source[:, 1:] < 0).all(1)
+        kept &= (source[:, 1:] < 0).all(1)
     if options.phrases == "skip":
         kept &= (found.target[:, 1:] < 0).all(1)
     if options.anchor_casing == "exact":
@@ -142,10 +162,10 @@ def choose(
     chosen = found.only(draw(eligible(found, options), options.anchors, seed))
     if not len(chosen):
         return None
-    target = _mean(vectors, chosen.target)
+    source, target = spelled(chosen, options), _mean(vectors, chosen.target)
     if not options.merge_anchors:
-        return Chosen(torch.from_numpy(_mean(original.numpy(), chosen.source)), target)
-    source, group = np.unique(chosen.source, axis=0, return_inverse=True)
+        return Chosen(torch.from_numpy(_mean(original.numpy(), source)), target)
+    source, group = np.unique(source, axis=0, return_inverse=True)
     merged = np.zeros((len(source), vectors.shape[1]), dtype=np.float32)
     np.add.at(merged, group.ravel(), target / np.maximum(np.linalg.norm(target, axis=1, keepdims=True), ZERO))
     count = np.bincount(group.ravel()).astype(np.float32)

@@ -12,9 +12,10 @@ class LeastSquaresOptions(StitchingOptions):
     """A linear map of the target's vectors. The anchors are chosen as in stitching; its other own options are inert."""
 
     title: ClassVar[str] = "LS"
-    uses_target_labels: ClassVar[bool] = False
     map: Literal["plain", "ridge", "orthogonal"] = "plain"  # plain is the paper's
-    strength: float = 0.1  # of ridge, in units of the anchors' mean squared column norm
+    # Of ridge, in units of the anchors' mean squared column norm. No source score can choose it: all maps share one
+    # source model. On held-out anchors of French, Swahili and Turkish 0.3 to 1 is best.
+    strength: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -27,7 +28,6 @@ class ZeroShotOptions(TrainingOptions):
     """A multilingual encoder, fine-tuned on the source and applied to the targets as it is."""
 
     title: ClassVar[str] = "zero-shot"
-    uses_target_labels: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,6 @@ class RegressionOptions:
     """Logistic regression on the mean of a sentence's word vectors, trained on labels of the target language."""
 
     title: ClassVar[str] = "LR (target labels)"
-    uses_target_labels: ClassVar[bool] = True
     c: float = 1.0  # inverse strength of the L2 penalty, as in scikit-learn: larger fits closer
     normalise: bool = False  # word vectors at unit length before the mean, so that long ones do not rule it
 
@@ -52,7 +51,6 @@ class ConstantOptions:
     """The most frequent class of the source's training set, for everything."""
 
     title: ClassVar[str] = "constant"
-    uses_target_labels: ClassVar[bool] = False
 
 
 OPTIONS = {

@@ -30,13 +30,13 @@ ITERATIONS = 1000  # of logistic regression at most; scikit-learn's 100 are too 
 
 
 class Baseline(Method):
-    """A run that `baseline: NAME` in the parameters asks for; the other parameters are `options_type`'s."""
+    """A run that `baseline: NAME` in the parameters asks for; these are the others, `options_type`'s."""
 
     options_type: ClassVar[type]
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
-        self.options = self.options_type(**{name: value for name, value in params.items() if name != "baseline"})
+        self.options = self.options_type(**params)
 
     def scores(self, split: str, language: str, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
         found = scores(truth, predicted, self.inputs.labels)
@@ -97,7 +97,6 @@ class LeastSquares(FineTuned):
     """
 
     options_type = LeastSquaresOptions
-    title, uses_target_labels = LeastSquaresOptions.title, LeastSquaresOptions.uses_target_labels
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
@@ -152,7 +151,6 @@ class ZeroShot(FineTuned):
     """A multilingual encoder (the paper's mBERT), fine-tuned on the source and applied to the targets as it is."""
 
     options_type = ZeroShotOptions
-    title, uses_target_labels = ZeroShotOptions.title, ZeroShotOptions.uses_target_labels
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         self.encoder, self.train = inputs.multilingual.encoder, inputs.multilingual.train
@@ -178,7 +176,6 @@ class Regression(Baseline):
     """
 
     options_type = RegressionOptions
-    title, uses_target_labels = RegressionOptions.title, RegressionOptions.uses_target_labels
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
@@ -222,7 +219,6 @@ class Constant(Baseline):
     """The most frequent class of the source's training set, for every example: the level of no knowledge."""
 
     options_type = ConstantOptions
-    title, uses_target_labels = ConstantOptions.title, ConstantOptions.uses_target_labels
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """One language pair under stitching: the tables F^s and F^t, and the source model that is trained on the one and tested
 with the other."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 
 import numpy as np
@@ -18,6 +20,10 @@ from trainables.stitching.weightings import weighting
 from trainables.streams import Streams
 from trainables.tasks.classification import scores
 from trainables.training import Learner
+
+VERSION = 1  # of what `neighbours` returns; a new one finds all of them anew
+MOST = 8  # tables whose neighbours a process remembers: two for each language and number of anchors
+RECENT: dict[str, Neighbours] = {}  # by what they were found for, the oldest first
 
 
 class Pair:
@@ -41,6 +47,9 @@ class Pair:
         self.counts = {"source": self.tables.counts, "target": of_words}
         model.get_input_embeddings().weight.data.copy_(self.tables.source)
         self.learner = Learner(model, options, len(inputs.train), device)
+        # Models of several languages take turns on a GPU, which has room for one.
+        self.rests = torch.device("cpu") if len(inputs.targets) > 1 else device
+        self.learner.move(self.rests)
         # Rows of the special tokens in the target table: None means as fine-tuned, looked up when scoring.
         self.fixed_specials = {
             "tuned": None,
@@ -48,20 +57,32 @@ class Pair:
             "reconstruct": self.tables.source[self.specials],
         }[options.specials]
 
+    @contextmanager
+    def at_work(self) -> Iterator[Learner]:
+        """The learner on its device, for as long as it takes."""
+        self.learner.move(self.learner.device)
+        yield self.learner
+        self.learner.move(self.rests)
+
     def epoch(self, number: int) -> tuple[float, dict[str, float], dict[str, float]]:
         """Train for one epoch; the training loss, the scores on source dev and those on target dev."""
-        model = self.learner.model
-        loss = self.learner.epoch(
-            self.inputs.train,
-            order=self.streams.seed("order", number),
-            dropout=self.streams.seed("dropout", number),
-            loss_of=lambda batch: model(**batch).loss,
-        )
-        return loss, self.on_source(self.inputs.dev), self.on_target(self.target.dev, self.words)
+        with self.at_work() as learner:
+            loss = learner.epoch(
+                self.inputs.train,
+                order=self.streams.seed("order", number),
+                dropout=self.streams.seed("dropout", number),
+                loss_of=lambda batch: learner.model(**batch).loss,
+            )
+            return loss, self.on_source(self.inputs.dev), self.on_target(self.target.dev, self.words)
 
-    def test(self, test: WordSet) -> dict[str, float]:
-        """Scores on the target's test set. Its words get their rows of F^t from the anchors that dev's words had."""
-        return self.on_target(test.data, self.tables.target(test.vectors)[0])
+    def test(self, source: Encoded, target: WordSet | None) -> tuple[dict[str, float], dict[str, float]]:
+        """Scores on the test sets of the source and of the target, which a pivot does not have.
+
+        The target's words get their rows of F^t from the anchors that dev's words had.
+        """
+        with self.at_work():
+            rows = None if target is None else self.tables.target(target.vectors)[0]
+            return self.on_source(source), {} if target is None else self.on_target(target.data, rows)
 
     def on_source(self, data: Encoded) -> dict[str, float]:
         return scores(data.labels, self.learner.predict(data), self.inputs.labels)
@@ -71,10 +92,10 @@ class Pair:
 
     def table(self, words: Tensor) -> Tensor:
         """The whole target table: the special tokens, then `words`, rows of F^t."""
-        device, specials = self.learner.device, self.fixed_specials
+        tuned, specials = self.learner.model.get_input_embeddings().weight.detach(), self.fixed_specials
         if specials is None:
-            specials = self.learner.model.get_input_embeddings().weight.detach()[self.specials.to(device)]
-        return torch.cat([specials.to(device), words.to(device)])
+            specials = tuned[self.specials.to(tuned.device)]
+        return torch.cat([specials.to(tuned.device), words.to(tuned.device)])
 
     def metrics(self) -> dict[str, float]:
         """How many anchors there were, and the shares of rows that needed a rule, in both tables."""
@@ -111,7 +132,7 @@ class Tables:
         if self.anchors is None:
             raise ValueError("no pair of the lexicon is left as an anchor by pieces, phrases, casing and stop words")
         self.norm = float(original.norm(dim=1).mean())
-        # Drawn anchors differ from replicate to replicate: neighbours of theirs would fill a disk and serve nobody.
+        # Drawn anchors differ between replicates, and their neighbours would fill a disk: a process remembers them.
         self.largest_k, self.keep = largest_k, options.anchors == "all"
 
         self.source, self.counts = self._stitch(original - centre, self.anchors.source - centre, keep=self.keep)
@@ -131,18 +152,22 @@ class Tables:
         """Every word from its nearest anchors in its own space, as a mean of their source vectors."""
         options, source = self.options, self.anchors.source
         weigh = weighting(options.weighting, tau=options.tau, exponent=options.exponent, negatives=options.negatives)
-        if options.k == "all":
+        everyone = options.k == "all"
+        k = self.largest_k if everyone else options.k
+        found = None
+        if not everyone or weigh.sparse:
+            found = found_neighbours(words, own_anchors, max(k, self.largest_k), keep=keep)
+            if everyone and weigh(found.similarity)[:, -1].any():  # some word has a use for more anchors than these
+                found = None
+        if found is None:
             table, counts = stitch_all(words, own_anchors, source, weigh)
         else:
-            k = min(options.k, len(own_anchors))
-            most = min(max(options.k, self.largest_k), len(own_anchors))
-            found = kept_neighbours(words, own_anchors, most) if keep else neighbours(words, own_anchors, k)
             table, counts = combine(found, source, k, weigh)
         return (to_norm(table, self.norm) if options.renorm else table), counts
 
 
-def kept_neighbours(words: Tensor, own_anchors: Tensor, k: int) -> Neighbours:
-    """`neighbours`, found once for these words and anchors on this machine and read from the cache ever after.
+def found_neighbours(words: Tensor, own_anchors: Tensor, k: int, *, keep: bool) -> Neighbours:
+    """`neighbours`, found once for these words and anchors: by this process, or with `keep` by this machine ever.
 
     The number of threads and the processor are part of the key: a sum that is split otherwise may round otherwise.
     """
@@ -150,13 +175,18 @@ def kept_neighbours(words: Tensor, own_anchors: Tensor, k: int) -> Neighbours:
         "words": content_hash(words.numpy()),
         "anchors": content_hash(own_anchors.numpy()),
         "k": k,
-        "by": [torch.__version__, torch.get_num_threads(), torch.backends.cpu.get_cpu_capability()],
+        "by": [VERSION, torch.__version__, torch.get_num_threads(), torch.backends.cpu.get_cpu_capability()],
     }
     names = [one.name for one in fields(Neighbours)]
+    mark = str(key)
+    if mark not in RECENT:
 
-    def make() -> dict[str, np.ndarray]:
-        found = neighbours(words, own_anchors, k)
-        return {name: getattr(found, name).numpy() for name in names}
+        def make() -> dict[str, np.ndarray]:
+            found = neighbours(words, own_anchors, k)
+            return {name: getattr(found, name).numpy() for name in names}
 
-    arrays = cached("neighbours", key, make)
-    return Neighbours(*(torch.from_numpy(np.array(arrays[name])) for name in names))
+        arrays = cached("neighbours", key, make) if keep else make()
+        RECENT[mark] = Neighbours(*(torch.from_numpy(np.array(arrays[name])) for name in names))
+        if len(RECENT) > MOST:
+            RECENT.pop(next(iter(RECENT)))
+    return RECENT[mark]

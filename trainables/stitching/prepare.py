@@ -3,7 +3,7 @@
 `prepare` never opens a test set; `prepare_test` opens those of the source and the targets, for the confirmation alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from trainables.inputs.paths import locate
 from trainables.inputs.subwords import Subwords
 from trainables.inputs.text import Encoded, encode
 from trainables.inputs.vectors import read_vectors
-from trainables.inputs.words import Words
+from trainables.inputs.words import Words, plain
 from trainables.stitching.anchors import Candidates, candidates
 from trainables.tasks.sources import Classification
 
@@ -140,7 +140,8 @@ class Reader:
         texts, classes = self.task.split(language, split)
         ids = tokenizer(texts, truncation=True, max_length=self.inputs["max_length"])["input_ids"]
         unknown = sum(sentence.count(tokenizer.unk_token_id) for sentence in ids)
-        return encode(ids, classes, pad=tokenizer.pad_token_id), unknown / sum(map(len, ids))
+        added = tokenizer.num_special_tokens_to_add() * len(ids)
+        return encode(ids, classes, pad=tokenizer.pad_token_id), unknown / (sum(map(len, ids)) - added)
 
     def load_multilingual(self) -> tuple[Encoder, Any]:
         return load_encoder(self.inputs["multilingual"], "inputs.multilingual")
@@ -159,8 +160,10 @@ class Reader:
         stop_words = frozenset()
         if language in self.inputs["stop_words"]:
             where = f"inputs.stop_words.{language}"
-            stop_words = read_words(locate(self.inputs["stop_words"][language], where), where)
-        pairs = candidates(lexicon.entries, self.spell, known.rows.get, stop_words)
+            words = read_words(locate(self.inputs["stop_words"][language], where), where)
+            stop_words = frozenset(map(plain, words))
+        entries = [entry._replace(target=plain(entry.target)) for entry in lexicon.entries]
+        pairs = candidates(entries, self.spell, known.rows.get, known.words.casings, stop_words)
         if not len(pairs):
             raise RequestError(
                 f"{key}: no pair of {self.inputs['lexicons'][language]} is in the encoder and has a target vector. "
@@ -169,8 +172,7 @@ class Reader:
         kept = list(dict.fromkeys([*used, *(int(row) for row in pairs.target.ravel() if row >= 0)]))
         place = np.full(known.size, -1)
         place[kept] = np.arange(len(kept))
-        moved = np.where(pairs.target >= 0, place[pairs.target], -1)
-        pairs = Candidates(pairs.source, moved, pairs.quality, pairs.stop, pairs.exact)
+        pairs = replace(pairs, target=np.where(pairs.target >= 0, place[pairs.target], -1))
         return Target(known.take(kept), len(used), known.mean, pairs, dev, unknown_share)
 
     def word_set(self, language: str, split: str) -> WordSet:
@@ -178,8 +180,8 @@ class Reader:
         return WordSet(self.language(language).take(used), data, unknown_share)
 
     def spell(self, word: str) -> list[int]:
-        """A source word's pieces; none where one of them is unknown to the encoder."""
-        pieces = self.tokenizer(word, add_special_tokens=False)["input_ids"]
+        """A source word's pieces as they are within a sentence; none where one of them is unknown to the encoder."""
+        pieces = self.tokenizer(f" {word}", add_special_tokens=False)["input_ids"]  # RoBERTa's pieces hold that space
         return [] if self.tokenizer.unk_token_id in pieces else pieces
 
     def _language(self, language: str) -> "Language":
@@ -218,7 +220,9 @@ class Language:
         vectors = read_vectors(path, key, rows=inputs["vector_rows"])
         self.table, self.mean = vectors.table, vectors.table.mean(0)
         self.notes = [f"{key}: {note}" for note in vectors.notes]
-        self.rows = {word: row for row, word in enumerate(vectors.words)}
+        self.rows: dict[str, int] = {}
+        for row, word in enumerate(vectors.words):
+            self.rows.setdefault(plain(word), row)
         splitting = inputs["splitting"]
         self.words = Words(
             vectors.words,

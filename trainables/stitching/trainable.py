@@ -87,13 +87,13 @@ class Stitching(Method):
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
         """The metrics of dev, on the test sets of the source and the targets; pivots have none."""
-        metrics = self.source_metrics("test", {name: pair.on_source(tests.source) for name, pair in self.pairs.items()})
-        metrics[f"test/unknown_share/{self.inputs.source}"] = tests.unknown_share
-        for language, test in tests.targets.items():
-            of_target = self.pairs[language].test(test)
+        metrics, of_source = {f"test/unknown_share/{self.inputs.source}": tests.unknown_share}, {}
+        for language, pair in self.pairs.items():
+            test = tests.targets.get(language)
+            of_source[language], of_target = pair.test(tests.source, test)
             metrics |= {f"test/{name}/{language}": value for name, value in of_target.items()}
-            metrics[f"test/unknown_share/{language}"] = test.unknown_share
-        return metrics
+            metrics |= {f"test/unknown_share/{language}": test.unknown_share} if test else {}
+        return metrics | self.source_metrics("test", of_source)
 
     def source_metrics(self, split: str, of_source: dict[str, dict[str, float]]) -> dict[str, float]:
         """From the source scores of each pair's model: their means, and each by itself where there are two."""

@@ -84,6 +84,11 @@ class Weighting:
     exponent: float
     negatives: str
 
+    @property
+    def sparse(self) -> bool:
+        """Whether far anchors may get weights of exactly zero, so that still farther ones change nothing."""
+        return self.name in ("sparsemax", "entmax")
+
     def __call__(self, similarity: Tensor) -> Tensor:
         if self.name == "standard":
             return standard(similarity, keep_negatives=self.negatives == "keep")

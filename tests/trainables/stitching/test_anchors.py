@@ -21,6 +21,10 @@ def spell(word):
     return [] if "?" in word else [100 + ord(letter) - ord("a") for letter in word.lower()]
 
 
+def casings(word):
+    return word.capitalize(), word.lower()
+
+
 LEXICON = [
     Entry("water", "eau", 0.9),  # 0
     Entry("monday", "lundi", 0.5),  # 1: only its capitalised form is one piece
@@ -37,7 +41,7 @@ LEXICON = [
 
 @pytest.fixture
 def found():
-    return candidates(LEXICON, spell, ROWS.get, frozenset({"feu"}))
+    return candidates(LEXICON, spell, ROWS.get, casings, frozenset({"feu"}))
 
 
 def chosen(found, **changes):
@@ -46,10 +50,11 @@ def chosen(found, **changes):
 
 def test_a_pair_needs_both_sides(found):
     assert len(found) == 7
-    assert found.source[0].tolist() == [1, -1, -1, -1, -1]
-    assert found.source[5].tolist() == [101, 111, 100, 125, 104]
+    assert found.source[0].tolist() == [1, -1, -1, -1, -1, -1]
+    assert found.source[5].tolist() == [101, 111, 100, 125, 104, -1]
     assert found.target[6].tolist() == [4, 1]
-    assert found.exact.tolist() == [True, False, True, True, False, True, True]
+    assert found.exact.tolist() == [True, True, True, True, False, True, True]
+    assert found.capital.tolist() == [-1, 3, -1, -1, -1, -1, -1]
 
 
 def test_single_pieces_single_words_and_the_best_translation_by_default(found):
@@ -63,6 +68,7 @@ def test_single_pieces_single_words_and_the_best_translation_by_default(found):
         ({"anchor_casing": "exact"}, [0, 3]),
         ({"stop_words": "drop"}, [0, 1, 4]),
         ({"pieces": "mean", "translations": "all"}, [0, 1, 2, 3, 4, 5]),
+        ({"pieces": "mean", "translations": "all", "anchor_casing": "exact"}, [0, 1, 2, 3, 5]),
         ({"phrases": "mean"}, [0, 1, 3, 4, 6]),
         ({"quality": 0.3, "translations": "all"}, [0, 1, 3, 4]),  # .2 is below the 30 % quantile of .2 .5 .8 .9
         (PAPER, [0, 3]),
@@ -74,7 +80,7 @@ def test_each_rule_admits_what_it_says(found, changes, expected):
 
 def test_without_qualities_the_first_translation_counts():
     plain = [entry._replace(quality=None) for entry in LEXICON]
-    assert chosen(candidates(plain, spell, ROWS.get)) == [0, 1, 2, 4]
+    assert chosen(candidates(plain, spell, ROWS.get, casings)) == [0, 1, 2, 4]
 
 
 def test_several_pieces_and_words_are_means(found):
@@ -82,6 +88,10 @@ def test_several_pieces_and_words_are_means(found):
     options = StitchingOptions(pieces="mean", phrases="mean", translations="all")
     anchors = choose(found, options, 0, vectors, original)
     assert len(anchors) == 7
+    torch.testing.assert_close(anchors.source[1], original[3])  # Monday
+    exact = StitchingOptions(pieces="mean", translations="all", anchor_casing="exact")
+    letters = [100 + ord(letter) - ord("a") for letter in "monday"]
+    torch.testing.assert_close(choose(found, exact, 0, vectors, original).source[1], original[letters].mean(0))
     torch.testing.assert_close(anchors.source[5], original[[101, 111, 100, 125, 104]].mean(0))
     np.testing.assert_allclose(anchors.target[6], (vectors[4] + vectors[1]) / 2, rtol=1e-6)
     np.testing.assert_array_equal(anchors.target[0], vectors[0])

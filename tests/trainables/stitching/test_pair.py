@@ -9,7 +9,7 @@ import torch
 from search.specification import read
 from trainables.stitching.anchors import eligible
 from trainables.stitching.options import StitchingOptions
-from trainables.stitching.pair import Tables, kept_neighbours
+from trainables.stitching.pair import RECENT, Tables, found_neighbours
 from trainables.stitching.tables import neighbours
 from trainables.stitching.trainable import Stitching
 
@@ -17,6 +17,7 @@ from trainables.stitching.trainable import Stitching
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("SEEDWISE_CACHE", str(tmp_path / "cache"))
+    RECENT.clear()
     return tmp_path / "cache"
 
 
@@ -96,6 +97,16 @@ def test_k_beyond_the_anchors_is_all_of_them(pair):
     torch.testing.assert_close(made(pair, k="all")[1], made(pair, k=10_000)[1])
 
 
+def test_all_anchors_are_as_good_as_many_where_sparsemax_uses_few(pair):
+    """To the last bit, so that they are recognised as the same work; at a high temperature all of them are used."""
+    few = {"weighting": "sparsemax", "tau": 0.02}
+    assert torch.equal(made(pair, k="all", **few)[1], made(pair, k=50, **few)[1])
+    assert torch.equal(made(pair, k="all", **few)[0], made(pair, k=50, **few)[0])
+    many = {"weighting": "sparsemax", "tau": 20.0}
+    torch.testing.assert_close(made(pair, k="all", **many)[1], made(pair, k=10_000, **many)[1])
+    assert not torch.allclose(made(pair, k="all", **many)[1], made(pair, k=50, **many)[1], atol=1e-3)
+
+
 def test_the_paper_keeps_negative_similarities_and_we_do_not(pair):
     """With all anchors, many cosines are below zero; written by hand from the printed formula."""
     original, specials, target = pair
@@ -138,18 +149,23 @@ def test_neighbours_are_found_once_and_serve_every_configuration(pair, own_cache
         raise AssertionError("found a second time")
 
     first = made(pair, k=7, weighting="softmax", tau=0.1)
+    drawn = made(pair, k=7, anchors=0.5)
     monkeypatch.setattr("trainables.stitching.pair.neighbours", refuse)
-    again = made(pair, k=7, weighting="softmax", tau=0.1)
-    torch.testing.assert_close(first, again, rtol=0, atol=0)
-    made(pair, k=50, weighting="sparsemax", tau=0.3)
-    assert sorted((own_cache / "neighbours").iterdir()) == entries
+    torch.testing.assert_close(drawn, made(pair, k=7, anchors=0.5), rtol=0, atol=0)
+    for _ in range(2):
+        again = made(pair, k=7, weighting="softmax", tau=0.1)
+        torch.testing.assert_close(first, again, rtol=0, atol=0)
+        made(pair, k=50, weighting="sparsemax", tau=0.3)
+        assert sorted((own_cache / "neighbours").iterdir()) == entries
+        RECENT.clear()  # as in another process: now from the disk
     with pytest.raises(AssertionError, match="second time"):
-        made(pair, k=5, anchors=0.5)  # drawn anchors are not kept
+        made(pair, k=7, anchors=0.5)  # drawn anchors are not kept on disk
 
 
 def test_what_is_kept_is_what_is_found(pair):
     target = pair[2]
     words, anchors = torch.from_numpy(target.vectors), torch.from_numpy(target.vectors[::3].copy())
     for _ in range(2):  # made, then read
-        for name, value in vars(kept_neighbours(words, anchors, 9)).items():
+        RECENT.clear()
+        for name, value in vars(found_neighbours(words, anchors, 9, keep=True)).items():
             assert torch.equal(value, getattr(neighbours(words, anchors, 9), name)), name
