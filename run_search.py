@@ -207,14 +207,17 @@ def export(options: argparse.Namespace, console: Console) -> int:
     if state.search["specification"]["decompose"]:
         raise RequestError(f"{options.folder}: one configuration, streams apart. Export from the search it came from.")
     path = options.to or options.folder / "best.yaml"
-    write_best(state, standing_of(state.search["specification"]), options.folder, path)
+    try:
+        write_best(state, standing_of(state.search["specification"]), options.folder, path)
+    except OSError as error:
+        raise RequestError(f"--to {path}: {error.strerror}. Name a file that can be written.") from error
     console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True)
     if options.model:
         from search.models import export_models
 
         config_id = read_best(path)["config_id"]
         for folder in export_models(state, config_id, options.model, options.replicate, console):
-            use = f'pipeline("text-classification", model="{folder}")'
+            use = f'pipeline("text-classification", model="{folder}", truncation=True)'
             console.print(f"wrote {folder}; use it with transformers: {use}", soft_wrap=True)
     return DONE
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7"]
+FASTTEXT = ["gensim>=4.4,<5"]  # binary models: subword vectors of unknown words
+CHINESE = ["jieba>=0.42,<1"]
+TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7", *FASTTEXT, *CHINESE]
 
 setup(
     name="seedwise",
@@ -41,8 +43,8 @@ setup(
     extras_require={
         "test": TEST,
         "dev": [*TEST, "ruff>=0.12,<1", "pre-commit>=4,<5"],
-        "fasttext": ["gensim>=4.4,<5"],  # binary models: subword vectors of unknown words
-        "chinese": ["jieba>=0.42,<1"],
-        "bench": ["smac>=2.3,<3", "faiss-cpu>=1.9,<2", "gensim>=4.4,<5"],  # peers that benchmarks/ measures against
+        "fasttext": FASTTEXT,
+        "chinese": CHINESE,
+        "bench": ["smac>=2.3,<3", "faiss-cpu>=1.9,<2", *FASTTEXT],  # peers that benchmarks/ measures against
     },
 )

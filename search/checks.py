@@ -9,7 +9,7 @@ from trainables.inputs.paths import locate
 from trainables.tasks.sources import Classification
 
 if TYPE_CHECKING:
-    from search.specification import Specification, Task
+    from search.specification import Specification
 
 METRICS = ("macro_f1", "accuracy")
 
@@ -48,7 +48,7 @@ def check(specification: "Specification") -> None:
                 "select.on: metric is for methods of one's own. Choose source_dev, pivot_dev, or target_dev (oracle)."
             )
         if specification.task is not None:
-            _check_task(specification.task)
+            _check_task(specification)
         return
     if specification.select.on == "pivot_dev" and not (specification.task and specification.task.pivots):
         raise RequestError(
@@ -61,7 +61,7 @@ def check(specification: "Specification") -> None:
             f"select.metric: {specification.select.metric!r} is not recorded."
             f"{nearest(specification.select.metric, METRICS)}"
         )
-    _check_task(specification.task)
+    _check_task(specification)
     if specification.method == "stitching":
         _check_stitching(specification)
 
@@ -92,14 +92,18 @@ def _check_second(specification: "Specification") -> None:
         )
 
 
-def _check_task(task: "Task") -> None:
+def _check_task(specification: "Specification") -> None:
+    task = specification.task
     for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
         if len(set(languages)) < len(languages):
             raise RequestError(f"{key}: {', '.join(languages)}: a language stands there twice. Remove one.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
         if task.source in languages:
             raise RequestError(f"{key}: {task.source} is the source. Remove it: zero-shot targets have no labels.")
-    Classification(task.model_dump()).check(test=False)
+    built_in = isinstance(specification.method, str)
+    Classification(task.model_dump()).check(
+        test=built_in and specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines
+    )
 
 
 def _check_stitching(specification: "Specification") -> None:
@@ -107,11 +111,13 @@ def _check_stitching(specification: "Specification") -> None:
         raise RequestError("model: stitching needs a source encoder. Add model: a hub id or a folder.")
     if specification.model.startswith(("world:", ".", "/")):
         locate(specification.model, "model", folder=True)
-    Classification(specification.task.model_dump()).check(
-        test=specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines
-    )
     inputs, languages = specification.inputs, [*specification.task.targets, *specification.task.pivots]
     drops = "drop" in specification.load_space().reachable("stop_words")
+    if inputs.subwords and inputs.unknown != "subword":
+        raise RequestError("inputs.subwords: these models are read where inputs.unknown is subword. Set that too.")
+    if isinstance(inputs.splitting, dict) and (others := set(inputs.splitting) - set(languages)):
+        language = sorted(others)[0]
+        raise RequestError(f"inputs.splitting.{language}: not one of task.targets.{nearest(language, languages)}")
     for kind in ("vectors", "lexicons", "subwords", "stop_words"):
         files = getattr(inputs, kind)
         for language in files:

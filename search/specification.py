@@ -81,7 +81,8 @@ class Inputs(Model):
     splitting: Splitting | dict[str, Splitting] = "unicode"  # how target text becomes words, for all or by language
     vector_rows: Count = 200_000  # rows read from the top of a vector file; files are sorted by frequency
     max_length: Annotated[int, Field(ge=3)] = 128  # longest input in tokens, special ones included; longer ones are cut
-    # A word without a vector: [UNK]; that of its lower case, else [UNK]; or, failing both, one made of its n-grams.
+    # A word without a vector: [UNK]; or that of its lower case, where it has a first capital or capitals only, else
+    # [UNK]; or, failing both, one made of its n-grams.
     unknown: Literal["lowercase", "unk", "subword"] = "lowercase"
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from search import report
-from search.baselines import Baselines, best_of_each
+from search.baselines import Baselines, best_of_each, scores_of
 from search.decide import freeze, next_run, twins
 from search.ledger import CONFIRM, State, replay
 from search.policy import Confirmation
@@ -169,6 +169,23 @@ def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
     assert row["baseline"] == "LR (target labels)"
     assert row["mean"] is None
     assert row["scores"]["dev/macro_f1"]["a"]["mean"] == 0.6
+
+
+def test_a_baseline_is_not_better_for_failing():
+    """One lucky seed of three, two that failed below it: not ahead of three solid ones."""
+    state = State()
+    state.apply({"event": "search", "time": 0.0})
+    for lr, runs in ((0.1, [0.5, None, 0.1]), (0.2, [0.45, 0.45, 0.45])):
+        params = {"baseline": "zero_shot", "lr": lr}
+        state.apply({"event": "ask", "config_id": config_id(params), "params": params, "ask": -1})
+        for replicate, score in enumerate(runs):
+            run = {"config_id": config_id(params), "replicate": replicate, "phase": "search"}
+            ended = {"status": "done" if score == max(filter(None, runs)) else "failed:collapsed", "seconds": 1.0}
+            state.apply({"event": "start", **run})
+            state.apply({"event": "result", **run, **ended, "metrics": {"value": score} if score else {}})
+    assert best_of_each(state, SELECTION) == [config_id({"baseline": "zero_shot", "lr": 0.2})]
+    lucky = config_id({"baseline": "zero_shot", "lr": 0.1})
+    assert scores_of(state, SELECTION, "search")[lucky] == {0: 0.5, 1: 0.1, 2: 0.1}
 
 
 def test_configurations_that_do_the_same_work_are_confirmed_once():

@@ -70,6 +70,12 @@ DEMO = "demo"
         ),
         ("inputs.lexicons.qan=gone.txt", "inputs.lexicons.qan: gone.txt: there is no such file."),
         ("inputs.vectors.xx=a.vec", "inputs.vectors.xx: not one of task.targets."),
+        ("inputs.splitting={zh: jieba}", "inputs.splitting.zh: not one of task.targets."),
+        ("inputs.subwords={qan: setup.py}", "inputs.subwords: these models are read where inputs.unknown is subword."),
+        ("baselines=[lr]", "qan/train.tsv is missing. The baseline lr is trained on it."),
+        ("baselines=[zero_shot]", "inputs.multilingual: the baseline zero_shot needs a multilingual encoder."),
+        ("baselines=[sl]", "baselines.sl: there is no such baseline. Did you mean ls?"),
+        ("compat=reference", "compat: 'reference' is wrong"),
         ("model=world:none", "model: world:none: there is no such folder."),
         ("select={on: metric, metric: dev/macro_f1/qan}", "select.on: metric is for methods of one's own."),
         ("task.targets=[qan, qan]", "task.targets: qan, qan: a language stands there twice."),
@@ -126,6 +132,15 @@ def test_a_named_space_becomes_the_base_of_its_overrides():
     assert specification.space == {"base": "paper", "tau": 0.1}
     taus = {params.get("tau") for params, _ in specification.load_space().grid()}
     assert taus == {0.1, None}
+
+
+def test_the_papers_settings_are_not_overridden_in_silence():
+    paper = ["compat=paper", "space={base: paper}", "replicates.confirm.top=0"]
+    assert all(not params["centre"] for params, _ in read(DEMO, [*paper, "enqueue=[]"]).load_space().grid())
+    with pytest.raises(RequestError, match=r"enqueue.0.centre: compat: paper fixes it to False"):
+        read(DEMO, [*paper, "enqueue=[{k: 5, centre: true}]"])
+    with pytest.raises(RequestError, match=r"space.centre: compat: paper fixes it to False"):
+        read(DEMO, [*paper, "space.centre=true"])
 
 
 def test_the_resolved_specification_reads_back_as_itself():

@@ -1,6 +1,7 @@
 """Bilingual lexica in MUSE's form, with or without a quality, and lists of words."""
 
 import math
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -49,6 +50,8 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
     kept = [entry for entry in entries if quality is None or entry.quality is None or entry.quality >= quality]
     if not entries:
         raise RequestError(f"{key}: {path} holds no pairs. Each line is: source word, space or tab, target word.")
+    if malformed.count > len(entries):
+        raise RequestError(f"{key}: {path}: {malformed}. Each line is: source word, space or tab, target word.")
     if not kept:
         best = max(entry.quality for entry in entries)
         raise RequestError(
@@ -73,13 +76,14 @@ def _lines(path: Path, key: str) -> list[str]:
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
         raise RequestError(f"{key}: {path} line {number} is not UTF-8. Save it as UTF-8 text.") from error
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise RequestError(f"{key}: {path}: {error}. Name a whole file that you may read.") from error
 
 
 def _entry(line: str) -> Entry | None:
     """The entry of a line, or None where it is none."""
-    parts = [part.strip() for part in line.split("\t")] if "\t" in line.strip() else line.split()
+    line = line.strip()
+    parts = [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
     if len(parts) == 2 and all(parts):
         return Entry(*parts, None)
     if len(parts) == 3 and all(parts):

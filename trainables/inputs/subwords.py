@@ -1,5 +1,6 @@
 """Vectors of words that no vocabulary has, from the letter n-grams of a fastText model (optional extra `fasttext`)."""
 
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,22 @@ class Subwords:
 
     def __init__(self, path: Path, key: str) -> None:
         """`key` is the specification's key, for errors."""
-        if not is_fasttext(path):
-            raise RequestError(f"{key}: {path} is no fastText binary model. Name a .bin file of fastText.")
+        try:
+            found = is_fasttext(path)
+        except (OSError, EOFError, zlib.error) as error:
+            raise RequestError(f"{key}: {path}: {error}. Name a whole file that you may read.") from error
+        if not found:
+            raise RequestError(
+                f"{key}: {path} is no fastText binary model, of which unknown words are made. "
+                "Name a .bin file of fastText in inputs.subwords."
+            )
         arrays = read_fasttext(path, key)
         self._ngrams = arrays["ngrams"]
         self._lengths = [int(length) for length in arrays["lengths"]]
+
+    @property
+    def dimensions(self) -> int:
+        return self._ngrams.shape[1]
 
     def vector(self, word: str) -> np.ndarray | None:
         """The mean of the vectors of the word's n-grams (float32); None where the word is too short to have any."""

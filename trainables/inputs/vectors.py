@@ -53,5 +53,10 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
 def _arrays(path: Path, where: str, rows: int, *, binary: bool) -> dict[str, np.ndarray]:
     """What the cache keeps of a file."""
     with opened(path) as file:
-        words, vectors, notes = (read_binary if binary else read_text)(file, where, rows)
-    return {"words": pack(words), "table": np.concatenate(vectors), "notes": pack(notes)}
+        words, blocks, notes = (read_binary if binary else read_text)(file, where, rows)
+    table, end = np.empty((len(words), blocks[0].shape[1]), dtype=np.float32), len(words)
+    while blocks:  # from the last one on, each freed at once: the table is never in memory twice
+        block = blocks.pop()
+        table[end - len(block) : end] = block
+        end -= len(block)
+    return {"words": pack(words), "table": table, "notes": pack(notes)}

@@ -6,7 +6,7 @@ import numpy as np
 
 from search.errors import RequestError
 from trainables.inputs.reading import Noted
-from trainables.inputs.vectors_text import header_of
+from trainables.inputs.vectors_text import LEAST, SHARE, header_of, numeric, refuse_dimension
 
 CHUNK = 1 << 20  # bytes read at once; no word is that long
 BROKEN = "\ufffd"  # what stands for bytes that are no UTF-8
@@ -18,10 +18,13 @@ def read_binary(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[
     if header is None or not all(header):
         raise RequestError(f"{where} does not begin with `count dimension` as word2vec's binary does. Is it text?")
     count, dimensions = header
+    refuse_dimension(where, dimensions)
     words: dict[str, None] = {}
     vectors: list[np.ndarray] = []
     malformed, repeated = Noted("malformed vector", "entry"), Noted("repeated word", "entry")
-    buffer, start, size = b"", 0, 4 * dimensions
+    buffer, start, size = file.read(CHUNK), 0, 4 * dimensions
+    if numeric(buffer.partition(b"\n")[0].split()[1:]) == dimensions:
+        raise RequestError(f"{where} is text, not word2vec's binary format. Do not call it .bin.")
     for number in range(1, count + 1):
         while (space := buffer.find(b" ", start)) < 0 or len(buffer) < space + 1 + size:
             more = file.read(CHUNK + size)
@@ -31,7 +34,7 @@ def read_binary(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[
         word = buffer[start:space].lstrip(b"\n").decode(errors="replace")  # some writers end an entry with a line feed
         vector = np.frombuffer(buffer, dtype="<f4", count=dimensions, offset=space + 1)
         start = space + 1 + size
-        if not word or BROKEN in word or not np.isfinite(vector).all():
+        if not word or BROKEN in word or "\n" in word or not np.isfinite(vector).all():
             malformed.add(number)  # a word that its writer cut within a letter cannot be repaired by hand
         elif word in words:
             repeated.add(number)
@@ -40,6 +43,8 @@ def read_binary(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[
             vectors.append(vector.astype(np.float32)[None])
             if len(words) == rows:
                 break
+    if malformed.count > max(LEAST, SHARE * (len(words) + malformed.count + repeated.count)):
+        raise RequestError(f"{where}: {malformed}. Is it word2vec's binary format? Replace the file.")
     if not words:
         raise RequestError(f"{where} holds no words. Name a file of word vectors.")
     return list(words), vectors, [str(noted) for noted in (malformed, repeated) if noted.count]

@@ -11,16 +11,20 @@ from search.errors import RequestError
 from trainables.inputs.reading import Noted
 
 BLOCK = 1000  # lines whose numbers are converted together, for speed
+MOST_DIMENSIONS = 100_000
 SHARE, LEAST = 0.01, 10  # more wrong lines than both mean that the dimension, not the lines, is wrong
 
 
 def read_text(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
     """The first `rows` words, blocks of their vectors, and notes. Errors begin with `where`."""
     first = file.readline().removeprefix(b"\xef\xbb\xbf")
+    if not first.strip():
+        raise RequestError(f"{where} is empty, or its first line is. Name a file of lines `word number number ...`.")
     header = header_of(first)
-    dimensions = header[1] if header else _numeric(first.split()[1:])
+    dimensions = header[1] if header else numeric(first.split()[1:])
     if dimensions < 1:
         raise RequestError(f"{where} line 1 has no numbers. Name a file of lines `word number number ...`.")
+    refuse_dimension(where, dimensions)
     text = _Text(where, rows, dimensions, "the header says" if header else "the first line has")
     if not header:
         text.add(1, first)
@@ -34,6 +38,12 @@ def read_text(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[np
     if header and not text.full and header[0] != text.seen:
         notes.append(f"{text.seen} lines, where the header says {header[0]}")
     return list(text.words), text.blocks, notes
+
+
+def refuse_dimension(where: str, dimensions: int) -> None:
+    """Refuse a first line that promises more numbers than vectors have: its file is something else."""
+    if dimensions > MOST_DIMENSIONS:
+        raise RequestError(f"{where} line 1 speaks of {dimensions} dimensions. Name a file of word vectors.")
 
 
 def header_of(line: bytes) -> tuple[int, int] | None:
@@ -100,7 +110,7 @@ class _Text:
 
     def _examine(self, number: int, word: bytes, numbers: bytes, *, whole: bool) -> None:
         """Remember what speaks against the dimension."""
-        spare = _numeric(word.split()[1:])
+        spare = numeric(word.split()[1:])
         self._long += bool(spare)
         if (spare or not whole) and not self._problem:
             count = len(numbers.split()) + spare
@@ -145,7 +155,7 @@ def _convert(lines: list[bytes], dimensions: int) -> np.ndarray:
     return table
 
 
-def _numeric(fields: list[bytes]) -> int:
+def numeric(fields: list[bytes]) -> int:
     """How many fields at the end are numbers, in an unbroken run."""
     run = 0
     for field in reversed(fields):

@@ -17,6 +17,7 @@ from search.errors import RequestError
 LETTER = r"[\p{L}\p{M}\p{N}\u200c\u200d]"  # letters, their marks, digits, and the joiners within words of Indic scripts
 SIGN = r"[^\s\p{L}\p{M}\p{N}\u200c\u200d]"  # anything else that can be seen
 WITH_SIGNS = 10_000  # entries with signs that are looked for in text, the most frequent: a longer pattern takes longer
+LONGEST = 50  # letters of such an entry: longer ones, rows of signs and addresses, are not looked for
 TURKISH = ("tr", "tur", "az", "aze", "azj", "crh", "gag")  # and its kin: I is the capital of ı; names take 'suffixes
 NO_WORD = re.compile(r"</?\w+>|\[[A-Z]{3,}\]")  # entries such as </s> (fastText: end of line), <unk>, [PAD]
 UNSEEN = "\uffff"  # no character: a word that is in no vocabulary
@@ -73,6 +74,11 @@ class Words:
         """Give a spelling, as `split` returns it, a row of the vectors. A spelling that has one keeps it."""
         if spelling:
             self.spellings.setdefault(spelling, row)
+
+    @property
+    def segmented(self) -> bool:
+        """Whether a segmenter splits text before anything else, which the tokenizer cannot do."""
+        return self._segment is not None
 
     def normalise(self, text: str) -> str:
         """Text in the form that spellings have."""
@@ -138,9 +144,8 @@ class Words:
         simple = f"{LETTER}+|{SIGN}" if cuts else f"{LETTER}+(?:'{LETTER}+)*|{SIGN}"
         splitter = _matches(simple)
         frequent = sorted(self.spellings, key=self.spellings.__getitem__)
-        with_signs = [
-            spelling for spelling in frequent if not spelling.isalnum() and len(splitter.pre_tokenize_str(spelling)) > 1
-        ]
+        some = (word for word in frequent if not word.isalnum() and len(word) <= LONGEST)
+        with_signs = [word for word in some if len(splitter.pre_tokenize_str(word)) > 1]
         return _matches(f"{_any_of(with_signs[:WITH_SIGNS])}|{simple}") if with_signs else splitter
 
 

@@ -1,6 +1,7 @@
 """A stitched model as ordinary Hugging Face folders: anyone can load them, without this project."""
 
 import copy
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None
     falls back on another one's vector (capitals) is a row of its own with the same values.
     """
     known: Language = reader.language(language)
+    known.look_up(reader.task.split(language, "dev")[0])  # words that are made of n-grams, where unknown is subword
     rows = np.array(list(known.words.spellings.values()))
     used, place = np.unique(rows, return_inverse=True)
     words, _ = pair.tables.target(known.take(used.tolist()), keep=False)
@@ -39,4 +41,26 @@ def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None
     word_table = next(name for name, value in trained.named_parameters() if value is own_table)
     model.load_state_dict(weights | {word_table: table.cpu()})
     model.save_pretrained(folder)
-    known.words.tokenizer(tokens, **roles, max_length=reader.inputs["max_length"]).save_pretrained(folder)
+    longest = reader.inputs["max_length"]
+    known.words.tokenizer(tokens, **roles, max_length=longest).save_pretrained(folder)
+    settings = folder / "tokenizer_config.json"
+    changed = json.loads(settings.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    settings.write_text(json.dumps(changed, indent=2, ensure_ascii=False), encoding="utf-8")  # older versions know it
+    (folder / "README.md").write_text(_card(language, reader, known, longest), encoding="utf-8")
+
+
+def _card(language: str, reader: Reader, known: Language, longest: int) -> str:
+    """What a person must know who has the folder and nothing else."""
+    lines = [
+        f"A classifier of {language} text, stitched (MoSECroT) onto an encoder that was fine-tuned on "
+        f"{reader.source_language}. It knows {len(known.words.spellings)} words; all others are one unknown word.",
+        "",
+        "    from transformers import pipeline",
+        f'    classify = pipeline("text-classification", model="{language}")',
+        f"    classify(text, truncation=True)  # it was evaluated on texts cut after {longest} tokens",
+    ]
+    if known.words.segmented:
+        lines += ["", "Text must come as words with spaces between them, split by jieba: `' '.join(jieba.cut(text))`."]
+    if known.subwords is not None:
+        lines += ["", "Words without a vector were made of their n-grams, those that occur in the dev set alone."]
+    return "\n".join(lines) + "\n"

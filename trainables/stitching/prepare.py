@@ -128,6 +128,7 @@ class Reader:
         self.inputs, self.source_language = specification["inputs"], specification["task"]["source"]
         self.task = Classification(specification["task"])
         self.encoder, self.tokenizer = load_encoder(specification["model"])
+        check_encoder(specification["model"], self.encoder, self.tokenizer, self.inputs["max_length"])
         self.specials = ordered_specials(self.tokenizer)
         self.notes: list[str] = []
         self.language = cache(self._language)
@@ -193,7 +194,8 @@ class Reader:
         """The rows in use, in the order of first use; the split in ids of a table of the special tokens and these rows;
         and the share of words without a row."""
         texts, classes = self.task.split(language, split)
-        sentences = self.language(language).look_up(texts)
+        known = self.language(language)
+        sentences = known.look_up(texts)
         flat = [row for sentence in sentences for row in sentence]
         used = list(dict.fromkeys(row for row in flat if row >= 0))
         if not used:
@@ -208,7 +210,8 @@ class Reader:
         place = {row: index for index, row in enumerate(used, start=len(self.specials))} | {-1: missing}
         longest = self.inputs["max_length"] - 2
         ids = [[begin, *(place[row] for row in sentence[:longest]), end] for sentence in sentences]
-        return used, encode(ids, classes, pad=pad), flat.count(-1) / len(flat)
+        unknown = sum(not 0 <= row < len(known.table) for row in flat)  # words made of n-grams have no vector either
+        return used, encode(ids, classes, pad=pad), unknown / len(flat)
 
 
 class Language:
@@ -235,6 +238,11 @@ class Language:
         if inputs["unknown"] == "subword":
             key = f"inputs.subwords.{language}" if language in inputs["subwords"] else key
             self.subwords = Subwords(locate(inputs["subwords"].get(language, inputs["vectors"][language]), key), key)
+            if self.subwords.dimensions != self.table.shape[1]:
+                raise RequestError(
+                    f"{key}: this model has {self.subwords.dimensions} dimensions, the vectors of {language} have "
+                    f"{self.table.shape[1]}. Name the model that the vectors are from."
+                )
 
     @property
     def size(self) -> int:
@@ -260,6 +268,22 @@ class Language:
         for place in np.flatnonzero(~own):
             result[place] = self.added[chosen[place] - len(self.table)]
         return result
+
+
+def check_encoder(name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
+    """Refuse an encoder without the tokens that a sentence needs, or with room for fewer tokens than it would get."""
+    for role in ("cls", "sep", "pad", "unk"):
+        if getattr(tokenizer, f"{role}_token_id") is None:
+            raise RequestError(
+                f"model: {name}: its tokenizer has no {role} token. Stitching needs a BERT-like encoder."
+            )
+    room = encoder.config.get("max_position_embeddings")
+    if room and "roberta" in encoder.config["model_type"]:
+        room -= tokenizer.pad_token_id + 1  # its first positions are never used
+    if room and longest > room:
+        raise RequestError(
+            f"inputs.max_length: {longest}, but {name} reads at most {room} tokens. Write {room} or less."
+        )
 
 
 def ordered_specials(tokenizer: Any) -> list[int]:

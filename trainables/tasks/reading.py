@@ -9,6 +9,7 @@ import gzip
 import json
 import tempfile
 import warnings
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ def columns_of(path: Path, *, quoted: bool) -> list[str]:
             return next(filter(None, csv.reader(file, delimiter=SEPARATORS[kind(path)], quoting=quoting)))
     except StopIteration:
         raise RequestError(f"task.data: {path} is empty. Its first line should name the columns.") from None
-    except (OSError, EOFError, ValueError, AttributeError, csv.Error) as error:
-        raise RequestError(f"task.data: {path} line 1: {_one_line(error)}. Is it UTF-8 text in that format?") from error
+    except (OSError, EOFError, ValueError, AttributeError, csv.Error, zlib.error) as error:
+        raise RequestError(f"task.data: {path}: {_one_line(error)}. Is it UTF-8 text in that format?") from error
 
 
 def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool) -> list[list[Any]]:

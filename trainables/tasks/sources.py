@@ -1,5 +1,6 @@
 """The labelled data of a search: texts and class numbers by language and split, with every label accounted for."""
 
+import math
 from functools import cached_property
 from pathlib import Path
 
@@ -159,7 +160,13 @@ class Classification:
 
 
 def _filled(value: object, what: str, where: str, row: int) -> str:
-    """A text or a label as text; without one a row says nothing."""
-    if value is None or not str(value).strip():
-        raise RequestError(f"task.data: {where} row {row} has no {what}. Add it, or remove the row.")
+    """A text or a label as text; without one a row says nothing. Numbers of labels lose a decimal part of zero."""
+    missing = value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
+    if missing or not isinstance(value, str | int | float):
+        problem = (
+            f"has no {what}" if missing else f"has {type(value).__name__} as its {what}, which is no text or number"
+        )
+        raise RequestError(f"task.data: {where} row {row} {problem}. Correct it, or remove the row.")
+    if what == "label":
+        return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
     return str(value)

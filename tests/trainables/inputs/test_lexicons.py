@@ -50,6 +50,23 @@ def test_a_cut_archive_is_an_error(tmp_path):
         read_lexicon(path, "inputs.lexicons.xx")
 
 
+def test_a_damaged_archive_is_an_error(tmp_path):
+    path, content = tmp_path / "bad.txt.gz", bytearray(gzip.compress(b"dog chien\n" * 1000))
+    content[20:30] = b"\xff" * 10
+    path.write_bytes(content)
+    with pytest.raises(RequestError, match=r"inputs.lexicons.xx: .*bad.txt.gz.*whole file"):
+        read_lexicon(path, "inputs.lexicons.xx")
+
+
+def test_a_file_of_something_else_is_an_error_and_a_trailing_tab_is_not(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("dog\tchien\t\n")
+    assert read_lexicon(path, "k").entries == [Entry("dog", "chien", None)]
+    path.write_text("once upon a time there\nwas a dog and a cat\ndog chien\n")
+    with pytest.raises(RequestError, match=r"k: .*a.txt: 2 malformed lines \(line 1, 2\)"):
+        read_lexicon(path, "k")
+
+
 WORD = st.text(st.characters(categories=["L", "N", "P"]), min_size=1)
 
 

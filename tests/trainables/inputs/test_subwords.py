@@ -44,6 +44,13 @@ def test_what_is_no_whole_model_is_an_error(model, tmp_path):
             Subwords(path, "inputs.subwords.xx")
 
 
+def test_an_archive_that_is_none_is_an_error(tmp_path):
+    path = tmp_path / "a.bin.gz"
+    path.write_bytes(b"no archive")
+    with pytest.raises(RequestError, match=r"inputs.subwords.xx: .*a.bin.gz: Not a gzipped file"):
+        Subwords(path, "inputs.subwords.xx")
+
+
 def test_without_gensim_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
     path = tmp_path / "a.bin"

@@ -88,7 +88,8 @@ def test_a_header_that_promises_more_is_noted(tmp_path):
         (b"5000 9\n" + lines(5000, 4), "line 2 has 4 numbers where the header says 9; 1000 of 1000 lines"),
         (b"a 1 2\n\xff 1 2\n", "line 2 is not UTF-8"),
         (b"once upon a time\n", "line 1 has no numbers"),
-        (b"", "line 1 has no numbers"),
+        (b"", "is empty"),
+        (b"3 9000000000\n" + lines(3, 2), "line 1 speaks of 9000000000 dimensions"),
         (b"2 3\n", "holds no vectors"),
         (b"0 0\n", "line 1 has no numbers"),
     ],
@@ -140,6 +141,7 @@ def test_word2vec_binary(tmp_path, name, end, monkeypatch):
         (binary([b"a", b"b"], [[1.0, 2.0]] * 2)[:-3], "ends within word 2 of 2"),
         (binary([b"a", b"b"], [[1.0, 2.0]] * 2)[:14], "ends within word 1 of 2|ends within word 2 of 2"),
         (b"3 2\n" + b"x" * 3_000_000, "ends within word 1 of 3"),
+        (b"3 9000000000\nabc", "line 1 speaks of 9000000000 dimensions"),
         (b"the 1 2\n", "does not begin with `count dimension`"),
         (b"", "does not begin with `count dimension`"),
     ],
@@ -148,6 +150,20 @@ def test_bad_binaries(tmp_path, content, message):
     path = written(tmp_path, "bad.bin", content)
     with pytest.raises(RequestError, match=f"{KEY}: .*bad.bin ({message})"):
         read_vectors(path, KEY, rows=10)
+
+
+def test_a_word_with_a_line_feed_moves_no_other_word(tmp_path):
+    path = written(tmp_path, "a.bin", binary([b"a", b"x\ny", b"c"], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    found = read_vectors(path, KEY, rows=10)
+    assert found.words == ["a", "c"]
+    np.testing.assert_array_equal(found.table, [[1, 2], [5, 6]])
+    assert found.notes == ("1 malformed vector (entry 2)",)
+
+
+def test_text_under_a_binarys_name_is_no_binary(tmp_path):
+    path = written(tmp_path, "text.bin", b"400 20\n" + lines(400, 20))
+    with pytest.raises(RequestError, match=r"text.bin is text, not word2vec's binary format"):
+        read_vectors(path, KEY, rows=10**6)
 
 
 def test_gensim_reads_the_same(tmp_path):

@@ -12,6 +12,18 @@ from trainables.inputs import words as module
 from trainables.inputs.vectors import read_vectors
 from trainables.inputs.words import Words
 
+
+def test_long_rows_of_signs_are_entries_that_nobody_looks_for():
+    made = words(["eau", *("=" * n for n in range(1, 900)), "x-" * 400, "a-b"])
+    assert made.split(["eau a-b x-x"]) == [["eau", "a-b", "x", "-", "x"]]
+
+
+def test_turkish_casings():
+    assert words(["a"], "tur_Latn").casings("istanbul") == ("İstanbul", "istanbul")
+    assert words(["a"], "tur_Latn").casings("IRMAK") == ("Irmak", "ırmak")
+    assert words(["a"]).casings("Istanbul") == ("Istanbul", "istanbul")
+
+
 FRENCH = ["l'", "d’", "eau", "été", "aujourd'hui", "peut-être", "1,5", "...", "-il", "Paris", "'", ".", "la", "</s>"]
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 

@@ -150,7 +150,7 @@ def test_a_data_set_in_the_hubs_format(hub):
     assert found.labels == ["cc", "zz"]  # sorted; the numbers are the data set's own business
     assert found.split("bb", "dev") == (["bb validation", "x"], [0, 1])
     assert len(found.paths()) == 7
-    with pytest.raises(RequestError, match=r"\(topics.bb, test\) row 2 has no label\. Add it, or remove the row\."):
+    with pytest.raises(RequestError, match=r"\(topics.bb, test\) row 2 has no label\. Correct it, or remove the row\."):
         found.split("bb", "test")
     with pytest.raises(RequestError, match=r"has no configuration topics.bc. Did you mean topics.bb\?"):
         found.split("bc", "dev")
@@ -174,7 +174,7 @@ def test_a_hub_id_is_not_asked_for_before_it_is_read():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("label,text\na,fine\n,bad\n", r"aa.csv row 2 has no label\. Add it, or remove the row\."),
+        ("label,text\na,fine\n,bad\n", r"aa.csv row 2 has no label\. Correct it, or remove the row\."),
         ("label,text\na,fine\n  ,bad\n", "row 2 has no label"),
         ("label,text\na,fine\nb\n", "row 2 has no text"),
         ("label,text\na,fine\nc,x\n", r"aa: .*aa.csv row 2: 'c' is not one of the labels, task.labels: a, b\."),
@@ -198,9 +198,11 @@ def test_a_bad_file_is_one_line_that_says_where(tmp_path, content, message):
     [
         (b'{"label": "a", "text": "x"}\n{"label": null, "text": "y"}\n', "row 2 has no label"),
         (b'{"label": "a", "text": "x"}\n{"text": "y"}\n', "row 2 has no label"),
+        (b'{"label": 1.5, "text": "x"}\n{"label": NaN, "text": "y"}\n', "row 2 has no label|JSON parse error"),
+        (b'{"label": {"a": 1}, "text": "x"}\n', "row 1 has dict as its label, which is no text or number"),
         (b'{"label": "a", "text": "x"}\n{"label": "b", "te', "JSON parse error"),
         (b'{"label": "a"}\n', r"has no column 'text'\. It has: label\."),
-        (b"label\n", "line 1: .*Is it UTF-8 text in that format"),
+        (b"label\n", "line 1 column 1.*Is it UTF-8 text in that format"),
         (b"", "aa.jsonl"),
     ],
 )
@@ -209,6 +211,14 @@ def test_a_bad_json_file_is_one_line_that_says_where(tmp_path, content, message)
     with pytest.raises(RequestError, match=message) as found:
         task("text", f"{tmp_path}/{{split}}-{{language}}.jsonl", labels=["a", "b"]).split("aa", "dev")
     assert "\n" not in str(found.value)
+
+
+def test_labels_are_the_same_however_they_are_written(tmp_path):
+    write(tmp_path / "train-aa.jsonl", '{"label": 1.0, "text": "x"}\n{"label": 2.0, "text": "y"}\n')
+    write(tmp_path / "dev-aa.jsonl", '{"label": "2 ", "text": "x"}\n{"label": " 1", "text": "y"}\n')
+    data = task("text", f"{tmp_path}/{{split}}-{{language}}.jsonl")
+    assert data.labels == ["1", "2"]
+    assert data.split("aa", "dev")[1] == [1, 0]
 
 
 def test_files_that_are_damaged(tmp_path):
