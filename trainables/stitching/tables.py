@@ -12,6 +12,7 @@ from torch.nn.functional import embedding_bag, normalize
 from trainables.stitching.weightings import EPS, Weighting
 
 BLOCK = 384  # rows that a thread has at hand: the cosines of all words to all anchors are never in memory
+MANY = 2048  # rows where their anchors are known
 GROUP = 16  # anchors of which only the nearest is looked at first
 ZERO = 1e-8  # a row shorter than this has no direction
 
@@ -75,11 +76,14 @@ def combine(found: Neighbours, source_anchors: Tensor, k: int, weigh: Weighting)
     table = torch.empty(len(found.index), source_anchors.shape[1])
 
     def block(rows: slice) -> tuple[int, int]:
-        similarity, index = found.similarity[rows, :k].contiguous(), found.index[rows, :k].contiguous()
-        table[rows] = embedding_bag(index, source_anchors, per_sample_weights=weigh(similarity), mode="sum")
+        similarity, index = found.similarity[rows, :k].contiguous(), found.index[rows, :k]
+        weights = weigh(similarity)
+        used = int(weights.any(0).nonzero().max()) + 1  # farther anchors have no weight in any of these rows
+        index, weights = index[:, :used].contiguous(), weights[:, :used].contiguous()
+        table[rows] = embedding_bag(index, source_anchors, per_sample_weights=weights, mode="sum")
         return _denominators(similarity, weigh)
 
-    denominators = _in_blocks(block, len(table))
+    denominators = _in_blocks(block, len(table), MANY)
     tied = found.tied if k == width else found.similarity[:, k - 1] == found.similarity[:, k]
     return table, _counts(found.zero, tied, denominators)
 
@@ -151,7 +155,7 @@ def _counts(zero: Tensor, tied: Tensor, denominators: list[tuple[int, int]]) -> 
     return Counts(len(zero), int(zero.sum()), negative, vanishing, int(tied.sum()))
 
 
-def _in_blocks(work: Callable[[slice], object], rows: int) -> list:
+def _in_blocks(work: Callable[[slice], object], rows: int, size: int | None = None) -> list:
     """`work` on every block of rows, as many at a time as torch has threads, each alone on its thread.
 
     One matrix product per thread rather than one product on all threads: half of the selection is numpy's, which has
@@ -160,6 +164,7 @@ def _in_blocks(work: Callable[[slice], object], rows: int) -> list:
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(work, (slice(first, first + BLOCK) for first in range(0, rows, BLOCK))))
+            size = size or BLOCK
+            return list(pool.map(work, (slice(first, first + size) for first in range(0, rows, size))))
     finally:
         torch.set_num_threads(threads)  # the setting is the thread's own, but new threads inherit the latest

@@ -33,8 +33,7 @@ def sparsemax(similarity: Tensor, tau: float) -> Tensor:
 
     Anchors beyond the support change no bit of the weights, so that tables which must be equal have equal hashes.
     """
-    below = _below_the_top(similarity / tau)
-    return (below - _threshold(below, 1.0)).clamp_min(0)
+    return _on_the_simplex(similarity / tau, 1.0)
 
 
 def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
@@ -44,14 +43,22 @@ def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
     """
     if exponent > 2:  # no longer convex in theta
         return entmax_bisect(similarity / tau, alpha=exponent, dim=-1)
-    below, power = _below_the_top(similarity * ((exponent - 1) / tau)), 1 / (exponent - 1)
-    weights = (below - _threshold(below, power)).clamp_min(0) ** power
+    weights = _on_the_simplex(similarity * ((exponent - 1) / tau), 1 / (exponent - 1))
     return weights / weights.sum(-1, keepdim=True)
 
 
-def _below_the_top(scaled: Tensor) -> Tensor:
-    """A shift moves theta by as much and no weight; the support is then within 1 of 0: small numbers, small errors."""
-    return scaled - scaled.amax(-1, keepdim=True)
+def _on_the_simplex(scaled: Tensor, power: float) -> Tensor:
+    """(u - theta)_+^power, with the theta of every row for which these sum to 1.
+
+    A shift moves theta by as much and no weight. With the largest u at 0, theta is at least -1 and all weights of
+    smaller u are 0: columns without a larger one are left out of the work.
+    """
+    below = scaled - scaled.amax(-1, keepdim=True)
+    some = (below > -1).flatten(0, -2).any(0)
+    near = below[..., some]
+    weights = torch.zeros_like(below)
+    weights[..., some] = (near - _threshold(near, power)).clamp_min(0) ** power
+    return weights
 
 
 def _threshold(below: Tensor, power: float) -> Tensor:
@@ -61,7 +68,9 @@ def _threshold(below: Tensor, power: float) -> Tensor:
     itself where power is 1, the closed form of sparsemax. Otherwise Newton's method climbs from there: the sum is
     convex in theta, so no step goes too far. Sums run from the largest down, so that zeros at the end change no bit.
     """
-    ordered = torch.from_numpy(np.sort(below.numpy(), axis=-1)).flip(-1)  # many times faster than torch's own sort
+    ordered = below
+    if (below[..., :-1] < below[..., 1:]).any():  # neighbours come ordered
+        ordered = torch.from_numpy(np.sort(below.numpy(), axis=-1)).flip(-1)  # many times faster than torch's own sort
     sizes = torch.arange(1, ordered.shape[-1] + 1, dtype=ordered.dtype)
     theta = (ordered.cumsum(-1) / sizes - sizes ** (-1 / power)).amax(-1, keepdim=True)
     for _ in range(STEPS if power > 1 else 0):
