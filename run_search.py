@@ -148,8 +148,9 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
     from search.decompose import report as decompose
-    from search.report import as_table, in_words, leaderboard, underspecification
+    from search.report import in_words, leaderboard, underspecification
     from search.specification import standing_of
+    from search.table import as_table
 
     standing = standing_of(state.search["specification"])
     if state.search["specification"]["decompose"]:

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from search.ledger import CONFIRM, DONE, RUNNING, Run, State
 from search.policy import FRESH
-from search.report import as_table, leaderboard, number
+from search.report import leaderboard
 from search.standing import Standing
+from search.table import as_table, number
 
 REFRESH_SECONDS = 1.0
 SHOWN = 10  # rows of the live view

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 from scipy.stats import spearmanr
 
 from search.baselines import best_of_each, scores_of, title
@@ -19,7 +17,6 @@ from search.ledger import CONFIRM, SEARCH, Configuration, Run, State
 from search.selection import Selection
 from search.standing import Standing
 
-WIDE = 100  # columns of a terminal that has room for intervals
 SCORE = ("mean", "sd", "ci_low", "ci_high")
 
 
@@ -162,7 +159,7 @@ def _second(row: dict, by: str) -> float | None:
         return row["seconds"] / row["replicates"]
     if by == "spread":
         return row["sd"]
-    return _mean(row, by)
+    return mean_of(row, by)
 
 
 def underspecification(state: State, standing: Standing) -> dict | None:
@@ -251,105 +248,10 @@ def _pairs(scores: dict[str, dict]) -> list[tuple[str, str]]:
     return [(metric, language) for metric, of in scores.items() for language in of]
 
 
-def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12, left: int = 0) -> Table:
-    """The leaderboard for a terminal of `width` columns: what differs between configurations, the score, the audit.
-
-    `left` configurations are not even among the rows.
-    """
-    table = Table(
-        title=f"ranked by the estimate of {selection.label}", title_justify="left", box=SIMPLE_HEAD, padding=0,
-        pad_edge=False,
-    )  # fmt: skip
-    table.caption_justify = "left"
-    ranked, baselines = [row for row in rows if not row["baseline"]], _best_baselines(rows)
-    shown = [*ranked[:most], *baselines]
-    varying = _varying([row["params"] for row in ranked])
-    audit = [name for name in selection.audit if any(_mean(row, name) is not None for row in rows)]
-    confirmed = any(row["fresh"] for row in rows)
-    wide = width >= WIDE
-    score = ["mean ± sd", "estimate", "95 % interval"] if wide else ["estimate ± sd"]
-    table.add_column("configuration", no_wrap=True)
-    table.add_column("parameters")
-    for name in ("n", *score, "P(best)", *(["fresh seeds" if wide else "fresh"] if confirmed else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in audit:
-        table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
-    for row in shown:
-        if baselines and row is baselines[0]:
-            table.add_section()
-        params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
-        table.add_row(
-            row["config_id"] + _marks(row, first=row is rows[0]),
-            f"baseline: {row['baseline']}" if row["baseline"] else " ".join(params),
-            str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
-            *_score_cells(row, wide=wide),
-            "" if row["baseline"] else f"{row['p_best']:.2f}",
-            *([_fresh_cell(row["fresh"], wide=wide)] if confirmed else []),
-            *(number(_mean(row, name)) for name in audit),
-        )
-    notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
-    notes += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
-    if selection.second:
-        reported = any(row.get("second") is not None for row in rows)
-        by, goal = selection.second
-        notes.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
-    notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
-    left += max(0, len(rows) - len(shown))
-    notes += [f"{left} more in leaderboard.csv"] if left else []
-    table.caption = "; ".join(notes)
-    return table
-
-
-def _score_cells(row: dict, *, wide: bool) -> list[str]:
-    """Own mean, estimate and its interval; in a narrow terminal the estimate with the own spread over seeds."""
-    if row["status"] == "pruned":
-        return ["", "pruned", ""] if wide else ["pruned"]
-    own = f"{number(row['mean'])} ± {number(row['sd'])}"
-    if row["baseline"]:
-        return [own, "", ""] if wide else [own]
-    if not wide:
-        return [f"{number(row['estimate'])} ± {number(row['sd'])}"]
-    interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
-    return [own, number(row["estimate"]), interval]
-
-
-def _fresh_cell(fresh: dict | None, *, wide: bool) -> str:
-    if fresh is None:
-        return ""
-    return f"{number(fresh['mean'])} ± {number(fresh['sd'])}" if wide else number(fresh["mean"])
-
-
-def _marks(row: dict, *, first: bool) -> str:
-    marks = {"=": row["tied"] and not first, "*": row.get("front"), "!": row["collapsed"]}
-    return "".join(f" {mark}" for mark, holds in marks.items() if holds)
-
-
-def _best_baselines(rows: list[dict]) -> list[dict]:
-    """The first row of each baseline, which is its best."""
-    found: dict[str, dict] = {}
-    for row in rows:
-        if row["baseline"]:
-            found.setdefault(row["baseline"], row)
-    return list(found.values())
-
-
-def _mean(row: dict, name: str) -> float | None:
+def mean_of(row: dict, name: str) -> float | None:
     metric, _, language = name.rpartition("/")
     return row["scores"].get(metric or name, {}).get(language, {}).get("mean")
 
 
-def _varying(params: list[dict]) -> list[str]:
-    """Names of the parameters that differ between the rows: the rest would be noise in a narrow terminal."""
-    names = dict.fromkeys(name for row in params for name in row)
-    return [name for name in names if len({json.dumps(row.get(name)) for row in params}) > 1]
-
-
 def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-def short(name: str, value: object) -> str:
-    """A parameter in few letters: words speak for themselves, numbers need their name."""
-    if isinstance(value, str) and value != "all":
-        return value
-    return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"

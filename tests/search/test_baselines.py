@@ -13,6 +13,7 @@ from search.ledger import CONFIRM, State, replay
 from search.policy import Confirmation
 from search.selection import Selection
 from search.standing import Standing
+from search.table import as_table
 from spaces import config_id
 from tests.simulate import SELECTION, drive, engine
 from tests.test_simulate import Hill
@@ -138,7 +139,7 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
 
 def test_a_table_shows_the_best_of_each_kind_below_the_configurations(events):
     console = Console(width=120, file=io.StringIO())
-    console.print(report.as_table(report.leaderboard(replay(events), Standing(SELECTION)), SELECTION, width=120))
+    console.print(as_table(report.leaderboard(replay(events), Standing(SELECTION)), SELECTION, width=120))
     lines = console.file.getvalue().splitlines()
     shown = [line for line in lines if "baseline: " in line]
     for line, kind in zip(shown, ("LS plain", "LS ridge", "zero-shot"), strict=True):

@@ -11,6 +11,7 @@ from search.ledger import replay
 from search.progress import Progress, minutes_in_words
 from search.selection import Selection
 from search.standing import Standing
+from search.table import as_table
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
 STANDING = Standing(SELECTION)
@@ -150,7 +151,7 @@ def test_the_gap_is_smaller_than_that_of_the_luckiest():
 
 def test_the_table_shows_fresh_seeds_where_there_are_any():
     console = Console(width=120, file=io.StringIO())
-    console.print(report.as_table(report.leaderboard(confirmed(), STANDING), SELECTION, width=120))
+    console.print(as_table(report.leaderboard(confirmed(), STANDING), SELECTION, width=120))
     text = console.file.getvalue()
     assert "fresh seeds" in text
     assert "0.810 ± 0.014" in text  # of `same`: 0.80 and 0.82
@@ -200,7 +201,7 @@ def test_files_hold_what_the_rows_hold(tmp_path):
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_table_fits_its_terminal_and_shows_what_differs(width):
     console = Console(width=width, file=io.StringIO())
-    console.print(report.as_table(rows(), SELECTION, width=width))
+    console.print(as_table(rows(), SELECTION, width=width))
     text = console.file.getvalue()
     assert max(len(line) for line in text.splitlines()) <= width
     assert "k=0" in text

@@ -8,7 +8,7 @@ import numpy as np
 from transformers import AutoModelForSequenceClassification
 
 from trainables.stitching.pair import Pair
-from trainables.stitching.prepare import Language, Reader
+from trainables.stitching.reader import Language, Reader
 
 
 def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None:

@@ -14,7 +14,8 @@ from trainables.inputs.cache import cached, content_hash
 from trainables.inputs.text import Encoded
 from trainables.stitching import anchors
 from trainables.stitching.options import StitchingOptions
-from trainables.stitching.prepare import StitchingInputs, Target, WordSet
+from trainables.stitching.prepare import StitchingInputs
+from trainables.stitching.reader import Target, WordSet
 from trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
 from trainables.stitching.weightings import weighting
 from trainables.streams import Streams

@@ -14,7 +14,8 @@ from trainables.stitching.baselines import BASELINES
 from trainables.stitching.export import export_pair
 from trainables.stitching.options import StitchingOptions
 from trainables.stitching.pair import Pair
-from trainables.stitching.prepare import Reader, StitchingInputs, StitchingTests, prepare, prepare_test
+from trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
+from trainables.stitching.reader import Reader
 from trainables.streams import Streams
 
 TRAINING = [one.name for one in fields(TrainingOptions)]

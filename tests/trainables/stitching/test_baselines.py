@@ -20,7 +20,8 @@ from trainables.encoder import initialise, skeleton
 from trainables.inputs.text import Encoded
 from trainables.stitching.baselines import BASELINES
 from trainables.stitching.options import StitchingOptions
-from trainables.stitching.prepare import StitchingTests, WordSet
+from trainables.stitching.prepare import StitchingTests
+from trainables.stitching.reader import WordSet
 from trainables.stitching.trainable import Stitching
 from trainables.streams import STREAMS, Streams
 from trainables.training import Learner

@@ -1,0 +1,106 @@
+"""The leaderboard as a table in the terminal."""
+
+import json
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from search.report import mean_of, number
+from search.selection import Selection
+
+WIDE = 100  # columns of a terminal that has room for intervals
+
+
+def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12, left: int = 0) -> Table:
+    """The leaderboard for a terminal of `width` columns: what differs between configurations, the score, the audit.
+
+    `left` configurations are not even among the rows.
+    """
+    table = Table(
+        title=f"ranked by the estimate of {selection.label}", title_justify="left", box=SIMPLE_HEAD, padding=0,
+        pad_edge=False,
+    )  # fmt: skip
+    table.caption_justify = "left"
+    ranked, baselines = [row for row in rows if not row["baseline"]], _best_baselines(rows)
+    shown = [*ranked[:most], *baselines]
+    varying = _varying([row["params"] for row in ranked])
+    audit = [name for name in selection.audit if any(mean_of(row, name) is not None for row in rows)]
+    confirmed = any(row["fresh"] for row in rows)
+    wide = width >= WIDE
+    score = ["mean ± sd", "estimate", "95 % interval"] if wide else ["estimate ± sd"]
+    table.add_column("configuration", no_wrap=True)
+    table.add_column("parameters")
+    for name in ("n", *score, "P(best)", *(["fresh seeds" if wide else "fresh"] if confirmed else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in audit:
+        table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
+    for row in shown:
+        if baselines and row is baselines[0]:
+            table.add_section()
+        params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
+        table.add_row(
+            row["config_id"] + _marks(row, first=row is rows[0]),
+            f"baseline: {row['baseline']}" if row["baseline"] else " ".join(params),
+            str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
+            *_score_cells(row, wide=wide),
+            "" if row["baseline"] else f"{row['p_best']:.2f}",
+            *([_fresh_cell(row["fresh"], wide=wide)] if confirmed else []),
+            *(number(mean_of(row, name)) for name in audit),
+        )
+    notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
+    notes += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
+    if selection.second:
+        reported = any(row.get("second") is not None for row in rows)
+        by, goal = selection.second
+        notes.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
+    notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
+    left += max(0, len(rows) - len(shown))
+    notes += [f"{left} more in leaderboard.csv"] if left else []
+    table.caption = "; ".join(notes)
+    return table
+
+
+def _score_cells(row: dict, *, wide: bool) -> list[str]:
+    """Own mean, estimate and its interval; in a narrow terminal the estimate with the own spread over seeds."""
+    if row["status"] == "pruned":
+        return ["", "pruned", ""] if wide else ["pruned"]
+    own = f"{number(row['mean'])} ± {number(row['sd'])}"
+    if row["baseline"]:
+        return [own, "", ""] if wide else [own]
+    if not wide:
+        return [f"{number(row['estimate'])} ± {number(row['sd'])}"]
+    interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
+    return [own, number(row["estimate"]), interval]
+
+
+def _fresh_cell(fresh: dict | None, *, wide: bool) -> str:
+    if fresh is None:
+        return ""
+    return f"{number(fresh['mean'])} ± {number(fresh['sd'])}" if wide else number(fresh["mean"])
+
+
+def _marks(row: dict, *, first: bool) -> str:
+    marks = {"=": row["tied"] and not first, "*": row.get("front"), "!": row["collapsed"]}
+    return "".join(f" {mark}" for mark, holds in marks.items() if holds)
+
+
+def _best_baselines(rows: list[dict]) -> list[dict]:
+    """The first row of each baseline, which is its best."""
+    found: dict[str, dict] = {}
+    for row in rows:
+        if row["baseline"]:
+            found.setdefault(row["baseline"], row)
+    return list(found.values())
+
+
+def _varying(params: list[dict]) -> list[str]:
+    """Names of the parameters that differ between the rows: the rest would be noise in a narrow terminal."""
+    names = dict.fromkeys(name for row in params for name in row)
+    return [name for name in names if len({json.dumps(row.get(name)) for row in params}) > 1]
+
+
+def short(name: str, value: object) -> str:
+    """A parameter in few letters: words speak for themselves, numbers need their name."""
+    if isinstance(value, str) and value != "all":
+        return value
+    return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
