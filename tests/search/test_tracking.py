@@ -553,6 +553,33 @@ def told() -> list[dict]:
     return events
 
 
+def test_baselines_are_tagged_and_have_means_and_are_never_the_best():
+    lines = []
+    story = Story(lambda event: lines.append({**event, "time": float(len(lines))}), "off")
+    story.session()
+    story.ask("a")
+    story.run("a", 0, 0.6)
+    story.write("ask", config_id="high", params={"baseline": "ls", "map": "plain"}, ask=-1, suggested={})
+    story.write("ask", config_id="mute", params={"baseline": "lr", "c": 1.0}, ask=-1, suggested={})
+    for replicate, score in enumerate((0.8, 0.9)):
+        story.run("high", replicate, score)
+        story.start("mute", replicate)
+        only = {"dev/macro_f1/bel": score}  # no score on the source, which ranks
+        done = {"phase": "search", "step": 1, "status": "done", "error": "", "seconds": 1.0}
+        story.write("result", config_id="mute", replicate=replicate, metrics=only, **done)
+    mirror = Mirror()
+    mirror.take(lines)
+    assert mirror.identities[("high",)].tags["baseline"] == "ls"
+    assert "baseline" not in mirror.identities[("a",)].tags
+    last = {point.name: point.value for point in mirror.pending[("high",)].points}
+    assert last["score"] == pytest.approx(0.85)
+    mute = {point.name: point.value for point in mirror.pending[("mute",)].points}
+    assert "score" not in mute
+    assert mute["dev/macro_f1/bel"] == pytest.approx(0.85)
+    best = [point.value for point in mirror.pending[()].points if point.name == "score"]
+    assert set(best) == {0.6}
+
+
 def mirror_of(folder: Path) -> Mirror:
     mirror = Mirror()
     mirror.take([json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()])
