@@ -177,6 +177,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
+    from search.baselines import total_runs
     from search.ledger import busy, read
     from search.policy import policy_of
     from search.progress import Progress
@@ -187,7 +188,8 @@ def status(options: argparse.Namespace, console: Console) -> int:
         raise RequestError(f"{options.folder}: there is no search here.")
     specification = state.search["specification"]
     standing = standing_of(specification)
-    console.print(Progress(console, state, standing, policy_of(specification, standing).total_runs()).view())
+    total = total_runs(specification, policy_of(specification, standing), state)
+    console.print(Progress(console, state, standing, total).view())
     if state.finished:
         console.print(f"finished: {state.finished}")
     elif busy(options.folder / "ledger.jsonl"):

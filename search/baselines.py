@@ -9,9 +9,9 @@ from statistics import fmean
 
 from search.errors import RequestError
 from search.ledger import SEARCH, State
-from search.policy import Replicate, Stop, free_replicate
+from search.policy import Policy, Replicate, Stop, free_replicate
 from search.selection import Selection
-from spaces import Space, config_id
+from spaces import Space, config_id, load
 from spaces.baselines import FUNCTIONS, OPTIONS, baseline_space
 from spaces.dimension import nearest
 
@@ -59,6 +59,27 @@ class Baselines:
             if (replicate := free_replicate(known)) < self.replicates:
                 return [], Replicate(identity, replicate, because)
         return [], Stop("all baselines have run")
+
+
+def baselines_of(specification: dict, policy: Policy) -> Baselines | None:
+    """All that the baselines run, at as many replicates as the policy gives everybody; None without baselines."""
+    if not specification["baselines"]:
+        return None
+    space = load(specification["method"], specification["space"], specification["compat"])
+    spaces = spaces_of(specification["method"], space, specification["baselines"])
+    return Baselines.of(spaces, getattr(policy, "n", getattr(policy, "min", 1)))
+
+
+def total_runs(specification: dict, policy: Policy, state: State) -> int | None:
+    """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
+    confirm = specification["replicates"]["confirm"]
+    if state.stopped:
+        chosen = len(state.frozen) + len(state.frozen_baselines)
+        return sum(1 for _ in state.runs_of(SEARCH)) + chosen * confirm["fresh"]
+    total, baselines = policy.total_runs(), baselines_of(specification, policy)
+    if total is None or baselines is None:
+        return total
+    return total + baselines.runs + (baselines.kinds * confirm["fresh"] if confirm["top"] else 0)
 
 
 def best_of_each(state: State, selection: Selection) -> list[str]:

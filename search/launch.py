@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from search import export, provenance, report, tracking, yaml12
+from search.baselines import baselines_of, total_runs
 from search.decide import freeze
 from search.earlier import read_earlier
 from search.errors import RequestError
@@ -134,7 +135,6 @@ class Phases:
         self.resolved = self.specification.as_dict()
         self.confirm = self.resolved["replicates"]["confirm"]
         self.standing = self.specification.standing()
-        self.baselines = self.specification.baseline_runs(self.standing)
 
     def run(self, phase: str) -> str:
         """Let Tune run what is decided in a phase, on the Ray that is there, and return why it stopped."""
@@ -144,17 +144,12 @@ class Phases:
         from search.searcher import LedgerSearcher, Pruner, Session, Ticker, publish_known
         from trainables.base import RunTrainable
 
-        policy, baselines = self.specification.policy(self.standing), self.baselines
-        total = policy.total_runs()
-        if baselines and total is not None:
-            confirmed = baselines.kinds if self.confirm["top"] else 0
-            total += baselines.runs + confirmed * self.confirm["fresh"]
+        policy = self.specification.policy(self.standing)
+        baselines = baselines_of(self.resolved, policy)
+        total = total_runs(self.resolved, policy, self.ledger.state)
         tests = {}
         if phase == CONFIRM:
-            state, baselines = self.ledger.state, None
-            chosen = len(state.frozen) + len(state.frozen_baselines)
-            total = sum(1 for _ in state.runs_of(SEARCH)) + chosen * self.confirm["fresh"]
-            policy = Confirmation(self.confirm["fresh"])
+            policy, baselines = Confirmation(self.confirm["fresh"]), None
             with self.console.status("reading the test sets"):
                 tests = {"tests": self.method.prepare_test(self.resolved)}
 

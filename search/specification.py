@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from search import yaml12
-from search.baselines import Baselines, spaces_of
+from search.baselines import Baselines, baselines_of
 from search.checks import check
 from search.errors import RequestError
 from search.policy import Policy, options_of, policy_of
@@ -198,12 +198,7 @@ class Specification(Model):
         return load(method, self.space, self.compat)
 
     def baseline_runs(self, standing: Standing) -> Baselines | None:
-        """All that the baselines run, at as many replicates as the policy gives everybody; None without baselines."""
-        if not self.baselines:
-            return None
-        policy = self.policy(standing)
-        spaces = spaces_of(self.method, self.load_space(), self.baselines)
-        return Baselines.of(spaces, getattr(policy, "n", getattr(policy, "min", 1)))
+        return baselines_of(self.as_dict(), self.policy(standing))
 
     def selection(self) -> Selection:
         return Selection.of(self.as_dict())

@@ -7,11 +7,12 @@ import pytest
 from rich.console import Console
 
 from search import report
-from search.baselines import Baselines, best_of_each, scores_of
+from search.baselines import Baselines, best_of_each, scores_of, total_runs
 from search.decide import freeze, next_run, twins
 from search.ledger import CONFIRM, State, replay
 from search.policy import Confirmation
 from search.selection import Selection
+from search.specification import read
 from search.standing import Standing
 from search.table import as_table
 from spaces import config_id
@@ -170,6 +171,15 @@ def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
     assert row["baseline"] == "LR (target labels)"
     assert row["mean"] is None
     assert row["scores"]["dev/macro_f1"]["a"]["mean"] == 0.6
+
+
+def test_the_number_of_runs_is_known_before_and_after_the_freeze(events):
+    resolved = read("demo", ["baselines=[ls, constant]", "budget.runs=20"]).as_dict()
+    policy = engine(Hill.space, **KEYS)[0]  # 12 runs, 4 of them for the confirmation
+    # At the demo's one learning rate: three maps and the constant, at two replicates; four kinds at three fresh ones.
+    assert total_runs(resolved, policy, State()) == 12 + 2 * 4 + 3 * 4
+    frozen = replay(events)
+    assert total_runs(resolved, policy, frozen) == sum(1 for _ in frozen.runs_of("search")) + 3 * (1 + 3)
 
 
 def test_a_baseline_is_not_better_for_failing():
