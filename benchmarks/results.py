@@ -1,7 +1,8 @@
 """The table and the picture of docs/results.md: `python -m benchmarks.results DIR`, DIR being a finished search folder.
 
-Rows are the confirmed configurations and baselines of a leaderboard, columns are languages: macro-F1 on test sets, mean
-and standard deviation over the fresh replicates, and the mean as a ratio to the constant classifier's.
+Rows are the confirmed configurations and baselines (`constant` must be among them), columns are languages: macro-F1 on
+test sets, mean and standard deviation over the fresh replicates, and the mean as a ratio to the constant classifier's.
+`--picture FILE` draws them too.
 """
 
 import argparse
@@ -38,7 +39,9 @@ def confirmed(leaderboard: list[dict]) -> list[tuple[str, dict]]:
         if row["fresh"]:
             params = row["params"]
             tau = f", tau = {params['tau']:g}" if "tau" in params else ""
-            found.append((row["baseline"] or f"{params['weighting']}{tau}", row["fresh"]["scores"][METRIC]))
+            found.append(
+                (row["baseline"] or f"{params.get('weighting', 'k = 1')}{tau}", row["fresh"]["scores"][METRIC])
+            )
     return found
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from trainables.stitching.tables import BLOCK, combine, neighbours
-from trainables.stitching.weightings import Weighting, weighting
+from trainables.stitching.weightings import Weighting
 
 WORDS, ANCHORS, DIMENSIONS, WIDTH, K = 200_000, 12_000, 300, 384, 50  # WIDTH: of the encoder's table
 CONFIGURATIONS, LARGEST_K = 50, 200
@@ -54,7 +54,7 @@ def main() -> None:
     if "faiss IndexFlatIP" in seconds:
         print(f"nearest anchors / faiss: {own / seconds['faiss IndexFlatIP']:.2f} (goal: below 1)")
 
-    peak = peak_memory(lambda: combine(neighbours(words, anchors, K), source, K, weighting("softmax", tau=0.1)))
+    peak = peak_memory(lambda: combine(neighbours(words, anchors, K), source, K, Weighting("softmax", tau=0.1)))
     print(f"largest memory beyond the inputs / 1 GB: {peak / 1e9:.2f} (goal: below 1), the table itself included")
 
     several = configurations()
@@ -117,7 +117,7 @@ def configurations() -> list[tuple[int, Weighting]]:
     for number in range(CONFIGURATIONS):
         k = round(float(np.exp(draw.uniform(0, np.log(LARGEST_K))))) if number else K
         tau = float(np.exp(draw.uniform(np.log(0.01), 0)))
-        found.append((k, weighting(names[number % len(names)], tau=tau)))
+        found.append((k, Weighting(names[number % len(names)], tau=tau)))
     return found
 
 

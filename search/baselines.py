@@ -67,7 +67,7 @@ def baselines_of(specification: dict, policy: Policy) -> Baselines | None:
         return None
     space = load(specification["method"], specification["space"], specification["compat"])
     spaces = spaces_of(specification["method"], space, specification["baselines"])
-    return Baselines.of(spaces, getattr(policy, "n", getattr(policy, "min", 1)))
+    return Baselines.of(spaces, policy.for_everyone())
 
 
 def total_runs(specification: dict, policy: Policy, state: State) -> int | None:
@@ -92,7 +92,9 @@ def best_of_each(state: State, selection: Selection) -> list[str]:
     for identity, found in scores_of(state, selection, SEARCH).items():
         one = state.configurations[identity]
         if None in found.values():
-            audits = [[run.metrics.get(name, 0.0) for name in selection.audit] for run in one.of_phase(SEARCH)]
+            audits = [
+                [run.metrics.get(name, 0.0) for name in selection.audit] for run in one.of_phase(SEARCH) if run.finished
+            ]
             found = {index: fmean(scores or [0.0]) for index, scores in enumerate(audits)}
         families.setdefault(title(one.params), {})[identity] = fmean(found.values())
     return [max(scores, key=scores.get) for scores in families.values()]

@@ -69,7 +69,7 @@ def check(specification: "Specification") -> None:
 def _check_budget(specification: "Specification") -> None:
     """A budget must pay for a configuration beside the confirmation."""
     policy, runs = specification.policy(specification.standing()), specification.budget.runs
-    least = getattr(policy, "n", getattr(policy, "min", 1))
+    least = policy.for_everyone()
     if runs is None or runs - policy.reserve >= least:
         return
     confirm = specification.replicates.confirm
@@ -109,8 +109,9 @@ def _check_task(specification: "Specification") -> None:
 def _check_stitching(specification: "Specification") -> None:
     if specification.model is None:
         raise RequestError("model: stitching needs a source encoder. Add model: a hub id or a folder.")
-    if specification.model.startswith(("world:", ".", "/")):
-        locate(specification.model, "model", folder=True)
+    for key, name in (("model", specification.model), ("inputs.multilingual", specification.inputs.multilingual)):
+        if name and name.startswith(("world:", ".", "/")):
+            locate(name, key, folder=True)
     inputs, languages = specification.inputs, [*specification.task.targets, *specification.task.pivots]
     drops = "drop" in specification.load_space().reachable("stop_words")
     if inputs.subwords and inputs.unknown != "subword":

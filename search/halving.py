@@ -19,6 +19,9 @@ class Halving(Policy):
     max: int = 9
     eta: int = 3
 
+    def for_everyone(self) -> int:
+        return self.min
+
     def __post_init__(self) -> None:
         require(self.min >= 1, f"min: {self.min} must be at least 1")
         require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")

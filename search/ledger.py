@@ -126,7 +126,7 @@ class State:
             self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
             self.frozen_baselines = tuple(event.get("baselines", ()))
         elif kind == "baselines":
-            self.policy_stopped = event["because"]
+            self.policy_stopped = event["because"] or "stopped"
         elif kind == "end":
             self.finished = event["because"]
 

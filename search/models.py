@@ -23,6 +23,7 @@ def export_models(state: State, config_id: str, to: Path, replicate: int, consol
 
     A search keeps scores and no weights. The same seeds give the same model; its scores are compared with the ledger's.
     """
+    to = to.resolve()
     specification = from_dict(state.search["specification"]).as_dict()
     configuration = state.configurations[config_id]
     method = method_class(specification)

@@ -108,6 +108,10 @@ class Policy:
         one = min(some, key=lambda one: (self.waits(one), len(one.runs)))
         return Replicate(one.config_id, free_replicate(one), "there is nothing new in the space")
 
+    def for_everyone(self) -> int:
+        """How many replicates every configuration gets."""
+        return 1
+
     def total_runs(self) -> int | None:
         """How many runs there will be at most, confirmation included; None where only hours bound them."""
         return self.runs
@@ -135,6 +139,9 @@ class Fixed(Policy):
     """
 
     n: int = 5
+
+    def for_everyone(self) -> int:
+        return self.n
 
     def __post_init__(self) -> None:
         require(1 <= self.n < FRESH, f"n: {self.n} must be at least 1, and below {FRESH}")

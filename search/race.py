@@ -33,6 +33,9 @@ class Race(Policy):
     HOPELESS: ClassVar[float] = 2.0  # and beyond which it gets no other one when it is proposed again
     ENOUGH: ClassVar[int] = 10  # configurations before an early end: the best of two is no search
 
+    def for_everyone(self) -> int:
+        return self.min
+
     def __post_init__(self) -> None:
         require(self.min >= 1, f"min: {self.min} must be at least 1")
         require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")

@@ -278,10 +278,19 @@ def _set(content: dict, override: str) -> None:
     *parents, last = key.split(".")
     place = content
     for parent in parents:
-        if not isinstance(place.get(parent), dict):
-            place[parent] = {"base": place[parent]} if parent == "space" and isinstance(place.get(parent), str) else {}
+        place[parent] = _mapping(place.get(parent), parent, override)
         place = place[parent]
     place[last] = parsed
+
+
+def _mapping(value: Any, name: str, override: str) -> dict:
+    """What a key holds, as a mapping that another key can be set in."""
+    if name == "space" and isinstance(value, str):
+        return {"base": value}
+    value = _named(value) if name == "baselines" else value
+    if value is not None and not isinstance(value, dict):
+        raise RequestError(f"--set {override}: {name} is {value!r} there, which has no keys. Set {name} as a whole.")
+    return value or {}
 
 
 def _in_one_line(error: ValidationError, content: dict) -> str:
@@ -294,7 +303,8 @@ def _in_one_line(error: ValidationError, content: dict) -> str:
     location = [
         part for part in problem["loc"] if not str(part).startswith(("literal[", "Custom", "function-", "constr"))
     ]
-    location = [part for part in location if part not in ("float", "int", "str", "dict[str,any]")]
+    location = [part for part in location if part not in ("float", "int", "str", "[key]")]
+    location = [part for part in location if not str(part).startswith("dict[")]
     key = ".".join(map(str, location))
     if problem["type"] == "extra_forbidden":
         known = _fields(location[:-1])

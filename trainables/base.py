@@ -186,7 +186,7 @@ class RunTrainable(tune.Trainable):
         result = self.same.wait(self.number)
         self.same_as = self.same.owner() if result else ""
         if result and self.number + 1 >= self.run.epochs:
-            result["metrics"] |= finite(self.run.constants())  # its own, not the other's
+            result["metrics"] |= self.run.constants()  # its own, not the other's
         return result
 
     def _trained(self) -> dict:
@@ -194,11 +194,15 @@ class RunTrainable(tune.Trainable):
         try:
             if self.failure:
                 raise self.failure
+            if self.trained < self.number:
+                self.seconds = 0.0  # what the other needed for them does not count twice
             while self.trained < self.number:
                 self.run.epoch(self.trained)
                 self.trained += 1
             self.trained += 1
             metrics = self.last = finite(self.run.epoch(self.number))
+            if self.number + 1 >= self.run.epochs:
+                metrics = finite(metrics | self.run.constants())
             confirms = self.tests is not None and self.config.get("phase") == CONFIRM
             if confirms and self.number + 1 >= self.run.epochs:
                 metrics = finite(metrics | self.run.test(self.tests))

@@ -70,6 +70,8 @@ DEMO = "demo"
         ),
         ("inputs.lexicons.qan=gone.txt", "inputs.lexicons.qan: gone.txt: there is no such file."),
         ("inputs.vectors.xx=a.vec", "inputs.vectors.xx: not one of task.targets."),
+        ("inputs.splitting={qan: foo}", "inputs.splitting.qan: 'foo' is wrong"),
+        ("inputs.multilingual=./none", "inputs.multilingual: ./none: there is no such folder."),
         ("inputs.splitting={zh: jieba}", "inputs.splitting.zh: not one of task.targets."),
         ("inputs.subwords={qan: setup.py}", "inputs.subwords: these models are read where inputs.unknown is subword."),
         ("baselines=[lr]", "qan/train.tsv is missing. The baseline lr is trained on it."),
@@ -125,6 +127,13 @@ def test_overrides_reach_any_depth_and_are_yaml():
     assert specification.space["epochs"] == 6  # its neighbours stay
     assert specification.seed == 7
     assert specification.selection().oracle
+
+
+def test_an_override_of_one_baseline_keeps_the_others():
+    few = ["baselines=[ls, constant]", "baselines.ls.map=plain"]
+    assert read(DEMO, few).baselines == {"ls": {"map": "plain"}, "constant": {}}
+    with pytest.raises(RequestError, match=r"--set name.first=1: name is 'demo' there, which has no keys"):
+        read(DEMO, ["name.first=1"])
 
 
 def test_a_named_space_becomes_the_base_of_its_overrides():

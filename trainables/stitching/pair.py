@@ -3,7 +3,7 @@ with the other."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from trainables.stitching.options import StitchingOptions
 from trainables.stitching.prepare import StitchingInputs
 from trainables.stitching.reader import Target, WordSet
 from trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
-from trainables.stitching.weightings import weighting
+from trainables.stitching.weightings import Weighting
 from trainables.streams import Streams
 from trainables.tasks.classification import scores
 from trainables.training import Learner
@@ -62,8 +62,10 @@ class Pair:
     def at_work(self) -> Iterator[Learner]:
         """The learner on its device, for as long as it takes."""
         self.learner.move(self.learner.device)
-        yield self.learner
-        self.learner.move(self.rests)
+        try:
+            yield self.learner
+        finally:
+            self.learner.move(self.rests)
 
     def epoch(self, number: int) -> tuple[float, dict[str, float], dict[str, float]]:
         """Train for one epoch; the training loss, the scores on source dev and those on target dev."""
@@ -136,23 +138,29 @@ class Tables:
         # Drawn anchors differ between replicates, and their neighbours would fill a disk: a process remembers them.
         self.largest_k, self.keep = largest_k, options.anchors == "all"
 
-        self.source, self.counts = self._stitch(original - centre, self.anchors.source - centre, keep=self.keep)
         empty = original.norm(dim=1) < ZERO
+        self.source, self.counts = self._stitch(original - centre, self.anchors.source - centre, empty, keep=self.keep)
         self.source[empty] = original[empty]
         if options.specials != "reconstruct":
             self.source[specials] = original[specials]
 
     def target(self, words: np.ndarray, *, keep: bool = True) -> tuple[Tensor, Counts]:
         """Rows of F^t for words with these vectors. Their neighbours are kept for other runs unless told otherwise."""
-        directions = torch.from_numpy(words - self.centre)
-        table, counts = self._stitch(directions, torch.from_numpy(self.anchors.target), keep=keep and self.keep)
-        table[torch.from_numpy(np.linalg.norm(words, axis=1) < ZERO)] = self.anchors.source.mean(0)
+        directions, empty = (
+            torch.from_numpy(words - self.centre),
+            torch.from_numpy(np.linalg.norm(words, axis=1) < ZERO),
+        )
+        table, counts = self._stitch(directions, torch.from_numpy(self.anchors.target), empty, keep=keep and self.keep)
+        table[empty] = self.anchors.source.mean(0)
         return table, counts
 
-    def _stitch(self, words: Tensor, own_anchors: Tensor, *, keep: bool) -> tuple[Tensor, Counts]:
-        """Every word from its nearest anchors in its own space, as a mean of their source vectors."""
+    def _stitch(self, words: Tensor, own_anchors: Tensor, empty: Tensor, *, keep: bool) -> tuple[Tensor, Counts]:
+        """Every word from its nearest anchors in its own space, as a mean of their source vectors.
+
+        `empty` words are those without a direction before they were centred; here they are only counted.
+        """
         options, source = self.options, self.anchors.source
-        weigh = weighting(options.weighting, tau=options.tau, exponent=options.exponent, negatives=options.negatives)
+        weigh = Weighting(options.weighting, tau=options.tau, exponent=options.exponent, negatives=options.negatives)
         everyone = options.k == "all"
         k = self.largest_k if everyone else options.k
         found = None
@@ -164,6 +172,8 @@ class Tables:
             table, counts = stitch_all(words, own_anchors, source, weigh)
         else:
             table, counts = combine(found, source, k, weigh)
+        counts = replace(counts, zero=int((empty | (words.norm(dim=1) < ZERO)).sum()))
+        counts = replace(counts, ties=0) if everyone else counts  # nothing is cut off
         return (to_norm(table, self.norm) if options.renorm else table), counts
 
 

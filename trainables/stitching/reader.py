@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from search.errors import RequestError
+from spaces import load
 from trainables.encoder import Encoder, load_encoder
 from trainables.inputs.lexicons import read_lexicon, read_words
 from trainables.inputs.paths import locate
@@ -59,8 +60,10 @@ class Reader:
         self.inputs, self.source_language = specification["inputs"], specification["task"]["source"]
         self.task = Classification(specification["task"])
         self.encoder, self.tokenizer = load_encoder(specification["model"])
-        check_encoder(specification["model"], self.encoder, self.tokenizer, self.inputs["max_length"])
+        check_encoder("model", specification["model"], self.encoder, self.tokenizer, self.inputs["max_length"])
         self.specials = ordered_specials(self.tokenizer)
+        space = load(specification["method"], specification["space"], specification["compat"])
+        self.asks_quality = any(space.reachable("quality"))
         self.notes: list[str] = []
         self.language = cache(self._language)
 
@@ -76,7 +79,10 @@ class Reader:
         return encode(ids, classes, pad=tokenizer.pad_token_id), unknown / (sum(map(len, ids)) - added)
 
     def load_multilingual(self) -> tuple[Encoder, Any]:
-        return load_encoder(self.inputs["multilingual"], "inputs.multilingual")
+        key, name = "inputs.multilingual", self.inputs["multilingual"]
+        encoder, tokenizer = load_encoder(name, key)
+        check_encoder(key, name, encoder, tokenizer, self.inputs["max_length"])
+        return encoder, tokenizer
 
     def multilingual(self, languages: list[str]) -> Multilingual:
         encoder, tokenizer = self.load_multilingual()
@@ -89,6 +95,8 @@ class Reader:
         key = f"inputs.lexicons.{language}"
         lexicon = read_lexicon(locate(self.inputs["lexicons"][language], key), key, quality=self.inputs["quality"])
         self.notes += [f"{key}: {note}" for note in lexicon.notes]
+        if (self.inputs["quality"] or self.asks_quality) and all(entry.quality is None for entry in lexicon.entries):
+            self.notes.append(f"{key}: no pair has a quality, so none is left out for it")
         stop_words = frozenset()
         if language in self.inputs["stop_words"]:
             where = f"inputs.stop_words.{language}"
@@ -201,13 +209,11 @@ class Language:
         return result
 
 
-def check_encoder(name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
+def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
     """Refuse an encoder without the tokens that a sentence needs, or with room for fewer tokens than it would get."""
     for role in ("cls", "sep", "pad", "unk"):
         if getattr(tokenizer, f"{role}_token_id") is None:
-            raise RequestError(
-                f"model: {name}: its tokenizer has no {role} token. Stitching needs a BERT-like encoder."
-            )
+            raise RequestError(f"{key}: {name}: its tokenizer has no {role} token. Name a BERT-like encoder.")
     room = encoder.config.get("max_position_embeddings")
     if room and "roberta" in encoder.config["model_type"]:
         room -= tokenizer.pad_token_id + 1  # its first positions are never used

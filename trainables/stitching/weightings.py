@@ -88,10 +88,10 @@ def _threshold(below: Tensor, power: float) -> Tensor:
 class Weighting:
     """A weighting with all its parameters set: call it on similarities (rows x anchors) for weights that sum to one."""
 
-    name: str
-    tau: float
-    exponent: float
-    negatives: str
+    name: str  # standard, softmax, sparsemax or entmax
+    tau: float = 1.0  # temperature, inert for standard
+    exponent: float = 1.5  # of entmax alone; above 2 its weights may change in the last bit with the number of anchors
+    negatives: str = "clamp"  # of standard alone: similarities below zero count as zero, or "keep" as printed
 
     @property
     def sparse(self) -> bool:
@@ -106,12 +106,3 @@ class Weighting:
         if self.name == "sparsemax":
             return sparsemax(similarity, self.tau)
         return entmax(similarity, self.tau, self.exponent)
-
-
-def weighting(name: str, *, tau: float = 1.0, exponent: float = 1.5, negatives: str = "clamp") -> Weighting:
-    """The weighting of that name: standard, softmax, sparsemax or entmax.
-
-    tau: temperature, inert for standard; exponent: of entmax alone; negatives: of standard alone, "clamp" counts
-    similarities below zero as zero, "keep" is the printed formula.
-    """
-    return Weighting(name, tau, exponent, negatives)

@@ -124,6 +124,16 @@ def test_the_paper_keeps_negative_similarities_and_we_do_not(pair):
     assert (clamped - expected).abs().max() > 1e-4
 
 
+def test_all_anchors_leave_no_tie_at_a_cut_and_centring_hides_no_empty_row(pair):
+    original, specials, target = pair
+    few = {"weighting": "sparsemax", "tau": 0.02}
+    tables = Tables(original, specials, target, StitchingOptions(k="all", **few), 0, 2)
+    assert (tables.counts.ties, tables.counts.rows) == (0, len(original))
+    nothing = np.zeros_like(target.vectors[:1])
+    centred = Tables(original, specials, target, StitchingOptions(k=5, centre=True), 0, 5)
+    assert centred.target(nothing)[1].zero == 1
+
+
 def test_rows_without_a_direction_are_not_stitched(pair):
     original, specials, target = pair
     pieces, _ = pairs_of(target)

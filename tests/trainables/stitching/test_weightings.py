@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 from scipy.special import softmax as scipy_softmax
 
-from trainables.stitching.weightings import entmax, softmax, sparsemax, standard, weighting
+from trainables.stitching.weightings import Weighting, entmax, softmax, sparsemax, standard
 
 ROWS = arrays.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 8)), elements=st.floats(-1, 1, width=32))
 TAUS = st.sampled_from([0.05, 0.2, 1.0, 3.0])
@@ -16,7 +16,7 @@ NAMES = ["standard", "softmax", "sparsemax", "entmax"]
 
 
 def of(name, rows, tau=0.3, exponent=1.5):
-    return weighting(name, tau=tau, exponent=exponent)(torch.from_numpy(rows)).numpy()
+    return Weighting(name, tau=tau, exponent=exponent)(torch.from_numpy(rows)).numpy()
 
 
 def test_values_by_hand():
