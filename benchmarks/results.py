@@ -2,12 +2,16 @@
 
 Rows are the confirmed configurations and baselines (`constant` must be among them), columns are languages: macro-F1 on
 test sets, mean and standard deviation over the fresh replicates, and the mean as a ratio to the constant classifier's.
-`--picture FILE` draws them too.
+`--differences` compares them seed by seed, `--picture FILE` draws them.
 """
 
 import argparse
+import itertools
 import json
 from pathlib import Path
+
+from search.estimate import summary
+from search.ledger import CONFIRM, read
 
 METRIC = "test/macro_f1"
 
@@ -15,9 +19,12 @@ METRIC = "test/macro_f1"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="DIR", help="a search folder with a confirmation")
+    parser.add_argument("--differences", action="store_true", help="also compare all rows seed by seed")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="also draw it, as SVG or PNG")
     options = parser.parse_args()
-    rows = confirmed(json.loads((options.folder / "leaderboard.json").read_text(encoding="utf-8")))
+    leaderboard = json.loads((options.folder / "leaderboard.json").read_text(encoding="utf-8"))
+    names = {row["config_id"]: name_of(row) for row in leaderboard if row["fresh"]}
+    rows = [(name_of(row), row["fresh"]["scores"][METRIC]) for row in leaderboard if row["fresh"]]
     languages = list(dict.fromkeys(language for _, scores in rows for language in scores if ":" not in language))
     level = dict(rows)["constant"]
     print(f"| | {' | '.join(languages)} | as a ratio to constant |")
@@ -28,21 +35,34 @@ def main() -> None:
         ]
         ratios = [f"{scores[one]['mean'] / level[one]['mean']:.1f}" if one in scores else "-" for one in languages]
         print(f"| {name} | {' | '.join(cells)} | {' / '.join(ratios)} |")
+    if options.differences:
+        compare(options.folder, names, languages)
     if options.picture:
         draw(rows, languages, options.picture)
 
 
-def confirmed(leaderboard: list[dict]) -> list[tuple[str, dict]]:
-    """Name and test scores by language of every row that has any."""
-    found = []
-    for row in leaderboard:
-        if row["fresh"]:
-            params = row["params"]
-            tau = f", tau = {params['tau']:g}" if "tau" in params else ""
-            found.append(
-                (row["baseline"] or f"{params.get('weighting', 'k = 1')}{tau}", row["fresh"]["scores"][METRIC])
-            )
-    return found
+def name_of(row: dict) -> str:
+    """What a row of the leaderboard is called here."""
+    params = row["params"]
+    tau = f", tau = {params['tau']:g}" if "tau" in params else ""
+    return row["baseline"] or params.get("weighting", "k = 1") + tau
+
+
+def compare(folder: Path, names: dict[str, str], languages: list[str]) -> None:
+    """Mean differences of all pairs of rows on the same replicates, with 95 % intervals of Student's t."""
+    runs = {key: one.of_phase(CONFIRM) for key, one in read(folder / "ledger.jsonl").configurations.items()}
+    for (one, name), (other, its_name) in itertools.combinations(names.items(), 2):
+        found = []
+        for language in languages:
+            scores = [
+                {run.replicate: run.metrics.get(f"{METRIC}/{language}") for run in runs[key]} for key in (one, other)
+            ]
+            pairs = [(scores[0][number], scores[1].get(number)) for number in scores[0]]
+            differences = [a - b for a, b in pairs if a is not None and b is not None]
+            if len(differences) > 1:
+                of = summary(differences)
+                found.append(f"{language} {of.mean:+.3f} [{of.ci_low:+.3f}, {of.ci_high:+.3f}]")
+        print(f"{name} - {its_name}: {'; '.join(found)}")
 
 
 def draw(rows: list[tuple[str, dict]], languages: list[str], path: Path) -> None:
