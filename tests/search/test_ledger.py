@@ -101,4 +101,7 @@ def test_a_ledger_of_the_first_version_says_what_was_done_then():
     assert found["replicates"] == {"policy": "fixed", "n": 3, "confirm": {"top": 0, "fresh": 1}}
     assert (found["prune"], found["decompose"], found["budget"]) == ("off", [], {"runs": 12})
     new = {**old, "replicates": {"policy": "race", "confirm": {"top": 3, "fresh": 5}}, "prune": "asha"}
-    assert replay([{"event": "search", "specification": new}]).search["specification"] == new
+    found = replay([{"event": "search", "specification": new}]).search["specification"]
+    assert found == {"compat": "fixed", "baselines": {}, **new}  # those of the second knew no baselines
+    newest = {**new, "compat": "paper", "baselines": {"ls": {}}}
+    assert replay([{"event": "search", "specification": newest}]).search["specification"] == newest
