@@ -100,6 +100,11 @@ def _check_task(specification: "Specification") -> None:
     for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
         if task.source in languages:
             raise RequestError(f"{key}: {task.source} is the source. Remove it: zero-shot targets have no labels.")
+    names = [task.splits.get(split, split) for split in ("train", "dev", "test")]
+    if len(set(names)) < len(names):
+        raise RequestError(
+            f"task.splits: train, dev and test would be {', '.join(names)}: one set would serve twice. Name three sets."
+        )
     built_in = isinstance(specification.method, str)
     Classification(task.model_dump()).check(
         test=built_in and specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines

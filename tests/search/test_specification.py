@@ -62,6 +62,7 @@ DEMO = "demo"
         ("task.data='world:topics/{language}.tsv'", "a pattern needs both {language} and {split}"),
         ("task.label=topic", "qel/train.tsv has no column 'topic'. It has: index_id, category, text."),
         ("task.splits={devel: x}", "task.splits.devel"),
+        ("task.splits={dev: test}", "task.splits: train, dev and test would be train, test, test: one set would serve"),
         ("task.splits={dev: devel}", "devel.tsv is missing. Add it, or drop qel."),
         ("task.targets=[qan, qel]", "task.targets: qel is the source."),
         (
