@@ -68,6 +68,10 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("folder", type=Path, metavar="DIR")
     one.set_defaults(command=status)
 
+    one = commands.add_parser("report", help="the leaderboard and the pictures as one page: DIR/report.html")
+    one.add_argument("folder", type=Path, metavar="DIR")
+    one.set_defaults(command=report)
+
     one = commands.add_parser("export", help="the best configuration so far as a file that reruns it")
     one.add_argument("folder", type=Path, metavar="DIR")
     one.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml)")
@@ -169,7 +173,8 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
     console.print(f"{compared} configurations, {runs} runs: {state.finished}.")
     if price := in_words(underspecification(state, standing)):
         console.print(price, soft_wrap=True)
-    console.print(f"leaderboard: {folder}/leaderboard.csv    best: {folder}/best.yaml", soft_wrap=True)
+    files = {"leaderboard": "leaderboard.csv", "best": "best.yaml", "report": "report.html"}
+    console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
         console.print(f"compare in MLflow: python run_search.py ui {folder}", soft_wrap=True)
     console.print(f"rerun the best: python run_search.py run {folder}/best.yaml", soft_wrap=True)
@@ -196,6 +201,25 @@ def status(options: argparse.Namespace, console: Console) -> int:
         console.print("the search is running")
     else:
         console.print(f"interrupted; go on with: python run_search.py resume {options.folder}", soft_wrap=True)
+    return DONE
+
+
+def report(options: argparse.Namespace, console: Console) -> int:
+    from search.ledger import read
+    from search.page import write
+    from search.specification import standing_of
+
+    state = read(options.folder / "ledger.jsonl")
+    if not state.search:
+        raise RequestError(f"{options.folder}: there is no search here.")
+    if state.search["specification"]["decompose"]:
+        raise RequestError(f"{options.folder}: one configuration, streams apart. Report on the search it came from.")
+    standing = standing_of(state.search["specification"])
+    try:
+        path = write(state, standing, options.folder, ended=state.finished)
+    except OSError as error:
+        raise RequestError(f"{options.folder}/report.html: {error.strerror}. Make room for it there.") from error
+    console.print(f"wrote {path}", soft_wrap=True)
     return DONE
 
 

@@ -31,6 +31,7 @@ setup(
         "greenlet>=3,<4",  # Optuna's gp sampler is faster with it, and says so where it is not there
         "entmax>=1.3,<2",
         "mlflow>=3.10,<4",
+        "matplotlib>=3.8,<4",
         "numpy>=2.0,<3",
         "scipy>=1.13,<2",
         "pydantic>=2.8,<3",

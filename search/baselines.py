@@ -12,15 +12,13 @@ from search.ledger import SEARCH, State
 from search.policy import Policy, Replicate, Stop, free_replicate
 from search.selection import Selection
 from spaces import Space, config_id, load
-from spaces.baselines import FUNCTIONS, OPTIONS, baseline_space
+from spaces.baselines import NAMES, OPTIONS, baseline_space
 from spaces.dimension import nearest
-
-KNOWN = {"stitching": tuple(FUNCTIONS)}  # by method
 
 
 def spaces_of(method: object, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:
     """The space of every baseline that a specification names, beside the method's own."""
-    known = KNOWN.get(method, ()) if isinstance(method, str) else ()
+    known = NAMES.get(method, ()) if isinstance(method, str) else ()
     for name in chosen:
         if name not in known:
             hint = nearest(name, known) if known else " Remove it: this method has no baselines."

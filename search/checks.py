@@ -6,6 +6,7 @@ from search.errors import RequestError
 from spaces.dimension import nearest
 from spaces.space import compat_of
 from trainables.inputs.paths import locate
+from trainables.tasks.layouts import LAYOUTS
 from trainables.tasks.sources import Classification
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def check(specification: "Specification") -> None:
     _check_task(specification)
     if specification.method == "stitching":
         _check_stitching(specification)
+    if specification.method == "ear":
+        _check_ear(specification)
 
 
 def _check_budget(specification: "Specification") -> None:
@@ -94,21 +97,27 @@ def _check_second(specification: "Specification") -> None:
 
 def _check_task(specification: "Specification") -> None:
     task = specification.task
+    if specification.method == "stitching" and LAYOUTS[task.name].second:
+        *singles, last = (name for name, layout in LAYOUTS.items() if not layout.second)
+        raise RequestError(
+            f"task.name: {task.name}: stitching classifies single sentences. Choose {', '.join(singles)} or {last}."
+        )
+    if specification.method == "stitching" and task.second:
+        raise RequestError(f"task.second: {task.second}: stitching classifies single sentences. Remove it.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
         if len(set(languages)) < len(languages):
             raise RequestError(f"{key}: {', '.join(languages)}: a language stands there twice. Remove one.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
         if task.source in languages:
             raise RequestError(f"{key}: {task.source} is the source. Remove it: zero-shot targets have no labels.")
-    names = [task.splits.get(split, split) for split in ("train", "dev", "test")]
+    data = Classification(task.model_dump())
+    names = [data.name_of(split) for split in ("train", "dev", "test")]
     if len(set(names)) < len(names):
         raise RequestError(
             f"task.splits: train, dev and test would be {', '.join(names)}: one set would serve twice. Name three sets."
         )
     built_in = isinstance(specification.method, str)
-    Classification(task.model_dump()).check(
-        test=built_in and specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines
-    )
+    data.check(test=built_in and specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines)
 
 
 def _check_stitching(specification: "Specification") -> None:
@@ -117,6 +126,7 @@ def _check_stitching(specification: "Specification") -> None:
     for key, name in (("model", specification.model), ("inputs.multilingual", specification.inputs.multilingual)):
         if name and name.startswith(("world:", ".", "/")):
             locate(name, key, folder=True)
+    _refuse(specification, "synonyms")
     inputs, languages = specification.inputs, [*specification.task.targets, *specification.task.pivots]
     drops = "drop" in specification.load_space().reachable("stop_words")
     if inputs.subwords and inputs.unknown != "subword":
@@ -141,3 +151,25 @@ def _check_stitching(specification: "Specification") -> None:
         raise RequestError(
             "inputs.multilingual: the baseline zero_shot needs a multilingual encoder. Add a hub id or a folder."
         )
+
+
+def _check_ear(specification: "Specification") -> None:
+    inputs = specification.inputs
+    if specification.model is None:
+        raise RequestError("model: ear needs a multilingual encoder. Add model: a hub id or a folder.")
+    if specification.model.startswith(("world:", ".", "/")):
+        locate(specification.model, "model", folder=True)
+    if inputs.synonyms is None:
+        raise RequestError(
+            "inputs.synonyms: ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or lines of "
+            "word, tab, synonyms."
+        )
+    locate(inputs.synonyms, "inputs.synonyms")
+    _refuse(specification, "vectors", "lexicons", "subwords", "stop_words", "multilingual")
+
+
+def _refuse(specification: "Specification", *kinds: str) -> None:
+    """An input that the method does not read is a mistake: it would be thought to matter."""
+    for kind in kinds:
+        if getattr(specification.inputs, kind):
+            raise RequestError(f"inputs.{kind}: {specification.method} does not read it. Remove it.")

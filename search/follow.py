@@ -26,7 +26,7 @@ SCORE, FRESH_SCORE = (
     "fresh_score",
 )  # the metric that all three levels have, so that the UI can sort any of them by it
 LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
-RESULTS = ("best.yaml", "leaderboard.json", "leaderboard.csv")  # there once the ledger says `end`
+RESULTS = ("best.yaml", "leaderboard.json", "leaderboard.csv", "report.html")  # there once the ledger says `end`
 
 
 class Point(NamedTuple):
@@ -58,7 +58,7 @@ class Entry:
 
 
 class Mirror:
-    """The MLflow runs of one search. `pending` and `files` are what was not written yet; the writer empties them."""
+    """The MLflow runs of one search. `pending`, `files` and `drawn` are not written yet; the writer empties them."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -66,6 +66,7 @@ class Mirror:
         self.identities: dict[Key, Identity] = {}
         self.pending: dict[Key, Entry] = {}
         self.files: list[str] = []
+        self.drawn: list[Key] = []  # runs that may have pictures
         self._selection: Selection
         self._revision = ""
         self._moment = 0  # of the last event, in milliseconds
@@ -84,6 +85,7 @@ class Mirror:
             self._aggregate()
             self.pending.clear()
             self.files.clear()
+            self.drawn.clear()
         for event in events[known:]:
             self._take(event)
             if event["event"] == "result":
@@ -134,7 +136,8 @@ class Mirror:
             case "freeze":
                 self._freeze(event)
             case "end":
-                skipped = ["best.yaml"] if self.state.search["specification"].get("decompose") else []
+                decomposed = self.state.search["specification"].get("decompose")
+                skipped = ["best.yaml", "report.html"] if decomposed else []
                 self.files += [name for name in RESULTS if name not in (*self.files, *skipped)]
                 self._entry(TOP).tags["ended"] = event["because"]
 
@@ -193,6 +196,7 @@ class Mirror:
     def _outcome(self, key: Key) -> None:
         run, entry = self._run(key), self._entry(key)
         self._steps.pop(key)
+        self.drawn += [key] if run.phase == CONFIRM and run.status == DONE else []
         entry.points += _points({"seconds": run.seconds}, self._moment, run.step)
         if run.same_as:
             entry.tags["same_as"] = run.same_as

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from search import export, provenance, report, tracking, yaml12
+from search import export, page, provenance, report, tracking, yaml12
 from search.baselines import baselines_of, total_runs
 from search.decide import freeze
 from search.earlier import read_earlier
@@ -113,11 +113,12 @@ def search(
 
 
 def write_results(state: State, standing: Standing, folder: Path) -> None:
-    """The leaderboard and the best configuration, as files in the search folder."""
+    """The leaderboard, the best configuration and the report, as files in the search folder."""
     rows = report.leaderboard(state, standing)
     report.write(rows, folder)
     if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
         export.write_best(state, standing, folder, folder / "best.yaml")
+        page.write(state, standing, folder, ended=state.stopped)
 
 
 @dataclass

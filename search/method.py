@@ -2,7 +2,7 @@
 
 from spaces.space import import_path
 
-TRAINABLES = {"stitching": "trainables.stitching.trainable:Stitching"}
+TRAINABLES = {"stitching": "trainables.stitching.trainable:Stitching", "ear": "trainables.ear.trainable:Ear"}
 
 
 def method_class(specification: dict) -> type:

@@ -51,8 +51,7 @@ def checksums(specification: dict) -> dict[str, str]:
     if specification["model"]:
         names["model"] = specification["model"]
     inputs = specification["inputs"]
-    if inputs.get("multilingual"):
-        names["inputs.multilingual"] = inputs["multilingual"]
+    names |= {f"inputs.{kind}": inputs[kind] for kind in ("multilingual", "synonyms") if inputs.get(kind)}
     for kind in ("vectors", "lexicons", "subwords", "stop_words"):
         names |= {f"inputs.{kind}.{language}": name for language, name in inputs.get(kind, {}).items()}
     found = {}

@@ -11,9 +11,11 @@ from ray.tune.search import Searcher
 
 from search.baselines import Baselines
 from search.decide import Decider, next_run
-from search.ledger import DONE, PRUNED, Ledger, Run, State
+from search.files import write_atomically
+from search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
+from search.pictures import path_of
 from search.placement import Placement
-from search.policy import Stop
+from search.policy import FRESH, Stop
 from search.progress import Progress
 from search.propose import Proposer
 from search.prune import prunes
@@ -55,6 +57,7 @@ class Session:
             "config_id": config_id,
             "replicate": replicate,
             "phase": decision.run.phase,
+            "draws": decision.run.phase == CONFIRM and replicate == FRESH,
             "vary": configuration.vary,
             "params": configuration.params,
             "seed": self.proposer.seed,
@@ -116,6 +119,8 @@ class Session:
             missing = [name for name in selection.names if name not in ended["metrics"]]
             reported = ", ".join(ended["metrics"]) or "nothing"
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
+        if ended["status"] == DONE and result.get("pictures"):  # before the line that MLflow's follower goes by
+            write_atomically(path_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
         self.ledger.append({**event, **ended})
         for folder in self.checkpoints.glob(f"*/{run.config_id}-{run.replicate}"):
             shutil.rmtree(folder, ignore_errors=True)

@@ -20,8 +20,8 @@ from trainables.options import check_type
 from trainables.streams import STREAMS
 
 BUILT_IN = Path(__file__).with_name("builtin")
-METHODS = ("stitching",)
-TASKS = ("sib200", "taxi1500", "amazon", "text")
+METHODS = ("stitching", "ear")
+TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
 
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -63,6 +63,7 @@ class Task(Model):
     targets: Annotated[list[Text], Field(min_length=1)]
     pivots: list[Text] = []
     text: Text | None = None  # the columns; None: as published, and `text` and `label` of the task named text
+    second: Text | None = None  # the column of the second sentence: xnli and pawsx are pairs, text is with this key
     label: Text | None = None
     labels: list[str | int] | None = None  # the classes in order; None: as published, or those of source training
     config: Text = "{language}"  # which configuration of a hub data set a language is
@@ -70,13 +71,14 @@ class Task(Model):
 
 
 class Inputs(Model):
-    """What a method reads besides the task, by target language."""
+    """What a method reads besides the task; vectors and the like by target language."""
 
     vectors: dict[str, Text] = {}
     lexicons: dict[str, Text] = {}
     subwords: dict[str, Text] = {}  # fastText binary models for unknown: subword; default: the vectors themselves
     stop_words: dict[str, Text] = {}  # lists, one word a line, for space: {stop_words: drop}
     quality: float | None = None  # lexicon entries below this quality (their third column) are left out
+    synonyms: Text | None = None  # of the source language, for ear: JSON as published, or lines of word, tab, synonyms
     multilingual: Text | None = None  # the encoder of the zero_shot baseline: a hub id or a folder
     splitting: Splitting | dict[str, Splitting] = "unicode"  # how target text becomes words, for all or by language
     vector_rows: Count = 200_000  # rows read from the top of a vector file; files are sorted by frequency
@@ -172,7 +174,8 @@ class Specification(Model):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     method: Literal[METHODS] | Custom
     model: Text | None = None
-    compat: Literal["fixed", "paper"] = "fixed"  # paper: what the paper says, where we would decide otherwise
+    # What the paper says, or what its released code does, where we would decide otherwise.
+    compat: Literal["fixed", "paper", "reference"] = "fixed"
     task: Task | None = None
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from search import pictures
 from search.follow import SCORE, TOP, Entry, Key, Mirror
 
 WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
@@ -48,6 +49,11 @@ class Store:
             if (folder / mirror.files[0]).exists():
                 self._client.log_artifact(self._run_id(TOP, mirror), str(folder / mirror.files[0]))
             mirror.files.pop(0)
+        while mirror.drawn:
+            for picture in pictures.read(folder, *mirror.drawn[0]):
+                run_id, name = self._run_id(mirror.drawn[0], mirror), f"pictures/{picture['name']}.svg"
+                self._client.log_text(run_id, pictures.svg(picture), name)
+            mirror.drawn.pop(0)
         if self.written != mirror.position:
             self._client.set_tag(self._run_id(TOP, mirror), WRITTEN, mirror.position)
             self.written = mirror.position

@@ -1,6 +1,7 @@
 """The leaderboard as a table in the terminal."""
 
 import json
+from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -9,6 +10,42 @@ from search.report import mean_of, number
 from search.selection import Selection
 
 WIDE = 100  # columns of a terminal that has room for intervals
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is shown of every row: the parameters that differ, the score, fresh seeds where there are any, the audit."""
+
+    varying: list[str]
+    audit: list[str]
+    confirmed: bool
+    wide: bool
+
+    @classmethod
+    def of(cls, rows: list[dict], selection: Selection, *, wide: bool = True) -> "Columns":
+        varying = _varying([row["params"] for row in rows if not row["baseline"]])
+        audit = [name for name in selection.audit if any(mean_of(row, name) is not None for row in rows)]
+        return cls(varying, audit, any(row["fresh"] for row in rows), wide)
+
+    @property
+    def names(self) -> list[str]:
+        score = ["mean ± sd", "estimate", "95 % interval"] if self.wide else ["estimate ± sd"]
+        fresh = ["fresh seeds" if self.wide else "fresh"] if self.confirmed else []
+        audit = [name.rpartition("/")[2] for name in self.audit]
+        return ["configuration", "parameters", "n", *score, "P(best)", *fresh, *audit]
+
+    def cells(self, row: dict, *, first: bool) -> list[str]:
+        """A row's texts under these names; `first` is the best of all."""
+        params = [short(name, row["params"][name]) for name in self.varying if name in row["params"]]
+        return [
+            row["config_id"] + _marks(row, first=first),
+            f"baseline: {row['baseline']}" if row["baseline"] else " ".join(params),
+            str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
+            *_score_cells(row, wide=self.wide),
+            "" if row["baseline"] else f"{row['p_best']:.2f}",
+            *([_fresh_cell(row["fresh"], wide=self.wide)] if self.confirmed else []),
+            *(number(mean_of(row, name)) for name in self.audit),
+        ]
 
 
 def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12, left: int = 0) -> Table:
@@ -21,43 +58,33 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
         pad_edge=False,
     )  # fmt: skip
     table.caption_justify = "left"
-    ranked, baselines = [row for row in rows if not row["baseline"]], _best_baselines(rows)
+    ranked, baselines = [row for row in rows if not row["baseline"]], best_baselines(rows)
     shown = [*ranked[:most], *baselines]
-    varying = _varying([row["params"] for row in ranked])
-    audit = [name for name in selection.audit if any(mean_of(row, name) is not None for row in rows)]
-    confirmed = any(row["fresh"] for row in rows)
-    wide = width >= WIDE
-    score = ["mean ± sd", "estimate", "95 % interval"] if wide else ["estimate ± sd"]
-    table.add_column("configuration", no_wrap=True)
-    table.add_column("parameters")
-    for name in ("n", *score, "P(best)", *(["fresh seeds" if wide else "fresh"] if confirmed else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in audit:
-        table.add_column(name.rpartition("/")[2], justify="right", style="dim", no_wrap=True)
+    columns = Columns.of(rows, selection, wide=width >= WIDE)
+    for place, name in enumerate(columns.names):
+        audit = place >= len(columns.names) - len(columns.audit)
+        look = {"justify": "left" if place < 2 else "right", "style": "dim" if audit else None}
+        table.add_column(name, no_wrap=place != 1, **look)
     for row in shown:
         if baselines and row is baselines[0]:
             table.add_section()
-        params = [short(name, row["params"][name]) for name in varying if name in row["params"]]
-        table.add_row(
-            row["config_id"] + _marks(row, first=row is rows[0]),
-            f"baseline: {row['baseline']}" if row["baseline"] else " ".join(params),
-            str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
-            *_score_cells(row, wide=wide),
-            "" if row["baseline"] else f"{row['p_best']:.2f}",
-            *([_fresh_cell(row["fresh"], wide=wide)] if confirmed else []),
-            *(number(mean_of(row, name)) for name in audit),
-        )
-    notes = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
-    notes += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
+        table.add_row(*columns.cells(row, first=row is rows[0]))
+    left += max(0, len(rows) - len(shown))
+    more = [f"dim: {selection.metric} on dev sets that are not ranked on"] if columns.audit else []
+    more += [f"{left} more in leaderboard.csv"] if left else []
+    table.caption = "; ".join([*notes(rows, shown, selection), *more])
+    return table
+
+
+def notes(rows: list[dict], shown: list[dict], selection: Selection) -> list[str]:
+    """What the marks behind a configuration mean, where any of them is shown."""
+    found = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
+    found += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
     if selection.second:
         reported = any(row.get("second") is not None for row in rows)
         by, goal = selection.second
-        notes.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
-    notes += [f"dim: {selection.metric} on dev sets that are not ranked on"] if audit else []
-    left += max(0, len(rows) - len(shown))
-    notes += [f"{left} more in leaderboard.csv"] if left else []
-    table.caption = "; ".join(notes)
-    return table
+        found.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
+    return found
 
 
 def _score_cells(row: dict, *, wide: bool) -> list[str]:
@@ -84,7 +111,7 @@ def _marks(row: dict, *, first: bool) -> str:
     return "".join(f" {mark}" for mark, holds in marks.items() if holds)
 
 
-def _best_baselines(rows: list[dict]) -> list[dict]:
+def best_baselines(rows: list[dict]) -> list[dict]:
     """The first row of each baseline, which is its best."""
     found: dict[str, dict] = {}
     for row in rows:

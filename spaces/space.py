@@ -20,8 +20,14 @@ from search.errors import RequestError
 from spaces.dimension import Dimension, nearest, overridden
 from spaces.trials import Open, Overriding, Probe, Scripted
 
-BUILT_IN = {"stitching": {"default": "spaces.stitching:default", "paper": "spaces.stitching:paper"}}
-COMPAT = {"stitching": {"paper": "trainables.stitching.options:PAPER"}}
+BUILT_IN = {
+    "stitching": {"default": "spaces.stitching:default", "paper": "spaces.stitching:paper"},
+    "ear": {"default": "spaces.ear:default", "paper": "spaces.ear:paper"},
+}
+COMPAT = {
+    "stitching": {"paper": "trainables.stitching.options:PAPER"},
+    "ear": {"paper": "trainables.ear.options:PAPER", "reference": "trainables.ear.options:REFERENCE"},
+}
 PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
 
 

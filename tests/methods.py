@@ -74,6 +74,28 @@ class Tested(Quadratic):
         return {"test/value/x": value, "test/found/x": found()}
 
 
+class Draws(Tested):
+    """Draws its scores and a map of words, with all letters that a file format might trip over."""
+
+    def pictures(self) -> list[dict]:
+        if self.params.get("trouble") == "draw":
+            raise ValueError("no ink")
+        line = {"name": "value", "kind": "line", "x": [1, 2], "y": [self.memory, 0.5], "dashed": True}
+        words = {
+            "name": "<words>",
+            "kind": "points",
+            "x": [0.0, 1.0],
+            "y": [1.0, 0.0],
+            "labels": ["чалавек", 'a & "b"'],
+        }
+        panels = [
+            {"title": "", "x": "epoch", "y": "value", "log": True, "series": [line]},
+            {"title": "map", "x": "", "y": "", "series": [words]},
+        ]
+        text = f"What became of x = {self.params['x']} <in brackets> & $5."
+        return [{"name": "scores", "title": "Scores & words", "text": text, "columns": 2, "panels": panels}]
+
+
 def secret() -> list[str]:
     """Made when called: no constant of the code is taken for it. A list, since Python does not track dicts of text."""
     return [f"test label {number}" for number in range(3)]

@@ -79,6 +79,26 @@ class Method:
         """Metrics that are known before any training, told with those of the last epoch. Default: none."""
         return {}
 
+    def pictures(self) -> list[dict]:
+        """Pictures of this run, as plain data that is drawn elsewhere. Default: none.
+
+        Called once, after the last epoch and after `test`, only where the search asks for it: in the first fresh
+        replicate of each configuration that is confirmed. An error here costs the pictures and not the run, whose
+        scores count; the time it takes is not counted as the run's. What it needs of earlier epochs belongs into
+        `save`. A run that takes the results of an equal one has no model, and is not asked. One picture:
+
+            {"name": "losses",  # of its file: letters, digits, - and _, different from that of the others
+             "title": "...", "text": "what one sees and how it was made; also read out where nothing is seen",
+             "columns": 2,  # panels per row
+             "panels": [{"title": "...", "x": "name of the axis, may be empty", "y": "...", "log": False,  # of y
+                         "series": [{"name": "train", "kind": "line",  # or "points"
+                                     "x": [1.0, 2.0], "y": [0.7, 0.5],
+                                     "labels": ["first", "second"], "dashed": False}]}]}
+
+        `log`, `labels` and `dashed` may be left out. Numbers are finite. Series of one name have one colour.
+        """
+        return []
+
     def fingerprint(self, tests: Any) -> str | None:
         """The same text for two runs means that they would report the same metrics, `constants` apart: one is trained.
 
@@ -173,6 +193,7 @@ class RunTrainable(tune.Trainable):
             "epoch": self.number,
             "epochs": self.run.epochs if self.run else 0,
             "seconds": self.seconds,
+            "pictures": self._drawn() if done and status == DONE and self.config.get("draws") else "",
             "same_as": self.same_as,
             "fingerprint": self.same.fingerprint if self.same else "",
             "done": done,
@@ -210,6 +231,18 @@ class RunTrainable(tune.Trainable):
         except Exception as error:
             metrics = getattr(error, "metrics", None) or self.last
             return {"status": f"failed:{kind_of(error)}", "error": describe(error), "metrics": metrics}
+
+    def _drawn(self) -> str:
+        """The pictures of a finished run as JSON; empty where there are none, or where drawing them failed."""
+        if self.trained < self.number:
+            return ""  # its results were taken from another run
+        try:
+            from trainables.pictures import as_json
+
+            return as_json(self.run.pictures())
+        except Exception as error:
+            print(f"{type(self.run).__name__}.pictures failed, its run counts: {describe(error)}", flush=True)
+            return ""
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         folder = Path(checkpoint_dir)

@@ -35,6 +35,19 @@ def free() -> None:
         torch.cuda.empty_cache()
 
 
+def random_state(place: torch.device) -> torch.Tensor:
+    """The state of the generator that dropout on this device draws from."""
+    return torch.cuda.get_rng_state(place) if place.type == "cuda" else torch.get_rng_state()
+
+
+def set_random_state(place: torch.device, state: torch.Tensor) -> None:
+    """Go back to a state: what is drawn next is what was drawn after it."""
+    if place.type == "cuda":
+        torch.cuda.set_rng_state(state, place)
+    else:
+        torch.set_rng_state(state)
+
+
 def gpus_here() -> int:
     """How many GPUs this machine shows to torch."""
     return torch.cuda.device_count()

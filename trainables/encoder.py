@@ -43,6 +43,20 @@ def load_encoder(name: str, key: str = "model") -> tuple[Encoder, Any]:
     return Encoder(model.config.to_dict(), weights), tokenizer
 
 
+def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
+    """Refuse an encoder without the tokens that a sentence needs, or with room for fewer tokens than it would get."""
+    for role in ("cls", "sep", "pad", "unk"):
+        if getattr(tokenizer, f"{role}_token_id") is None:
+            raise RequestError(f"{key}: {name}: its tokenizer has no {role} token. Name a BERT-like encoder.")
+    room = encoder.config.get("max_position_embeddings")
+    if room and "roberta" in encoder.config["model_type"]:
+        room -= tokenizer.pad_token_id + 1  # its first positions are never used
+    if room and longest > room:
+        raise RequestError(
+            f"inputs.max_length: {longest}, but {name} reads at most {room} tokens. Write {room} or less."
+        )
+
+
 def skeleton(encoder: Encoder, labels: int) -> PreTrainedModel:
     """A classifier of the encoder's kind, its weights not yet set: `initialise` does that."""
     config = dict(encoder.config)

@@ -1,13 +1,16 @@
 """Fine-tuning with the options that all methods share: optimiser, schedule, precision, freezing, epoch by epoch."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 from transformers import PreTrainedModel
 
 from trainables.base import RunFailed
@@ -16,7 +19,17 @@ from trainables.options import TrainingOptions
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
+PRODUCTS = (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)  # what selective checkpointing keeps
+
 Batch = dict[str, Tensor]
+
+
+class Sized(Protocol):
+    """A training set, as far as its order goes: how many examples, and their lengths in tokens."""
+
+    lengths: np.ndarray
+
+    def __len__(self) -> int: ...
 
 
 class Learner:
@@ -26,7 +39,10 @@ class Learner:
         self.model, self.options, self.device = model.to(device), options, device
         freeze(model, options)
         if options.gradient_checkpointing:
-            model.gradient_checkpointing_enable()
+            settings: dict[str, Any] = {"use_reentrant": False}
+            if options.gradient_checkpointing == "selective":
+                settings["context_fn"] = partial(create_selective_checkpoint_contexts, keep_products)
+            model.gradient_checkpointing_enable(settings)
         decayed = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
         plain = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
         groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": plain, "weight_decay": 0.0}]
@@ -36,10 +52,17 @@ class Learner:
         self.scaler = torch.amp.GradScaler(device.type, enabled=options.precision == "fp16")
 
     def epoch(self, data: Encoded, *, order: int, dropout: int, loss_of: Callable[[Batch], Tensor]) -> float:
+        """One pass over `data`; see `pass_over`. `loss_of` gets a batch and gives its mean loss."""
+        return self.pass_over(
+            data, order=order, dropout=dropout, loss_of=lambda rows: loss_of(batch_of(data, rows, self.device))
+        )
+
+    def pass_over(self, data: Sized, *, order: int, dropout: int, loss_of: Callable[[np.ndarray], Tensor]) -> float:
         """One pass over `data`, shuffled by the seed `order`, with dropout drawn from the seed `dropout`.
 
-        Both seeds are set here and nowhere else, so an epoch does not depend on what this process did before it.
-        Returns the mean loss per example; a loss that is not finite ends the run.
+        `loss_of` gets the numbers of a few examples, and gives their mean loss. Both seeds are set here and nowhere
+        else, so an epoch does not depend on what this process did before it. Returns the mean loss per example; a loss
+        that is not finite ends the run.
         """
         torch.manual_seed(dropout)
         self.model.train()
@@ -48,12 +71,12 @@ class Learner:
         total = 0.0
         for start in range(0, len(data), group):
             chosen = by_length(data, permutation[start : start + group])
-            for batch in batches(data, chosen, size, self.device):
+            for first in range(0, len(chosen), size):
+                rows = chosen[first : first + size]
                 with self.autocast():
-                    loss = loss_of(batch)
-                count = len(batch["labels"])
-                self.scaler.scale(loss * (count / len(chosen))).backward()
-                total += loss.item() * count
+                    loss = loss_of(rows)
+                self.scaler.scale(loss * (len(rows) / len(chosen))).backward()
+                total += loss.item() * len(rows)
             if not math.isfinite(total):
                 raise RunFailed("nan", f"the training loss is {total}")
             self.update()
@@ -77,7 +100,8 @@ class Learner:
         self.model.eval()
         order, found = by_length(data, np.arange(len(data))), []
         with torch.inference_mode(), self.autocast():
-            for batch in batches(data, order, batch_size, self.device):
+            for first in range(0, len(order), batch_size):
+                batch = batch_of(data, order[first : first + batch_size], self.device)
                 batch.pop("labels")
                 if table is not None:
                     batch["inputs_embeds"] = nn.functional.embedding(batch.pop("input_ids"), table)
@@ -138,18 +162,25 @@ def freeze(model: PreTrainedModel, options: TrainingOptions) -> None:
             layer.requires_grad_(False)
 
 
-def by_length(data: Encoded, chosen: np.ndarray) -> np.ndarray:
+def keep_products(context: Any, operation: Any, *arguments: Any, **options: Any) -> CheckpointPolicy:
+    """Matrix products are what a pass costs: they are kept, all that is made of them is computed once more."""
+    return CheckpointPolicy.MUST_SAVE if operation in PRODUCTS else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def by_length(data: Sized, chosen: np.ndarray) -> np.ndarray:
     """Examples of one update, or of none, in the order of their lengths: batches of alike ones have little padding."""
     return chosen[np.argsort(data.lengths[chosen], kind="stable")]
 
 
-def batches(data: Encoded, chosen: np.ndarray, size: int, device: torch.device) -> Iterator[Batch]:
-    """Batches of the chosen examples, each cut to its longest one."""
-    for start in range(0, len(chosen), size):
-        rows = chosen[start : start + size]
-        lengths = torch.from_numpy(data.lengths[rows])
-        longest = int(lengths.max())
-        ids = torch.from_numpy(data.ids[rows, :longest].astype(np.int64))
-        mask = (torch.arange(longest) < lengths[:, None]).long()
-        labels = torch.from_numpy(data.labels[rows])
-        yield {"input_ids": ids.to(device), "attention_mask": mask.to(device), "labels": labels.to(device)}
+def batch_of(data: Encoded, rows: np.ndarray, device: torch.device) -> Batch:
+    """A batch of these examples, cut to its longest one."""
+    lengths = torch.from_numpy(data.lengths[rows])
+    longest = int(lengths.max())
+    batch = {
+        "input_ids": torch.from_numpy(data.ids[rows, :longest].astype(np.int64)),
+        "attention_mask": (torch.arange(longest) < lengths[:, None]).long(),
+        "labels": torch.from_numpy(data.labels[rows]),
+    }
+    if data.types is not None:
+        batch["token_type_ids"] = torch.from_numpy(data.types[rows, :longest].astype(np.int64))
+    return {name: value.to(device) for name, value in batch.items()}

@@ -230,6 +230,8 @@ def test_a_decomposition_tells_the_streams_apart(undisturbed):
     assert all(row["sd"] == 0 for stream, row in rows.items() if stream not in ("all", "order"))
     assert "Most of the spread comes from data order" in output
     assert "All scores of 3 replicates are those of best.yaml." in output
+    assert not (folder / "parts" / "report.html").exists()
+    assert "parts: one configuration, streams apart. Report on" in run(folder, "report", "parts", code=2)
 
 
 def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
@@ -461,6 +463,8 @@ def test_the_guide_to_a_method_and_a_policy_of_ones_own_runs_as_written(tmp_path
     spec["replicates"]["confirm"] = {"top": 1, "fresh": 4}
     (tmp_path / "thrifty.yaml").write_text(yaml12.dump(spec))
     run(tmp_path, "search", "thrifty.yaml", "--out", "thrifty")
+    assert len(list((tmp_path / "thrifty" / "pictures").iterdir())) == 1
+    assert "Where three prototypes have their ink" in (tmp_path / "thrifty" / "report.html").read_text()
     counts = [row["replicates"] for row in board(tmp_path / "thrifty")]
     assert sum(counts) == 12
     assert max(counts) == 3

@@ -57,7 +57,15 @@ DEMO = "demo"
         ("task.data=nowhere", "task.data: nowhere: there is no such folder."),
         ("task.source=xyz", "task.source: xyz: world:topics has no such language. There are: qan, qel, qor."),
         ("task.targets=[qam]", "task.targets: qam: world:topics has no such language. Did you mean qan?"),
-        ("task.name=sib", "task.name: 'sib' is wrong: input should be 'sib200', 'taxi1500', 'amazon' or 'text'"),
+        (
+            "task.name=sib",
+            "task.name: 'sib' is wrong: input should be 'sib200', 'taxi1500', 'amazon', 'xnli', 'pawsx' or 'text'",
+        ),
+        (
+            "task.name=xnli",
+            "task.name: xnli: stitching classifies single sentences. Choose sib200, taxi1500, amazon or text.",
+        ),
+        ("task.second=b", "task.second: b: stitching classifies single sentences. Remove it."),
         ("task.name=text", "task.data: world:topics: it has no README.md"),
         ("task.data='world:topics/{language}.tsv'", "a pattern needs both {language} and {split}"),
         ("task.label=topic", "qel/train.tsv has no column 'topic'. It has: index_id, category, text."),
@@ -179,6 +187,33 @@ def test_a_missing_test_set_is_found_before_the_search_and_not_after(tmp_path):
     with pytest.raises(RequestError, match=r"qor/test.tsv is missing. The confirmation reads it. Add it, or set"):
         read(DEMO, [f"task.data={tmp_path}"])
     assert read(DEMO, [f"task.data={tmp_path}", "replicates.confirm.top=0"])
+
+
+def pairs(name: str, data: object, **more: object) -> dict:
+    """A specification of a method of one's own on a task of pairs."""
+    task = {"name": name, "data": str(data), "source": "en", "targets": ["fr"], **more}
+    method = {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"}
+    return {"name": "x", "method": method, "task": task, "budget": {"runs": 60}}
+
+
+def test_a_method_of_ones_own_may_classify_pairs():
+    assert from_dict(pairs("xnli", "facebook/xnli")).task.second is None
+    assert from_dict(pairs("text", "owner/name", second="b")).as_dict()["task"]["second"] == "b"
+    with pytest.raises(RequestError, match=r"task.second: b: sib200 has single sentences\."):
+        from_dict(pairs("sib200", "owner/name", second="b"))
+
+
+def test_one_set_is_never_two_splits_by_whichever_name_it_is_published(tmp_path):
+    for language in ("en", "fr"):
+        for name in ("train", "dev_2k", "test_2k"):
+            path = tmp_path / language / f"{name}.tsv"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("id\tsentence1\tsentence2\tlabel\n")
+    assert from_dict(pairs("pawsx", tmp_path))
+    with pytest.raises(RequestError, match=r"task.splits: train, dev and test would be train, test_2k, test_2k"):
+        from_dict(pairs("pawsx", tmp_path, splits={"dev": "test_2k"}))
+    with pytest.raises(RequestError, match=r"task.splits: train, dev and test would be train, validation, validation"):
+        from_dict(pairs("pawsx", "owner/name", splits={"test": "validation"}))
 
 
 def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():

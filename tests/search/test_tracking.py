@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -28,10 +29,11 @@ from search import tracking
 from search.errors import RequestError
 from search.follow import LONGEST_PARAMETER, Mirror, mask
 from search.ledger import Ledger
+from search.pictures import path_of, svg
 from search.store import WRITTEN
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
-FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv"}
+FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
 PATIENCE = 120  # seconds; far more than anything here takes
 
 
@@ -673,3 +675,46 @@ def test_the_confirmation_stands_beside_the_search(database, tmp_path):
     assert of_search.metrics["fresh_score"] == pytest.approx(np.mean(fresh))
     assert of_search.metrics["score"] == pytest.approx(np.mean(SCORES["a"]))
     assert of_search.tags.items() >= {"frozen": "a", "stopped": "budget", "best_config_id": "a"}.items()
+
+
+def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(database, tmp_path):
+    from mlflow import MlflowClient
+
+    uri = database()
+    story = story_in(tmp_path, uri)
+    story.session()
+    story.ask("a")
+    story.run("a", 0, 0.6)
+    story.write("freeze", because="budget", configs=["a"], estimates={})
+    for replicate in (1000, 1001):
+        run = {"config_id": "a", "replicate": replicate, "phase": "confirm"}
+        story.write("start", **run)
+        story.write("result", **run, status="done", step=3, metrics=metrics(0.5), seconds=1.0, error="")
+    series = {"name": "train", "kind": "line", "x": [1.0, 2.0], "y": [0.7, 0.5]}
+    panels = [{"title": "", "x": "epoch", "y": "loss", "series": [series]}]
+    drawn = [{"name": name, "title": name, "text": "", "columns": 1, "panels": panels} for name in ("loss", "map")]
+    path_of(tmp_path, "a", 1000).parent.mkdir()
+    path_of(tmp_path, "a", 1000).write_text(json.dumps(drawn))
+
+    def files() -> dict[tuple, dict[str, str]]:
+        client, found = MlflowClient(uri), {}
+        for key, run in runs_of(uri).items():
+            names = [file.path for file in client.list_artifacts(run.info.run_id, "pictures")]
+            found |= {key: {name: mlflow_text(client, run.info.run_id, name) for name in names}} if names else {}
+        return found
+
+    assert follow_here(tmp_path)
+    first = files()
+    assert first.keys() == {("run", "a", "1000")}
+    assert first["run", "a", "1000"].keys() == {"pictures/loss.svg", "pictures/map.svg"}
+    assert first["run", "a", "1000"]["pictures/loss.svg"] == svg(drawn[0])
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store, store:
+        store.execute("delete from tags where key = ?", [WRITTEN])  # killed before it noted how far it came
+    story.end()
+    assert follow_here(tmp_path)
+    assert files() == first
+
+
+def mlflow_text(client: object, run_id: str, path: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        return Path(client.download_artifacts(run_id, path, folder)).read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests import methods
-from tests.methods import Quadratic, Tested
+from tests.methods import Draws, Quadratic, Tested
 from trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
 from trainables.streams import STREAMS
 
@@ -146,6 +146,58 @@ def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
     assert values(trainable(replicate=1, vary="head")) == zero
     (only,) = results(trainable(replicate=1, vary="weather"))
     assert only["error"].startswith("ValueError: 'weather' is not a stream")
+
+
+def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
+    first, last = results(trainable(Draws, draws=True))
+    assert first["pictures"] == ""
+    (picture,) = json.loads(last["pictures"])
+    assert picture["panels"][0]["series"][0]["y"] == [last["metrics"]["memory"], 0.5]
+    assert picture["panels"][1]["log"] is False  # what was left out has its default
+    assert [result["pictures"] for result in results(trainable(Draws, draws=False))] == ["", ""]
+    assert [result["pictures"] for result in results(trainable(Quadratic, draws=True))] == ["", ""]
+
+
+def test_a_run_that_fails_is_not_asked_for_pictures():
+    *_, last = results(trainable(Draws, draws=True, replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
+    assert (last["status"], last["pictures"]) == ("failed:collapsed", "")
+
+
+def series(**changes):
+    return {"name": "", "kind": "line", "x": [1.0], "y": [1.0], **changes}
+
+
+def picture(*of_panel, **changes):
+    panels = [{"title": "", "x": "", "y": "", "series": list(of_panel)}]
+    return {"name": "one", "title": "", "text": "", "columns": 1, "panels": panels, **changes}
+
+
+@pytest.mark.parametrize(
+    ("pictures", "error"),
+    [
+        (None, "ValueError: no ink (methods.py:"),
+        ([picture(series(x=[1.0, 2.0]))], "pictures.0.panels.0.series.0: 2 x, 1 y and 0 labels"),
+        ([picture(series(labels=["a", "b"]))], "1 x, 1 y and 2 labels"),
+        ([picture(series(y=[float("nan")]))], "pictures.0.panels.0.series.0.y.0: nan cannot be drawn"),
+        ([picture(series(y=[1e300]))], "1e+300 cannot be drawn"),
+        ([picture(series(kind="bar"))], "pictures.0.panels.0.series.0.kind: "),
+        ([picture(series(), colour="red")], "pictures.0.colour: "),
+        ([picture(series(), name="../../one")], "pictures.0.name: "),
+        ([picture(panels=[])], "pictures.0.panels: "),
+        ([picture(), picture()], "two pictures have one name: one, one"),
+        ([{"name": "one"}], "pictures.0.title: "),
+        ({"name": "one"}, "pictures: "),
+    ],
+)
+def test_pictures_that_fail_cost_no_run_and_are_said_in_one_line(pictures, error, monkeypatch, capsys):
+    if pictures is not None:
+        monkeypatch.setattr(Draws, "pictures", lambda self: pictures)
+    *_, last = results(trainable(Draws, draws=True, params={"x": 0.5, "trouble": "draw"}))
+    assert (last["status"], last["error"], last["pictures"]) == ("done", "", "")
+    assert last["metrics"]["value"]
+    (said,) = capsys.readouterr().out.splitlines()
+    assert said.startswith("Draws.pictures failed, its run counts: ")
+    assert error in said
 
 
 class CannotBeSaved(Method):

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 import ray
 
-from tests.methods import Quadratic
+from tests.methods import Draws, Quadratic
 from tests.trainables.test_base import results, trainable
 from trainables import same
 from trainables.gate import begin_together
@@ -74,6 +74,16 @@ def test_the_second_takes_what_the_first_has_done(session):
     assert (first[-1]["metrics"]["offered"], second[-1]["metrics"]["offered"]) == (0.2, 0.7)  # each its own
     assert first[-1]["fingerprint"] == second[-1]["fingerprint"]
     assert [result["seconds"] for result in second] == [result["seconds"] for result in first]  # what the work costs
+
+
+def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
+    monkeypatch.setattr(Marked, "pictures", Draws.pictures)
+    drawn = []
+    for x in (0.2, 0.7):
+        one = started(session, x)
+        one.config["draws"] = True
+        drawn.append([bool(result["pictures"]) for result in results(one)])
+    assert drawn == [[False, False, True], [False, False, False]]
 
 
 def test_other_seeds_and_other_sessions_are_other_work(session):

@@ -34,7 +34,7 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
     """
     pairs: dict[tuple[str, str], float | None] = {}
     malformed, repeated = Noted("malformed line"), Noted("repeated pair")
-    for number, line in enumerate(_lines(path, key), start=1):
+    for number, line in enumerate(lines_of(path, key), start=1):
         if not line.strip():
             continue
         entry = _entry(line)
@@ -65,10 +65,10 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
 
 def read_words(path: Path, key: str) -> frozenset[str]:
     """The words of a list such as stop words, one a line, from a .gz file too."""
-    return frozenset(word for line in _lines(path, key) if (word := line.strip()))
+    return frozenset(word for line in lines_of(path, key) if (word := line.strip()))
 
 
-def _lines(path: Path, key: str) -> list[str]:
+def lines_of(path: Path, key: str) -> list[str]:
     """The lines of a UTF-8 text file without its byte order mark. Only line feeds end a line, not Unicode's others."""
     try:
         with opened(path) as file:

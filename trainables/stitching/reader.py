@@ -8,7 +8,7 @@ import numpy as np
 
 from search.errors import RequestError
 from spaces import load
-from trainables.encoder import Encoder, load_encoder
+from trainables.encoder import Encoder, check_encoder, load_encoder
 from trainables.inputs.lexicons import read_lexicon, read_words
 from trainables.inputs.paths import locate
 from trainables.inputs.subwords import Subwords
@@ -207,20 +207,6 @@ class Language:
         for place in np.flatnonzero(~own):
             result[place] = self.added[chosen[place] - len(self.table)]
         return result
-
-
-def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
-    """Refuse an encoder without the tokens that a sentence needs, or with room for fewer tokens than it would get."""
-    for role in ("cls", "sep", "pad", "unk"):
-        if getattr(tokenizer, f"{role}_token_id") is None:
-            raise RequestError(f"{key}: {name}: its tokenizer has no {role} token. Name a BERT-like encoder.")
-    room = encoder.config.get("max_position_embeddings")
-    if room and "roberta" in encoder.config["model_type"]:
-        room -= tokenizer.pad_token_id + 1  # its first positions are never used
-    if room and longest > room:
-        raise RequestError(
-            f"inputs.max_length: {longest}, but {name} reads at most {room} tokens. Write {room} or less."
-        )
 
 
 def ordered_specials(tokenizer: Any) -> list[int]:

@@ -1,4 +1,4 @@
-"""The metrics of single-sentence classification, defined once for all methods."""
+"""The metrics of classification, defined once for all methods."""
 
 import re
 

@@ -2,29 +2,59 @@
 
 import glob
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from search.errors import RequestError
 from trainables.inputs.paths import locate
+from trainables.tasks.reading import read_file
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The published form of a task. All of it can be replaced by a specification but `columns`, `quoted`, `classes`."""
+    """A published form of a task. A specification can name its columns and classes otherwise, and its splits."""
 
     files: tuple[str, ...] = ()  # below task.data; the first form that is there counts
     text: str = "text"
+    second: str = ""  # the column of the second sentence; "" where a text is a single one
     label: str = "label"
+    language: str = ""  # the column that says whose a row is, where one file holds all languages
     columns: tuple[str, ...] = ()  # names for files without a header
     quoted: bool = False  # whether tab-separated files use quotes as CSV does; CSV files always do
     labels: tuple[str, ...] = ()  # () for those of labels.txt, or else of the training set
     listed: bool = False  # labels.txt beside the files lists the classes
     classes: dict[str, str] = field(default_factory=dict)  # what a label means, where it is not the class itself
+    splits: dict[str, str] = field(default_factory=dict)  # what a split is called there, where it is another name
+    parallel: bool = False  # whether the dev sets of the languages are translations of each other, row by row
+    train: "Layout | None" = None  # the form of the training files, where it is another; any of its `files` will do
+    others: tuple["Layout", ...] = ()  # further forms; `labels`, `listed` and `parallel` are those of the first
+
+
+NLI = ("entailment", "neutral", "contradiction")
+_XNLI_1 = Layout(  # the folder with both unpacked archives, XNLI-1.0 and XNLI-MT-1.0
+    ("XNLI-1.0/xnli.{split}.tsv",),
+    text="sentence1",
+    second="sentence2",
+    label="gold_label",
+    language="language",
+    train=Layout(
+        ("XNLI-MT-1.0/multinli/multinli.{split}.{language}.tsv",),
+        text="premise",
+        second="hypo",
+        classes={name: name for name in NLI} | {"contradictory": "contradiction"},
+    ),
+)
+
+
+def _pawsx(folder: str) -> Layout:
+    """PAWS-X as published, with the languages below `folder`; the training sets of all but English are translated."""
+    names = {"text": "sentence1", "second": "sentence2"}
+    train = Layout((f"{folder}{{language}}/{{split}}.tsv", f"{folder}{{language}}/translated_{{split}}.tsv"), **names)
+    return Layout(train.files[:1], **names, splits={"dev": "dev_2k", "test": "test_2k"}, train=train)
 
 
 LAYOUTS = {
-    "sib200": Layout(("{language}/{split}.tsv",), label="category", quoted=True, listed=True),
+    "sib200": Layout(("{language}/{split}.tsv",), label="category", quoted=True, listed=True, parallel=True),
     "taxi1500": Layout(
         ("{language}_{split}.tsv",),
         label="class",
@@ -38,32 +68,71 @@ LAYOUTS = {
         labels=("negative", "neutral", "positive"),
         classes={"1": "negative", "2": "negative", "3": "neutral", "4": "positive", "5": "positive"},
     ),
+    # The first form of the pairs is that of XTREME's scripts, which write quotes as CSV does. The hub has its columns.
+    "xnli": Layout(
+        ("{split}-{language}.tsv",),
+        text="premise",
+        second="hypothesis",
+        columns=("premise", "hypothesis", "label"),
+        quoted=True,
+        labels=NLI,
+        parallel=True,
+        others=(_XNLI_1,),
+    ),
+    "pawsx": Layout(
+        ("{split}-{language}.tsv",),
+        text="sentence1",
+        second="sentence2",
+        columns=("sentence1", "sentence2", "label"),
+        quoted=True,
+        labels=("0", "1"),
+        parallel=True,
+        others=(_pawsx("x-final/"), _pawsx("")),
+    ),
     "text": Layout(),
 }
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files by language and split: a pattern with {language} and {split} below a folder."""
+    """Files by language and split: patterns with {language} and {split} below a folder."""
 
     root: Path
-    pattern: str
-    splits: dict[str, str]  # the name of a split in the pattern, where it is another
+    layout: Layout
+    splits: dict[str, str]  # the name of a split in the pattern, where the specification gives it another
+
+    def form(self, split: str) -> Layout:
+        """How the files of a split are written."""
+        return self.layout.train if self.layout.train and split == "train" else self.layout
 
     def path(self, language: str, split: str) -> Path:
         """The file of a split, compressed or not; it need not exist."""
-        name = self.pattern.replace("{language}", language).replace("{split}", self.splits.get(split, split))
-        compressed = self.root / f"{name}.gz"
-        return compressed if compressed.is_file() else self.root / name
+        names = [pattern.replace("{language}", language) for pattern in self._patterns(split)]
+        places = [self.root / f"{name}{suffix}" for name in names for suffix in (".gz", "")]
+        return next(filter(Path.is_file, places), self.root / names[0])
 
     def languages(self, split: str) -> list[str]:
-        """The languages that have a file of this split."""
-        pattern = self.pattern.replace("{split}", self.splits.get(split, split))
+        """The languages that have a file of this split, or rows in it."""
+        form, path = self.form(split), self.path("", split)
+        if form.language:
+            wanted = [form.language]
+            return sorted({*read_file(path, wanted, columns=[], quoted=form.quoted)[0]}) if path.is_file() else []
+        return sorted({language for pattern in self._patterns(split) for language in self._matches(pattern)})
+
+    def name_of(self, split: str) -> str:
+        """What a split is called in the names of files."""
+        return (self.form(split).splits | self.splits).get(split, split)
+
+    def _patterns(self, split: str) -> list[str]:
+        return [pattern.replace("{split}", self.name_of(split)) for pattern in self.form(split).files]
+
+    def _matches(self, pattern: str) -> set[str]:
+        """What stands for {language} in the names of the files that are there."""
         before, *after = pattern.split("{language}")
         # The first place names the language, the others must repeat it.
         shape = re.escape(before) + "([^/]+)" + r"\1".join(["", *map(re.escape, after)])[2:] + r"(?:\.gz)?"
         found = glob.glob("*".join(map(glob.escape, [before, *after])) + "*", root_dir=self.root)
-        return sorted({match[1] for name in found if (match := re.fullmatch(shape, Path(name).as_posix()))})
+        return {match[1] for name in found if (match := re.fullmatch(shape, Path(name).as_posix()))}
 
 
 def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | None:
@@ -75,16 +144,18 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
                 "data/{language}/{split}.csv."
             )
         folder, slash, _ = data.partition("{")[0].rpartition("/")
-        return Files(locate(folder or slash or ".", "task.data", folder=True), data[len(folder + slash) :], splits)
+        layout = replace(layout, files=(data[len(folder + slash) :],))
+        return Files(locate(folder or slash or ".", "task.data", folder=True), layout, splits)
     if _is_hub_id(data):
         return None
     folder = locate(data, "task.data", folder=True)
-    for pattern in layout.files:
-        files = Files(folder, pattern, splits)
+    forms = [replace(form, files=(pattern,)) for form in (layout, *layout.others) for pattern in form.files]
+    for form in forms:
+        files = Files(folder, form, splits)
         if files.languages("train") or files.languages("dev"):
             return files
     if not (folder / "README.md").is_file():
-        published = f"no {' or '.join(layout.files)}, and " if layout.files else ""
+        published = f"no {' or '.join(form.files[0] for form in forms)}, and " if forms else ""
         raise RequestError(
             f"task.data: {data}: it has {published}no README.md, as a data set of the hub has. "
             "Name another folder, or write a pattern, for example data/{language}/{split}.csv."

@@ -30,8 +30,8 @@ def kind(path: Path) -> str:
     return suffix
 
 
-def columns_of(path: Path, *, quoted: bool) -> list[str]:
-    """The columns that the first line of a file names; none for a JSON file that is one list."""
+def columns_of(path: Path, *, quoted: bool, header: bool = True) -> list[str]:
+    """The columns that the first line of a file names, or without a `header` has; none for a JSON file of one list."""
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
             if kind(path) in JSON:
@@ -40,7 +40,8 @@ def columns_of(path: Path, *, quoted: bool) -> list[str]:
             quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
             return next(filter(None, csv.reader(file, delimiter=SEPARATORS[kind(path)], quoting=quoting)))
     except StopIteration:
-        raise RequestError(f"task.data: {path} is empty. Its first line should name the columns.") from None
+        purpose = "name the columns" if header else "be an example"
+        raise RequestError(f"task.data: {path} is empty. Its first line should {purpose}.") from None
     except (OSError, EOFError, ValueError, AttributeError, csv.Error, zlib.error) as error:
         raise RequestError(f"task.data: {path}: {_one_line(error)}. Is it UTF-8 text in that format?") from error
 
@@ -127,7 +128,8 @@ def _names(values: list, feature: Any) -> list:
 
 def missing_column(name: str, where: object, columns: Iterable[str]) -> RequestError:
     return RequestError(
-        f"task.data: {where} has no column {name!r}. It has: {', '.join(columns)}. Name it by task.text or task.label."
+        f"task.data: {where} has no column {name!r}. It has: {', '.join(columns)}. "
+        "Name it by task.text, task.second (of pairs) or task.label."
     )
 
 

@@ -1,21 +1,22 @@
 """The labelled data of a search: texts and class numbers by language and split, with every label accounted for."""
 
-import math
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from search.errors import RequestError
 from spaces.dimension import nearest
 from trainables.inputs.paths import read_text
-from trainables.tasks.layouts import LAYOUTS, find_files
-from trainables.tasks.reading import columns_of, kind, missing_column, place, read_file, read_hub
+from trainables.tasks.layouts import LAYOUTS, Layout, find_files
+from trainables.tasks.reading import JSON, columns_of, kind, missing_column, place, read_file, read_hub
+from trainables.tasks.rows import Rows, Texts, rows_of
 
 SPLITS = ("train", "dev", "test")
 HUB_SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 
 
 class Classification:
-    """Single-sentence classification by the `task` of a resolved specification.
+    """Classification of sentences, or of pairs of them, by the `task` of a resolved specification.
 
     Nothing is read before it is asked for, so that test sets stay closed during a search. A row without a label, or
     with one that the source does not have, is an error and never a default class.
@@ -24,31 +25,46 @@ class Classification:
     def __init__(self, task: dict):
         self.task, self.layout = task, LAYOUTS[task["name"]]
         self.source, self.data = task["source"], task["data"]
-        self.text = task.get("text") or self.layout.text
-        self.label = task.get("label") or self.layout.label
+        may_be_pairs = ["text", *(name for name, layout in LAYOUTS.items() if layout.second)]
+        if task.get("second") and task["name"] not in may_be_pairs:
+            raise RequestError(
+                f"task.second: {task['second']}: {task['name']} has single sentences. "
+                f"Remove it, or choose {', '.join(may_be_pairs)}."
+            )
         self.splits = task.get("splits") or {}
         self.files = find_files(self.data, self.layout, self.splits)
         self.languages = {self.source: "task.source"}  # and the keys that name them
         self.languages |= {language: f"task.{key}" for key in ("targets", "pivots") for language in task.get(key) or []}
-        self._read: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
+        self._read: dict[tuple[str, str], Rows] = {}
+        self._known: dict[str, list[str]] = {}  # the languages by split
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a text is a pair of sentences, not a single one."""
+        return bool(self.task.get("second") or self.layout.second)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether the dev sets of the languages are published as translations of each other, row by row."""
+        return self.layout.parallel
 
     @cached_property
     def labels(self) -> list[str]:
         """The classes, in the order of their numbers: given, published with the task, or those of source training."""
         given = [str(label) for label in self.task.get("labels") or []]
         found = given or list(self.layout.labels) or self._listed(self.source)
-        found = found or sorted(set(self._rows(self.source, "train")[1]))
+        found = found or sorted(set(self._rows(self.source, "train").labels))
         if len(set(found)) < max(len(found), 2):
             raise RequestError(
                 f"task.labels: {', '.join(found)}: these are not two or more different classes. Correct the list."
             )
         return found
 
-    def split(self, language: str, split: str) -> tuple[list[str], list[int]]:
-        """Texts and class numbers of one split: train, dev or test."""
-        texts, names = self._rows(language, split)
+    def split(self, language: str, split: str) -> tuple[Texts, list[int]]:
+        """Texts and class numbers of one split: train, dev or test. Where these are pairs, texts are tuples of two."""
+        texts, names, numbers = self._rows(language, split)
         number = {label: index for index, label in enumerate(self.labels)}
-        for row, name in enumerate(names, start=1):
+        for row, name in zip(numbers, names, strict=True):
             if name not in number:
                 whose = "task.labels" if self.task.get("labels") else f"those of {self.source}"
                 raise RequestError(
@@ -56,6 +72,10 @@ class Classification:
                     f"labels, {whose}: {', '.join(self.labels)}. Correct it."
                 )
         return texts, [number[name] for name in names]
+
+    def name_of(self, split: str) -> str:
+        """What a split is called in the data. Two splits of one name would be the same set."""
+        return self._hub_split(split) if self.files is None else self.files.name_of(split)
 
     def check(self, *, test: bool, target_train: bool = False) -> None:
         """Whether the files, columns and languages are there, before anything starts. The hub is not asked.
@@ -65,7 +85,7 @@ class Classification:
         """
         if self.files is None:
             return
-        known, ours = self.files.languages("dev"), self._listed(self.source)
+        known, ours = self._languages("dev"), self._listed(self.source)
         for language, key in self.languages.items():
             if language not in known and not self.files.path(language, "train").is_file():
                 raise RequestError(f"{key}: {language}: {self.data} has no such language.{nearest(language, known)}")
@@ -94,45 +114,59 @@ class Classification:
             found += [self._list_of(language) for language in self.languages]
         return sorted({path for path in found if path.is_file()})
 
-    def _rows(self, language: str, split: str) -> tuple[list[str], list[str]]:
+    def _rows(self, language: str, split: str) -> Rows:
         """Texts and class names as they stand in the data. A row without a text or a label is an error."""
         if (language, split) not in self._read:
-            where, wanted = self._where(language, split), [self.text, self.label]
+            form = self._form(split)
+            wanted = self._columns(split) | ({"language": form.language} if form.language else {})
             if self.files is None:
-                found = read_hub(self.data, self._config(language), self._hub_split(split), wanted)
+                found = read_hub(self.data, self._config(language), self._hub_split(split), [*wanted.values()])
             else:
                 self._check_file(language, split, "task.data", "Add it.")
-                path, columns = self.files.path(language, split), list(self.layout.columns)
-                found = read_file(path, wanted, columns=columns, quoted=self._quoted(path))
-            if not found[0]:
-                raise RequestError(f"task.data: {where} holds no examples. Add some, or drop {language}.")
-            texts = [_filled(value, "text", where, row) for row, value in enumerate(found[0], start=1)]
-            labels = [_filled(value, "label", where, row) for row, value in enumerate(found[1], start=1)]
-            self._read[language, split] = texts, self._classes(labels, where)
+                path, columns = self.files.path(language, split), list(form.columns)
+                found = read_file(path, [*wanted.values()], columns=columns, quoted=self._quoted(path, form))
+            found = dict(zip(wanted, found, strict=True))
+            form = replace(form, label=wanted["label"])
+            self._read[language, split] = rows_of(found, form, language, self._where(language, split))
         return self._read[language, split]
 
-    def _classes(self, labels: list[str], where: str) -> list[str]:
-        """What the labels mean: stars are three classes, other labels are classes themselves."""
-        meaning = self.layout.classes
-        if not meaning:
-            return labels
-        labels = [label.removesuffix(".0") for label in labels]
-        for row, label in enumerate(labels, start=1):
-            if label not in meaning:
-                raise RequestError(
-                    f"task.data: {where} row {row}: {self.label} is {label!r}, "
-                    f"not one of {', '.join(meaning)}. Correct it."
-                )
-        return [meaning[label] for label in labels]
-
     def _check_file(self, language: str, split: str, key: str, way_out: str) -> None:
-        path = self.files.path(language, split)
+        path, form = self.files.path(language, split), self._form(split)
         if not path.is_file():
             raise RequestError(f"{key}: {path} is missing. {way_out}")
-        columns = list(self.layout.columns) or columns_of(path, quoted=self._quoted(path))
-        for name in (self.text, self.label):
+        given = [] if kind(path) in JSON else list(form.columns)
+        columns = given or columns_of(path, quoted=self._quoted(path, form))
+        for name in self._columns(split).values():
             if columns and name not in columns:
                 raise missing_column(name, path, columns)
+        if form.language and language not in self._languages(split):
+            raise RequestError(f"{key}: {language}: {path} has no such language. {way_out}")
+        if self.pairs and given:
+            width = len(columns_of(path, quoted=self._quoted(path, form), header=False))
+            if width != len(columns):
+                no_labels = (
+                    "XTREME leaves the labels out of its test files: use labelled ones, for example those of XNLI-1.0, "
+                    "of PAWS-X's x-final or of the hub."
+                )
+                raise RequestError(
+                    f"task.data: {path} has {width} columns in its first line, not {', '.join(columns)}. "
+                    f"{no_labels if width < len(columns) else 'Correct it.'}"
+                )
+
+    def _form(self, split: str) -> Layout:
+        """How a split is written; a data set of the hub has the columns of the task's first form."""
+        return self.files.form(split) if self.files else self.layout
+
+    def _columns(self, split: str) -> dict[str, str]:
+        """What the columns are called: text and label, and second of pairs."""
+        names = {key: self.task.get(key) or getattr(self._form(split), key) for key in ("text", "second", "label")}
+        return {key: name for key, name in names.items() if name}
+
+    def _languages(self, split: str) -> list[str]:
+        """The languages that have this split; found once, as it may mean to read a large file."""
+        if split not in self._known:
+            self._known[split] = self.files.languages(split)
+        return self._known[split]
 
     def _listed(self, language: str) -> list[str]:
         """The classes of labels.txt, one a line; none where the task has no such file."""
@@ -143,8 +177,8 @@ class Classification:
     def _list_of(self, language: str) -> Path:
         return self.files.path(language, "train").with_name("labels.txt")
 
-    def _quoted(self, path: Path) -> bool:
-        return self.layout.quoted or kind(path) == ".csv"
+    def _quoted(self, path: Path, form: Layout) -> bool:
+        return form.quoted or kind(path) == ".csv"
 
     def _config(self, language: str) -> str:
         """The configuration of a hub data set that holds a language."""
@@ -157,16 +191,3 @@ class Classification:
         if self.files is None:
             return place(self.data, self._config(language), self._hub_split(split))
         return str(self.files.path(language, split))
-
-
-def _filled(value: object, what: str, where: str, row: int) -> str:
-    """A text or a label as text; without one a row says nothing. Numbers of labels lose a decimal part of zero."""
-    missing = value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
-    if missing or not isinstance(value, str | int | float):
-        problem = (
-            f"has no {what}" if missing else f"has {type(value).__name__} as its {what}, which is no text or number"
-        )
-        raise RequestError(f"task.data: {where} row {row} {problem}. Correct it, or remove the row.")
-    if what == "label":
-        return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
-    return str(value)

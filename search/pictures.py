@@ -1,0 +1,153 @@
+"""Pictures that methods draw of their runs: where they lie in a search folder, and how they look as SVG."""
+
+import io
+import json
+import re
+import warnings
+from pathlib import Path
+from textwrap import fill
+from xml.etree import ElementTree
+
+from search.errors import RequestError
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito; no yellow
+MARKERS = "os^DvPX"  # shapes beside colours, for whoever does not see these
+PANEL, ALONE = (3.6, 2.8), (6.4, 3.8)  # inches of one panel among several, and of a single one
+MOST_LABELS, LONGEST_LABEL = 40, 30  # per panel; more cannot be read
+LETTER = 0.085  # inches that a letter takes on average, generously
+FEW = 40  # a line of so many points shows them
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "seedwise", "font.sans-serif": ["DejaVu Sans"], "font.size": 9}
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def path_of(folder: Path, config_id: str, replicate: int) -> Path:
+    """The file with all pictures of one run of a search folder, if it has any."""
+    return folder / "pictures" / f"{config_id}-{replicate}.json"
+
+
+def read(folder: Path, config_id: str, replicate: int) -> list[dict]:
+    """The pictures of a run; none where it has not drawn any."""
+    from trainables.pictures import checked
+
+    path = path_of(folder, config_id, replicate)
+    if not path.exists():
+        return []
+    try:
+        return checked(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise RequestError(f"{path}: these are no pictures ({error}). Delete that file.") from error
+
+
+def svg(picture: dict, prefix: str = "") -> str:
+    """One picture of `Method.pictures` as an SVG that needs nothing else, the same bytes each time.
+
+    Its text stays text, in whatever script: the viewer has the fonts. `prefix` is put before every id, so that several
+    can stand in one page.
+    """
+    from matplotlib import style
+
+    with warnings.catch_warnings(), style.context(["default", STYLE]):
+        warnings.simplefilter("ignore")  # about glyphs that matplotlib's own font lacks, and empty axes
+        figure, file = _figure(picture), io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return _own(file.getvalue(), picture, prefix)
+
+
+def plain(text: str) -> str:
+    """The text without letters that no XML or HTML may hold."""
+    return NOT_XML.sub("\ufffd", text)
+
+
+def _figure(picture: dict) -> "Figure":  # noqa: F821 (imported where it is needed)
+    """The panels in their rows, and one legend for all: a name has the same colour wherever it is."""
+    from matplotlib.figure import Figure
+
+    panels = picture["panels"]
+    columns = min(picture["columns"], len(panels))
+    rows = -(-len(panels) // columns)
+    width, height = (PANEL[0] * columns, PANEL[1] * rows) if len(panels) > 1 else ALONE
+    figure = Figure((width, height), layout="constrained")
+    figure.suptitle(_text(picture["title"]), fontsize=11)
+    names = dict.fromkeys(one["name"] for panel in panels for one in panel["series"])
+    places = {name: place for place, name in enumerate(names)}
+    legend: dict[tuple, object] = {}
+    for number, (panel, axes) in enumerate(zip(panels, _axes(figure, rows, columns, len(panels)), strict=True)):
+        for index, one in enumerate(panel["series"]):
+            line = _series(axes, one, places[one["name"]])
+            line.set_gid(f"panel-{number}-series-{index}")
+            legend.setdefault((one["name"], one["kind"], bool(one.get("dashed"))), line)
+        _labels(axes, panel["series"])
+        if all(value == round(value) for one in panel["series"] for value in one["x"]):
+            axes.xaxis.get_major_locator().set_params(integer=True)  # there is no epoch 1.5
+        axes.set_title(_text(fill(panel["title"], round(width / columns / LETTER))), fontsize=9.5)
+        axes.set(xlabel=_text(panel["x"]), ylabel=_text(panel["y"]))
+        if panel.get("log"):
+            axes.set_yscale("log")
+    named = [(line, _text(key[0])) for key, line in legend.items() if key[0].strip()]
+    if named:
+        fitting = int(width / (LETTER * (6 + max(len(name) for _, name in named))))
+        columns = min(len(named), max(1, fitting))
+        figure.legend(*zip(*named, strict=True), loc="outside lower center", ncols=columns, frameon=False)
+    return figure
+
+
+def _axes(figure: "Figure", rows: int, columns: int, panels: int) -> list:  # noqa: F821
+    """As many as there are panels: the last row may have fewer."""
+    grid = figure.add_gridspec(rows, columns)
+    found = [figure.add_subplot(grid[number // columns, number % columns]) for number in range(panels)]
+    for axes in found:
+        axes.grid(color="#e5e5e5", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.margins(0.08)
+    return found
+
+
+def _series(axes: "Axes", one: dict, place: int) -> "Line2D":  # noqa: F821
+    colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
+    if one["kind"] == "points":
+        look = {"linestyle": "none", "marker": marker, "markersize": 4, "markeredgewidth": 0, "alpha": 0.8}
+    else:
+        dots = {"marker": marker, "markersize": 3} if len(one["x"]) <= FEW else {}
+        look = {"linestyle": "--" if one.get("dashed") else "-", "linewidth": 1.5, **dots}
+    return axes.plot(one["x"], one["y"], color=colour, **look)[0]
+
+
+def _labels(axes: "Axes", series: list[dict]) -> None:  # noqa: F821
+    """Texts beside points; of too many, some from all over."""
+    found = [
+        (point, " ".join(label.split())[:LONGEST_LABEL])
+        for one in series
+        for *point, label in zip(one["x"], one["y"], one.get("labels") or [""] * len(one["x"]), strict=True)
+        if label.strip()
+    ]
+    look = {"fontsize": 6.5, "color": "#333333", "in_layout": False}
+    for point, label in found[:: -(-len(found) // MOST_LABELS) or 1]:
+        axes.annotate(_text(label), point, xytext=(3, 2), textcoords="offset points", **look)
+
+
+def _text(text: str) -> str:
+    """A text that matplotlib takes as it is: a formula between dollars would be set, or fail."""
+    return plain(text).replace("$", r"\$")
+
+
+def _own(drawn: str, picture: dict, prefix: str) -> str:
+    """Matplotlib's SVG with a title and a description, and without what would reach into a page that it stands in."""
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", XLINK)
+    root = ElementTree.fromstring(drawn)
+    for child in [one for one in root if one.tag.endswith("metadata") or one.find(f"{{{SVG}}}style") is not None]:
+        root.remove(child)
+    root.attrib |= {"role": "img", "style": "stroke-linejoin: round; stroke-linecap: butt"}  # that of the style sheet
+    for place, (name, text) in enumerate((("title", picture["title"]), ("desc", picture["text"]))):
+        element = ElementTree.Element(f"{{{SVG}}}{name}")
+        element.text = plain(text)
+        root.insert(place, element)
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == "id":
+                element.set(name, prefix + value)
+            elif "#" in value and name in (f"{{{XLINK}}}href", "clip-path"):
+                element.set(name, value.replace("#", f"#{prefix}"))
+    return ElementTree.tostring(root, encoding="unicode") + "\n"

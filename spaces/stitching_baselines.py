@@ -1,0 +1,41 @@
+"""The spaces of the baselines of stitching."""
+
+from typing import Any
+
+from trainables.stitching.baseline_options import ANCHORS, OPTIONS
+from trainables.stitching.maps import MAPS
+
+RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
+
+
+def ls(trial: Any) -> dict:
+    """The three maps at three learning rates."""
+    return {"map": trial.suggest_categorical("map", MAPS), "lr": trial.suggest_categorical("lr", RATES)}
+
+
+def lr(trial: Any) -> dict:
+    """Logistic regression: its penalty, and whether long vectors count more."""
+    return {
+        "c": trial.suggest_categorical("c", [0.1, 1.0, 10.0, 100.0]),
+        "normalise": trial.suggest_categorical("normalise", [False, True]),
+    }
+
+
+def zero_shot(trial: Any) -> dict:
+    return {"lr": trial.suggest_categorical("lr", RATES)}
+
+
+def constant(trial: Any) -> dict:
+    return {}
+
+
+def canonical(params: dict) -> dict:
+    """Drop the strength of all maps but ridge."""
+    return {key: value for key, value in params.items() if key != "strength" or params["map"] == "ridge"}
+
+
+FUNCTIONS = {"ls": ls, "lr": lr, "zero_shot": zero_shot, "constant": constant}
+FOLLOWED = ANCHORS  # besides training: which pairs are anchors
+UNREAD = tuple(  # options of stitching that a linear map inherits and does not read
+    name for name in vars(OPTIONS["ls"]()) if name not in (*vars(OPTIONS["zero_shot"]()), *ANCHORS, "map", "strength")
+)

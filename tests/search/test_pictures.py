@@ -1,0 +1,272 @@
+"""Pictures of runs, from the method to MLflow and the report: a real search, and the drawing itself."""
+
+import json
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlflow import MlflowClient
+
+from search import pictures, report
+from search.errors import RequestError
+from search.ledger import Ledger, read
+from search.page import page
+from search.pictures import MOST_LABELS, svg
+from search.placement import Placement
+from search.policy import Confirmation
+from search.searcher import Session
+from search.selection import Selection
+from search.standing import Standing
+from tests.search.test_report import STANDING, confirmed
+from tests.search.test_search import board, run, write
+from trainables.pictures import checked
+
+SVG = "{http://www.w3.org/2000/svg}"
+SEARCHED = {
+    "name": "drawn",
+    "method": {"trainable": "tests.methods:Draws", "space": "tests.methods:space"},
+    "sampler": "grid",
+    "space": {"x": {"choices": [0.3, 0.5, 0.9]}, "trouble": {"choices": ["none", "draw"]}},
+    "budget": {"runs": 18},
+    "replicates": {"policy": "fixed", "n": 2, "confirm": {"top": 3, "fresh": 2}},
+    "tracking": {"uri": "sqlite:///runs/mlflow.db"},
+}
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A search in which half of the configurations fail to draw."""
+    home = write(tmp_path_factory.mktemp("drawn"), **SEARCHED)
+    return home, run(home, "search", "spec.yaml")
+
+
+def test_the_first_fresh_replicate_of_every_confirmed_configuration_is_drawn_and_nothing_else(searched):
+    home, _ = searched
+    folder = home / "runs" / "drawn"
+    state = read(folder / "ledger.jsonl")
+    assert {one.status for one in state.runs()} == {"done"}  # those whose pictures fail as well
+    troubles = {config_id: state.configurations[config_id].params["trouble"] for config_id in state.frozen}
+    assert set(troubles.values()) == {"none", "draw"}
+    expected = {f"{config_id}-1000.json" for config_id, trouble in troubles.items() if trouble == "none"}
+    assert {path.name for path in (folder / "pictures").iterdir()} == expected
+    (name, *_) = expected
+    (picture,) = json.loads((folder / "pictures" / name).read_text())
+    of_run = state.configurations[name.partition("-")[0]].runs[1000]
+    assert picture["panels"][0]["series"][0]["y"][0] == of_run.metrics["memory"]
+
+
+def test_mlflow_has_the_pictures_and_the_report(searched):
+    home, _ = searched
+    state = read(home / "runs" / "drawn" / "ledger.jsonl")
+    client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
+    found = {}
+    for one in client.search_runs([client.get_experiment_by_name("drawn").experiment_id]):
+        files = {file.path for file in client.list_artifacts(one.info.run_id, "pictures")}
+        if files:
+            found[one.data.tags["config_id"], one.data.tags["replicate"]] = files
+        if one.data.tags["level"] == "search":
+            assert "report.html" in {file.path for file in client.list_artifacts(one.info.run_id)}
+    drawn = [name for name in state.frozen if state.configurations[name].params["trouble"] == "none"]
+    assert found == {(name, "1000"): {"pictures/scores.svg"} for name in drawn}
+
+
+def test_the_report_shows_the_leaderboard_and_the_pictures_and_asks_no_network(searched):
+    home, output = searched
+    assert "report: runs/drawn/report.html" in output
+    text = (home / "runs" / "drawn" / "report.html").read_text()
+    root = ElementTree.fromstring(text)  # well-formed
+    rows = board(home / "runs" / "drawn")
+    lines = [list(line.iter("td")) for line in root.iter("tr")][1:]
+    assert ["".join(line[1].itertext()).split()[0] for line in lines] == [row["config_id"] for row in rows]
+    assert [line[0].text for line in lines] == ["1", "2", "3", "4", "5", "6"]
+    names = [cell.text for cell in root.iter("th")]
+    assert names[names.index("fresh seeds") :] == ["fresh seeds", "test x"]
+    first = [cell.text for cell in lines[0]]
+    assert first[names.index("test x")] == f"{rows[0]['fresh']['scores']['test/value']['x']['mean']:.3f}"
+    drawn = [row["config_id"] for row in rows if row["fresh"] and row["params"]["trouble"] == "none"]
+    assert [section.find("h2").get("id") for section in root.iter("section")] == drawn
+    assert len(list(root.iter(f"{SVG}svg"))) == len(drawn)
+    assert "What became of x = 0.3 <in brackets> & $5. Fresh seed 1." in [cell.text for cell in root.iter("figcaption")]
+    outside = [
+        value
+        for element in root.iter()
+        for name, value in element.attrib.items()
+        if name.endswith(("src", "href")) and not value.startswith("#")
+    ]
+    assert outside == []
+    assert set(re.findall(r"https?://[^\"'\s]*", text)) == {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+    assert not re.search(r"@import|<script|<link|url\((?!#)", text)
+    identities = [element.get("id") for element in root.iter() if element.get("id")]
+    assert len(identities) == len(set(identities))
+    for target in re.findall(r'(?:href="|url\()#([^")]*)', text):
+        assert target in identities
+
+
+def test_the_command_writes_the_same_report_again(searched):
+    home, _ = searched
+    path = home / "runs" / "drawn" / "report.html"
+    before = path.read_text()
+    path.unlink()
+    assert "wrote runs/drawn/report.html" in run(home, "report", "runs/drawn")
+    assert path.read_text() == before
+    assert "nowhere: there is no search here." in run(home, "report", "nowhere", code=2)
+
+
+def test_a_file_that_holds_no_pictures_is_named(tmp_path):
+    for content in ("{", "[1]"):
+        path = pictures.path_of(tmp_path, "abc", 1000)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+        with pytest.raises(RequestError, match=r"abc-1000.json: these are no pictures .* Delete that file"):
+            pictures.read(tmp_path, "abc", 1000)
+    assert pictures.read(tmp_path, "abc", 1001) == []
+
+
+def session_of(folder):
+    """The confirmation of a configuration and a baseline, without Ray."""
+    ledger = Ledger(folder / "ledger.jsonl")
+    ledger.append({"event": "search", "search_id": "x"})
+    for config_id, params in (("a", {"x": 1}), ("b", {"baseline": "ls"})):
+        ledger.append({"event": "ask", "config_id": config_id, "params": params, "ask": 0})
+    ledger.append({"event": "freeze", "because": "over", "configs": ["a"], "baselines": ["b"]})
+    standing = Standing(Selection("value", "metric", "mean", "", ()))
+    proposer = SimpleNamespace(seed=0, standing=standing)
+    return Session(ledger, Confirmation(2), proposer, Placement(1, 0.0, 1), folder / "checkpoints", 60.0)
+
+
+def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):
+    session = session_of(tmp_path)
+    started = [session.start_next(f"trial {number}") for number in range(4)]
+    assert [(one["config_id"], one["replicate"], one["draws"]) for one in started] == [
+        ("a", 1000, True),
+        ("a", 1001, False),
+        ("b", 1000, True),
+        ("b", 1001, False),
+    ]
+    result = {"status": "done", "epoch": 1, "seconds": 1.0, "error": "", "metrics/value": 0.5, "pictures": "[]"}
+    session.record_result("trial 0", result | {"status": "failed:nan"})
+    session.record_result("trial 1", result | {"pictures": ""})
+    session.record_result("trial 2", result)
+    assert [path.name for path in tmp_path.glob("pictures/*")] == ["b-1000.json"]
+
+
+def test_a_run_whose_score_is_missing_failed_whatever_it_drew(tmp_path):
+    session = session_of(tmp_path)
+    session.start_next("trial")
+    ended = {"status": "done", "epoch": 1, "seconds": 1.0, "error": "", "metrics/other": 0.5, "pictures": "[]"}
+    session.record_result("trial", ended)
+    assert session.ledger.state.configurations["a"].runs[1000].failed
+    assert not (tmp_path / "pictures").exists()
+
+
+def picture(*series, **changes):
+    panels = [{"title": "one panel", "x": "across", "y": "up", "series": list(series)}]
+    return {"name": "one", "title": "a title", "text": "a text", "columns": 1, "panels": panels, **changes}
+
+
+def points(n, **changes):
+    return {
+        "name": "dots",
+        "kind": "points",
+        "x": [float(i) for i in range(n)],
+        "y": [1.0 + i * i for i in range(n)],
+    } | changes
+
+
+def texts(root):
+    return ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+
+
+def group(root, name):
+    return next(element for element in root.iter(f"{SVG}g") if element.get("id") == name)
+
+
+def test_a_drawing_has_every_point_every_line_and_every_text():
+    line = {"name": "curve", "kind": "line", "x": [1, 2, 3], "y": [3.0, 1.0, 2.0], "dashed": True}
+    root = ElementTree.fromstring(svg(picture(points(7), line)))
+    assert len(list(group(root, "panel-0-series-0").iter(f"{SVG}use"))) == 7
+    path = group(root, "panel-0-series-1").find(f"{SVG}path")
+    assert len(re.findall("[ML]", path.get("d"))) == 3
+    assert "stroke-dasharray" in path.get("style")
+    assert {"a title", "one panel", "across", "up", "dots", "curve"} <= set(texts(root))
+    assert [root[0].tag, root[0].text, root[1].tag, root[1].text] == [f"{SVG}title", "a title", f"{SVG}desc", "a text"]
+    assert root.get("role") == "img"
+
+
+def test_panels_lie_in_rows_and_a_name_has_one_colour_in_all_of_them():
+    panel = picture(points(3), points(3, name="others"))["panels"][0]
+    turned = {**panel, "series": panel["series"][::-1]}
+    root = ElementTree.fromstring(svg(picture(panels=[panel, turned, {**panel, "log": True}], columns=2)))
+    axes = [element for element in root.iter(f"{SVG}g") if element.get("id", "").startswith("axes_")]
+    assert len(axes) == 3
+
+    def colour(name):
+        return next(group(root, name).iter(f"{SVG}use")).get("style")
+
+    assert colour("panel-0-series-0") == colour("panel-1-series-1") == colour("panel-2-series-0")
+    assert colour("panel-0-series-0") != colour("panel-0-series-1") == colour("panel-1-series-0")
+    assert texts(root).count("others") == 1  # one legend for all
+
+
+def test_text_is_shown_as_it_is_in_any_script():
+    strange = '<b> & "c" $\\frac{1}$ \\$ чалавек 人 שלום'
+    found = svg(picture(points(1, labels=[strange], name=strange), title=strange, text=strange))
+    root = ElementTree.fromstring(found)
+    assert sum(text == strange for text in texts(root)) == 2  # title, legend
+    assert strange[:30].strip() in texts(root)  # the label, cut
+    assert [root[0].text, root[1].text] == [strange, strange]
+    assert "<b>" not in found
+    broken = ElementTree.fromstring(svg(picture(points(1, labels=["a\x00b\ud800c"]))))
+    assert "a\ufffdb\ufffdc" in texts(broken)
+
+
+def test_of_many_labels_some_are_shown():
+    many = svg(picture(points(500, labels=[f"w{i}" for i in range(500)])))
+    shown = [text for text in texts(ElementTree.fromstring(many)) if re.fullmatch(r"w\d+", text)]
+    assert MOST_LABELS / 2 <= len(shown) <= MOST_LABELS
+    assert {"w0"} < set(shown)
+    assert max(int(text[1:]) for text in shown) > 450
+
+
+def test_the_same_picture_is_the_same_bytes_and_ids_take_a_prefix():
+    one = picture(points(4, labels=list("abcd")))
+    assert svg(one) == svg(json.loads(json.dumps(one))) == svg(checked([one])[0])
+    root = ElementTree.fromstring(svg(one, prefix="here-"))
+    assert all(element.get("id", "here-").startswith("here-") for element in root.iter())
+
+
+numbers = st.floats(-1e100, 1e100) | st.sampled_from([0.0, 1e100, -1e100, 5e-324])
+series = st.integers(0, 4).flatmap(
+    lambda n: st.fixed_dictionaries(
+        {"name": st.text(max_size=8), "kind": st.sampled_from(["line", "points"])}
+        | {axis: st.lists(numbers, min_size=n, max_size=n) for axis in "xy"},
+        optional={"labels": st.lists(st.text(max_size=8), min_size=n, max_size=n), "dashed": st.booleans()},
+    )
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans())
+def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log):
+    panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel}]
+    (whole,) = checked([picture(panels=panels, title=text, text=text, columns=3)])
+    root = ElementTree.fromstring(svg(whole))
+    assert len([one for one in root.iter(f"{SVG}g") if "-series-" in one.get("id", "")]) == len(of_panel)
+
+
+def test_an_unfinished_search_is_reported_as_far_as_it_is(tmp_path):
+    state = confirmed()
+    state.search = {"name": "a <b> & c"}
+    text = page(state, STANDING, tmp_path, ended="")
+    assert "3 configurations, 13 runs: the search has not ended, this is what there is so far." in text
+    root = ElementTree.fromstring(text)
+    assert root.find("head/title").text == root.find("body/h1").text == "a <b> & c"
+    rows = report.leaderboard(state, STANDING)
+    assert len(list(root.iter("tr"))) == 1 + len(rows)
+    assert "not ended" not in page(state, STANDING, tmp_path, ended="the budget is spent")

@@ -1,0 +1,88 @@
+"""The training examples of a source language as words, and how sentences and copies become batches of ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainables.ear.augment import Sentences
+from trainables.training import Batch
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Sentences (or pairs of them) as words between white space, their class numbers and their lengths in tokens."""
+
+    sentences: list[Sentences]
+    labels: np.ndarray
+    lengths: np.ndarray
+    tokenizer: Any  # a fast one: only these say where in the text a token is
+    max_length: int  # in tokens; longer inputs are cut, the longer sentence of a pair first
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def batch(
+        self, sentences: Sequence[Sentences], device: torch.device, *, to_longest: bool = False
+    ) -> tuple[Batch, Tensor, int]:
+        """A batch, the word of every token (-1 for padding), and how many words there are at most.
+
+        Words are numbered alike in all copies of an example: those of its sentences in order, then the special tokens.
+        With `to_longest` all inputs are padded to `max_length`, as the paper's code has it.
+        """
+        texts = [tuple(map(" ".join, example)) for example in sentences]
+        found = tokenise(self.tokenizer, texts, self.max_length, to_longest=to_longest)
+        mask = np.array(found["attention_mask"])
+        words = np.full(mask.shape, -1)
+        for row, (example, real) in enumerate(zip(sentences, mask.sum(1), strict=True)):
+            words[row, :real] = words_of(found.sequence_ids(row), found["offset_mapping"][row], example)[:real]
+        batch = {
+            "input_ids": torch.tensor(found["input_ids"], device=device),
+            "attention_mask": torch.from_numpy(mask).to(device),
+        }
+        if "token_type_ids" in found:
+            batch["token_type_ids"] = torch.tensor(found["token_type_ids"], device=device)
+        return batch, torch.from_numpy(words).to(device), int(words.max()) + 1
+
+
+def examples(texts: Sequence[tuple[str, ...]], labels: list[int], tokenizer: Any, max_length: int) -> Examples:
+    """Split texts into words, and count their tokens."""
+    sentences = [tuple(text.split() for text in example) for example in texts]
+    found = tokenise(tokenizer, texts, max_length, pad=False)["input_ids"]
+    lengths = np.array([len(ids) for ids in found], dtype=np.int64)
+    return Examples(sentences, np.array(labels, dtype=np.int64), lengths, tokenizer, max_length)
+
+
+def tokenise(
+    tokenizer: Any, texts: Sequence[tuple[str, ...]], max_length: int, *, pad: bool = True, to_longest: bool = False
+) -> Any:
+    """Ids, masks and places in the text of single sentences or pairs. Padding is on the right."""
+    parts = [list(part) for part in zip(*texts, strict=True)]
+    return tokenizer(
+        *parts,
+        truncation="longest_first" if len(parts) > 1 else True,
+        max_length=max_length,
+        padding="max_length" if to_longest else pad,
+        padding_side="right",
+        return_attention_mask=True,
+        return_offsets_mapping=True,
+    )
+
+
+def words_of(sequences: list[int | None], places: list[tuple[int, int]], sentences: Sentences) -> np.ndarray:
+    """The word of each token, padding included as if it were special: its last letter says which."""
+    place, sequence = np.array(places), np.array([-1 if one is None else one for one in sequences])
+    words, before = np.empty(len(place), dtype=np.int64), 0
+    for number, sentence in enumerate(sentences):
+        lengths = np.array([len(word) for word in sentence] or [0])
+        starts = np.concatenate([[0], np.cumsum(lengths + 1)[:-1] - 1])  # a space belongs to the word after it
+        own = sequence == number
+        last = np.maximum(place[own, 0], place[own, 1] - 1)
+        words[own] = before + np.searchsorted(starts, last, side="right") - 1
+        before += len(lengths)
+    special = sequence < 0
+    words[special] = before + np.arange(special.sum())
+    return words

@@ -1,0 +1,39 @@
+"""A fine-tuned classifier as an ordinary Hugging Face folder: anyone can load it, without this project."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search.errors import RequestError
+from trainables.encoder import skeleton
+
+if TYPE_CHECKING:
+    from trainables.ear.tuned import Tuned
+
+
+def export_model(run: "Tuned", specification: dict, folder: Path) -> Path:
+    """Write the model and its tokenizer. A head that transformers does not have cannot be written."""
+    if run.options.head == "linear":
+        raise RequestError("--model: head: linear is no head of transformers, so nobody could load it. Use standard.")
+    model = skeleton(run.inputs.encoder, len(run.inputs.labels))
+    model.config.id2label = dict(enumerate(run.inputs.labels))
+    model.config.label2id = {label: number for number, label in model.config.id2label.items()}
+    weights = {name.replace("classifier.1.", "classifier."): value for name, value in _weights(run).items()}
+    model.load_state_dict(weights)
+    model.save_pretrained(folder)
+    run.inputs.train.tokenizer.save_pretrained(folder)
+    task, longest = specification["task"], run.inputs.train.max_length
+    pair = '{"text": first, "text_pair": second}' if len(run.inputs.train.sentences[0]) > 1 else "text"
+    lines = [
+        f"A classifier, fine-tuned with EAR on {task['source']} for {', '.join([task['source'], *task['targets']])}.",
+        "",
+        "    from transformers import pipeline",
+        '    classify = pipeline("text-classification", model="model")',
+        f"    classify({pair}, truncation=True, max_length={longest})  # as it was evaluated",
+    ]
+    (folder / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def _weights(run: "Tuned") -> dict:
+    """The weights on the host. `classifier.1` is the released head, transformers' own after one dropout more."""
+    return {name: value.cpu() for name, value in run.learner.model.state_dict().items()}

@@ -1,0 +1,41 @@
+"""The classification heads: transformers' own, the paper's equation 3, and that of the released code (E7)."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from search.errors import RequestError
+
+
+class First(nn.Module):
+    """The state of the first token, [CLS], as it is."""
+
+    def forward(self, states: Tensor, *rest: Any, **options: Any) -> Tensor:
+        return states[:, 0]
+
+
+def set_head(model: PreTrainedModel, head: str) -> None:
+    """Give a classifier another head than transformers'. Do it before weights are drawn.
+
+    linear: P = softmax(W h_[CLS] + b), no pooler and no dropout. released: transformers' own for BERT; for RoBERTa's
+    kind, XLM-R among it, one dropout more before it.
+    """
+    classifier, pooler = getattr(model, "classifier", None), getattr(model.base_model, "pooler", None)
+    if head == "standard":
+        return
+    if isinstance(classifier, nn.Linear) and pooler is not None:  # BERT's kind
+        if head == "linear":
+            model.base_model.pooler, model.dropout = First(), nn.Identity()
+    elif hasattr(classifier, "out_proj"):  # RoBERTa's kind
+        if head == "linear":
+            model.classifier = nn.Sequential(
+                First(), nn.Linear(classifier.out_proj.in_features, model.config.num_labels)
+            )
+        else:
+            model.classifier = nn.Sequential(nn.Dropout(model.config.hidden_dropout_prob), classifier)
+    else:
+        raise RequestError(
+            f"space.head: {head!r} is known for BERT's and RoBERTa's kind, not for {model.config.model_type}. "
+            "Write standard."
+        )

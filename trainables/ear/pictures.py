@@ -1,0 +1,111 @@
+"""The pictures of the paper as plain data: losses over steps beside their noise floor, and words before and after."""
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from trainables.ear.examples import Examples
+from trainables.ear.options import EarOptions
+from trainables.ear.prepare import EarInputs
+from trainables.ear.targets import pooled
+from trainables.encoder import initialise, skeleton
+from trainables.training import Learner
+
+WORDS = 12  # of each sentence, the first: more make a cloud in which nothing can be read
+LABELLED = 2  # sentences whose words are written beside their points
+PERPLEXITY = 15.0  # of t-SNE, for some hundred points
+
+
+def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> dict:
+    """Push and pull over the batches of a run, each beside what identical inputs give."""
+    panels = []
+    for name, sign, title in (
+        ("push", -1, "distance of the mean embeddings, squared (push)"),
+        ("pull", 1, f"difference of the attention maps of layer {options.layer}, squared (pull)"),
+    ):
+        drawn = [(name, f"{name}: a sentence and its copy"), (f"{name}_floor", "identical inputs: the noise floor")]
+        series = [
+            {
+                "name": label,
+                "kind": "line",
+                "x": [point[0] for point in curves.get(key, [])],
+                "y": [sign * point[1] for point in curves.get(key, [])],
+                "dashed": key.endswith("floor"),
+            }
+            for key, label in drawn
+        ]
+        panels.append({"title": title, "x": "batch", "y": f"{options.reduction} of squares", "series": series})
+    return {
+        "name": "losses",
+        "title": "Push and pull over a run",
+        "text": "What the embedding-push rewards and the attention-pull punishes, batch by batch, before their weights "
+        f"alpha = {options.alpha:g} and beta = {options.beta:g}; dashed, the same for a sentence beside itself, which "
+        "is dropout's part in them"
+        + (": none, since both streams share their dropout masks." if options.shared_dropout else "."),
+        "columns": 2,
+        "panels": panels,
+    }
+
+
+def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
+    """Words of parallel sentences in the last layer, source and one target a row, before and after fine-tuning."""
+    before = skeleton(inputs.encoder, len(inputs.labels))
+    initialise(before, inputs.encoder, seed=0)
+    before.to(learner.device)
+    panels = []
+    for target in (language for language in inputs.parallel if language != inputs.source):
+        for when, model in (("before", before), ("after", learner.model)):
+            found = {one: states(model, inputs.train, inputs.parallel[one]) for one in (inputs.source, target)}
+            panels.append(_panel(f"{target}, {when}", found, inputs.parallel))
+    return [
+        {
+            "name": "words",
+            "title": "Words of parallel sentences before and after fine-tuning",
+            "text": f"t-SNE (perplexity {PERPLEXITY:g}) of the last layer's states of the first {WORDS} words of "
+            f"{len(inputs.parallel[inputs.source])} dev sentences and their translations, a map of its own for each "
+            "panel: only what is near within a panel means anything. The share is that of the target's sentences whose "
+            "nearest source sentence, by the cosine of mean states, is the one they translate.",
+            "columns": 2,
+            "panels": panels,
+        }
+    ]
+
+
+def states(model: PreTrainedModel, examples: Examples, sentences: list[list[str]]) -> tuple[Tensor, list[Tensor]]:
+    """Mean states of sentences (S, d), and of each the states of its first words: the mean of their pieces'."""
+    device = next(model.parameters()).device
+    batch, words, count = examples.batch([(sentence,) for sentence in sentences], device)
+    model.eval()
+    with torch.no_grad():
+        last = model.base_model(**batch).last_hidden_state
+    pieces = (words[:, None] == torch.arange(count, device=device)[:, None]).to(last.dtype)
+    of_words = (pieces @ last) / pieces.sum(-1, keepdim=True).clamp_min(1)
+    kept = [min(WORDS, len(sentence)) for sentence in sentences]
+    return pooled(last, batch["attention_mask"]).cpu(), [one[:n].cpu() for one, n in zip(of_words, kept, strict=True)]
+
+
+def _panel(title: str, found: dict[str, tuple[Tensor, list[Tensor]]], parallel: dict[str, list[list[str]]]) -> dict:
+    from sklearn.manifold import TSNE  # here, because no other part of a run needs it
+
+    share = translations_found(*(mean for mean, _ in found.values()))
+    stacked = torch.cat([state for _, words in found.values() for state in words]).numpy()
+    places = TSNE(perplexity=min(PERPLEXITY, (len(stacked) - 1) / 3), init="pca", random_state=0).fit_transform(stacked)
+    series, start = [], 0
+    for language, (_, words) in found.items():
+        end = start + sum(map(len, words))
+        labels = [
+            word if number < LABELLED else ""
+            for number, sentence in enumerate(parallel[language])
+            for word in sentence[:WORDS]
+        ]
+        x, y = np.round(places[start:end].astype(float), 3).T.tolist()
+        series.append({"name": language, "kind": "points", "x": x, "y": y, "labels": labels})
+        start = end
+    return {"title": f"{title}: {share:.0%} of the translations found", "x": "", "y": "", "series": series}
+
+
+def translations_found(source: Tensor, target: Tensor) -> float:
+    """The share of rows of `target` whose nearest row of `source`, by cosine, has their own number."""
+    cosines = torch.nn.functional.normalize(target, dim=-1) @ torch.nn.functional.normalize(source, dim=-1).T
+    return (cosines.argmax(1) == torch.arange(len(target))).float().mean().item()

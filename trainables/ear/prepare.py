@@ -1,0 +1,129 @@
+"""What an EAR search reads, once, on the driver. `prepare` opens no test set; `prepare_test` does, for confirmation."""
+
+from dataclasses import dataclass
+
+import torch
+
+from search.errors import RequestError
+from spaces import load
+from trainables.ear.augment import Dictionary
+from trainables.ear.examples import Examples, examples, tokenise
+from trainables.ear.heads import set_head
+from trainables.ear.twin import Twin
+from trainables.encoder import Encoder, check_encoder, load_encoder, skeleton
+from trainables.inputs.paths import locate
+from trainables.inputs.synonyms import read_synonyms
+from trainables.inputs.text import Encoded, encode
+from trainables.tasks.sources import Classification
+
+SHOWN = 30  # parallel sentences of each language in the picture of their words
+
+
+@dataclass(frozen=True)
+class EarInputs:
+    source: str
+    labels: list[str]
+    encoder: Encoder
+    train: Examples
+    dev: dict[str, Encoded]  # of the source, the targets and the pivots
+    synonyms: dict[str, tuple[str, ...]]
+    parallel: dict[str, list[list[str]]]  # the first dev sentences of the source and the targets as words, for pictures
+    notes: tuple[str, ...] = ()
+
+
+class Reader:
+    """Reads the task and the encoder that a specification names."""
+
+    def __init__(self, specification: dict):
+        self.specification, self.longest = specification, specification["inputs"]["max_length"]
+        self.task = Classification(specification["task"])
+        self.encoder, self.tokenizer = load_encoder(specification["model"])
+        check_encoder("model", specification["model"], self.encoder, self.tokenizer, self.longest)
+        if not self.tokenizer.is_fast:
+            raise RequestError(
+                f"model: {specification['model']}: its tokenizer does not say where in a text its tokens are. "
+                "Name an encoder with a fast tokenizer (tokenizer.json)."
+            )
+
+    def texts(self, language: str, split: str) -> tuple[list[tuple[str, ...]], list[int]]:
+        """Examples of one sentence, or of two."""
+        texts, classes = self.task.split(language, split)
+        return (texts if self.task.pairs else [(text,) for text in texts]), classes
+
+    def encoded(self, language: str, split: str) -> Encoded:
+        texts, classes = self.texts(language, split)
+        found = tokenise(self.tokenizer, texts, self.longest, pad=False)
+        return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
+
+
+def prepare(specification: dict) -> EarInputs:
+    """Read the encoder, the task and the dictionary of synonyms that a specification names."""
+    task, reader = specification["task"], Reader(specification)
+    check_layers(specification, reader.encoder)
+    train = examples(*reader.texts(task["source"], "train"), reader.tokenizer, reader.longest)
+    languages = [task["source"], *task["targets"]]
+    key, synonyms, notes = "inputs.synonyms", {}, []
+    if specification["inputs"]["synonyms"]:
+        found = read_synonyms(locate(specification["inputs"]["synonyms"], key), key)
+        synonyms = found.words
+        notes += [f"{key}: {note}" for note in found.notes]
+        check_coverage(train, synonyms, specification["inputs"]["synonyms"])
+    parallel = {}
+    if reader.task.parallel:
+        parallel = {one: [text[0].split() for text in reader.texts(one, "dev")[0][:SHOWN]] for one in languages}
+    return EarInputs(
+        source=task["source"],
+        labels=reader.task.labels,
+        encoder=reader.encoder,
+        train=train,
+        dev={language: reader.encoded(language, "dev") for language in [*languages, *(task.get("pivots") or [])]},
+        synonyms=synonyms,
+        parallel=parallel,
+        notes=tuple(notes),
+    )
+
+
+def prepare_test(specification: dict) -> dict[str, Encoded]:
+    """The test sets of the source and the targets; pivots have none, their labels served the search."""
+    reader, task = Reader(specification), specification["task"]
+    return {language: reader.encoded(language, "test") for language in [task["source"], *task["targets"]]}
+
+
+def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: str) -> None:
+    """Refuse a dictionary that knows no word of the training set: of another language, most likely."""
+    dictionary = Dictionary(synonyms, scale=1.0, seed=0, exact=False)
+    if not any(dictionary.known(token) for example in train.sentences for words in example for token in words):
+        raise RequestError(
+            f"inputs.synonyms: {name} has a synonym for no word of the training set. Name one of the source language."
+        )
+
+
+def check_layers(specification: dict, encoder: Encoder) -> None:
+    """Whether the two-stream pass works on this encoder, for all layers that the search can ask for.
+
+    It is tried on an encoder of the same kind with a short vocabulary and random weights: with the same sentence in
+    both streams and shared dropout, both must come out the same, to the last bit.
+    """
+    space = load(specification["method"], specification["space"], specification["compat"])
+    asked = [params.get("layer", 1) for params in specification["enqueue"] or []] + space.reachable("layer")
+    small = Encoder({**encoder.config, "vocab_size": (encoder.config.get("pad_token_id") or 0) + 2}, {})
+    model = skeleton(small, 2)
+    for head in {*space.reachable("head")} - {"standard"}:
+        set_head(skeleton(small, 2), head)
+    twin = Twin(model, maps=1, states=None, shared_dropout=True)
+    if max(asked, default=1) > twin.layers:
+        raise RequestError(
+            f"space.layer: {max(asked)}, but {specification['model']} has {twin.layers} layers. "
+            f"Write space.layer: [1, {twin.layers}], or fewer."
+        )
+    if True not in space.reachable("shared_dropout"):
+        return
+    ids = torch.full((2, 4), small.config["vocab_size"] - 1)
+    model.train()
+    with torch.no_grad():
+        first, second = twin({"input_ids": ids, "attention_mask": torch.ones_like(ids)}).halves("logits")
+    if not torch.equal(first, second):
+        raise RequestError(
+            f"space.shared_dropout: {encoder.config['model_type']} draws dropout in a way of its own, which two "
+            "streams cannot share. Write space.shared_dropout: false."
+        )

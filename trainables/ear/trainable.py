@@ -1,0 +1,125 @@
+"""An EAR run: cross entropy on sentences and on their copies, push of the embeddings, pull of one layer's attention."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from trainables import device
+from trainables.ear import targets
+from trainables.ear.baselines import BASELINES
+from trainables.ear.embeddings import gaussian
+from trainables.ear.options import EarOptions
+from trainables.ear.prepare import EarInputs, prepare, prepare_test
+from trainables.ear.tuned import Tuned
+from trainables.ear.twin import Seen, Twin
+from trainables.inputs.text import Encoded
+
+FLOORS = 10  # times per run that the value of identical inputs is measured
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parts of equation 5, one value per pair."""
+
+    robust: Tensor
+    push: Tensor
+    pull: Tensor
+
+
+class Ear(Tuned):
+    """EAR, in one pass over both streams. Its losses are per pair, so accumulation over batches is exact."""
+
+    baselines = BASELINES
+    options_type = EarOptions
+    options: EarOptions
+
+    @classmethod
+    def prepare(cls, specification: dict) -> EarInputs:
+        return prepare(specification)
+
+    @classmethod
+    def prepare_test(cls, specification: dict) -> dict[str, Encoded]:
+        return prepare_test(specification)
+
+    def attach(self, model: PreTrainedModel) -> None:
+        options = self.options
+        self.twin = Twin(
+            model,
+            maps=options.layer if options.pull == "apt" else None,
+            states=options.layer if options.pull == "srpt" else None,
+            shared_dropout=options.shared_dropout,
+        )
+
+    def loss_of(self, rows: np.ndarray) -> Tensor:
+        """Equation 5: l_CE + alpha l_EPT + beta l_APT, a mean over the pairs."""
+        options, originals = self.options, self.originals(rows)
+        copies, live = self.changed(rows)
+        batches = -(-len(self.order) // options.batch_size) * self.epochs
+        if self.batch_number % max(1, batches // FLOORS) == 0:
+            self.measure_floor(originals, rows)
+        terms = self.terms([*originals, *copies], rows, noise=options.push == "nt")
+        counts = torch.tensor(live, device=terms.push.device)
+        if options.unchanged == "keep" or options.push == "nt":  # noise changes every copy
+            counts = torch.ones_like(counts)
+        push, pull = (torch.where(counts, part, 0.0).mean() for part in (terms.push, terms.pull))
+        robust = terms.robust.mean()
+        for name, value in (("robust", robust), ("push", push), ("pull", pull)):
+            self.add(name, value.item() * len(rows))
+            self.record(name, value.item())
+        self.batch_number += 1
+        return robust + options.alpha * push + options.beta * pull
+
+    def terms(self, sentences: list, rows: np.ndarray, *, noise: bool) -> Terms:
+        """The targets of a batch of sentences and, after them, as many copies."""
+        options = self.options
+        batch, words, count = self.inputs.train.batch(
+            sentences, self.learner.device, to_longest=options.attention == "padded" and options.pull == "apt"
+        )
+        seen = self.twin(batch, (lambda output: gaussian(output, options.sigma)) if noise else None)
+        robust = targets.robust(*seen.halves("logits"), self.labels_of(rows))
+        push = pull = torch.zeros_like(robust)
+        mask = batch["attention_mask"]
+        if options.push == "ept":
+            first, second = targets.pooled(seen.embeddings, mask).chunk(2)
+            push = targets.push(first, second, options.reduction, options.cap)
+        if options.pull == "srpt":
+            first, second = targets.pooled(seen.states, mask).chunk(2)
+            pull = targets.distance(first, second, options.reduction)
+        if options.pull == "apt":
+            maps, present = self.maps(seen, mask, words, count)
+            first, second = present.chunk(2)
+            # A word that was cut off in one stream has nothing to be compared with; a token has: nothing at all.
+            both = first & second if options.attention == "words" else first | second
+            pull = targets.pull(*maps.chunk(2), targets.squared(both), options.reduction)
+        return Terms(robust, push, pull)
+
+    def maps(self, seen: Seen, mask: Tensor, words: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """The attention maps that are compared, and which of their rows and columns are there."""
+        if self.options.attention == "words":
+            return targets.over_words(seen.attention, words, count)
+        if self.options.attention == "tokens":
+            return targets.over_tokens(seen.attention, mask), mask.bool()
+        return seen.attention, torch.ones_like(mask).bool()
+
+    def measure_floor(self, originals: list, rows: np.ndarray) -> None:
+        """What push and pull are for identical inputs: dropout's part in them. It leaves no trace in the training."""
+        state = device.random_state(self.learner.device)
+        with torch.no_grad(), self.learner.autocast():
+            terms = self.terms([*originals, *originals], rows, noise=False)
+        device.set_random_state(self.learner.device, state)
+        for name, values in (("push_floor", terms.push), ("pull_floor", terms.pull)):
+            self.curves.setdefault(name, []).append([self.batch_number, values.mean().item()])
+
+    def measured(self) -> dict[str, float]:
+        floors = {name: points[-1][1] for name, points in self.curves.items() if name.endswith("_floor")}
+        found = super().measured() | floors
+        norm = next((part for part in self.twin.embeddings.module.modules() if isinstance(part, nn.LayerNorm)), None)
+        return found | ({"embedding_gain": norm.weight.norm().item()} if norm is not None else {})
+
+    def pictures(self) -> list[dict]:
+        from trainables.ear.pictures import losses
+
+        return [losses(self.curves, self.options), *super().pictures()]

@@ -1,0 +1,156 @@
+"""What EAR and its baselines share: one multilingual classifier, fine-tuned on the source, scored in every language."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from trainables.base import Method, RunFailed
+from trainables.ear.augment import Dictionary, Sentences
+from trainables.ear.heads import set_head
+from trainables.ear.options import AugmentedOptions, PlainOptions
+from trainables.ear.prepare import EarInputs
+from trainables.encoder import initialise, skeleton
+from trainables.inputs.text import Encoded
+from trainables.streams import Streams
+from trainables.tasks.classification import scores
+from trainables.training import Learner
+
+POINTS = 200  # of a curve over a whole run, at most
+
+
+@dataclass(frozen=True)
+class Order:
+    """The rows of an epoch: every example once for each of its copies."""
+
+    lengths: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class Tuned(Method):
+    """One run. A subclass says what the loss of a few rows is."""
+
+    options_type: ClassVar[type[PlainOptions]]
+    options: Any
+
+    @classmethod
+    def streams_used(cls, params: dict) -> tuple[str, ...]:
+        augmented = issubclass(cls.options_type, AugmentedOptions)
+        return ("head", "order", "dropout", *(["augmentation"] if augmented else []))
+
+    def __init__(self, inputs: EarInputs, params: dict, streams: Streams, device: Any):
+        super().__init__(inputs, params, streams, device)
+        self.options = options = self.options_type(**params)
+        self.epochs = options.epochs
+        self.copies = getattr(options, "copies", 1)
+        self.order = Order(np.tile(inputs.train.lengths, self.copies))
+        model = skeleton(inputs.encoder, len(inputs.labels))
+        set_head(model, options.head)
+        initialise(model, inputs.encoder, streams.seed("head"))
+        self.attach(model)
+        self.learner = Learner(model, options, len(self.order), device)
+        self.sums: dict[str, float] = {}
+        self.curves: dict[str, list[list[float]]] = {}  # by name: [batch from 0, value]
+        self.batch_number = 0
+        if isinstance(options, AugmentedOptions):
+            self.dictionary = Dictionary(
+                inputs.synonyms,
+                scale=options.scale,
+                seed=streams.seed("augmentation"),
+                exact=options.matching == "exact",
+            )
+
+    def attach(self, model: PreTrainedModel) -> None:
+        """Prepare the model for more than ordinary passes. Default: nothing."""
+
+    def loss_of(self, rows: np.ndarray) -> Tensor:
+        """The mean loss of these rows of the epoch."""
+        raise NotImplementedError
+
+    def epoch(self, number: int) -> dict[str, float]:
+        """Train for one epoch. A model that ends with a single class on source dev is a failure, not a low score."""
+        source, self.sums, self.number = self.inputs.source, {}, number
+        loss = self.learner.pass_over(
+            self.order,
+            order=self.streams.seed("order", number),
+            dropout=self.streams.seed("dropout", number),
+            loss_of=self.loss_of,
+        )
+        metrics = self.on_all("dev", self.inputs.dev)
+        metrics[f"train/loss/{source}"] = loss
+        metrics[f"train/encoder_passes/{source}"] = self.options.passes() * (number + 1) / self.epochs
+        metrics |= {f"train/{name}/{source}": value for name, value in self.measured().items()}
+        if number + 1 < self.epochs:  # histograms are told once, at the end
+            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
+        if metrics[f"dev/predicted_classes/{source}"] == 1:
+            raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
+        return metrics
+
+    def measured(self) -> dict[str, float]:
+        """What the batches of this epoch added up to, as means over its rows."""
+        return {name: total / len(self.order) for name, total in self.sums.items()}
+
+    def add(self, name: str, total: float) -> None:
+        self.sums[name] = self.sums.get(name, 0.0) + total
+
+    def originals(self, rows: np.ndarray) -> list[Sentences]:
+        return [self.inputs.train.sentences[row % len(self.inputs.train)] for row in rows]
+
+    def changed(self, rows: np.ndarray) -> tuple[list[Sentences], list[bool]]:
+        """Copies of these rows, and whether anything in them changed. A row's copy depends on no other row."""
+        seed = self.streams.seed("augmentation", self.number if self.options.redraw == "epoch" else 0)
+        found, live = [], []
+        for row, sentences in zip(rows, self.originals(rows), strict=True):
+            copy, count = self.dictionary.copy(sentences, Random(f"{seed}/{row}"))
+            found.append(copy)
+            live.append(count > 0)
+            self.add("changed_share", count / sum(map(len, sentences)))
+            self.add("unchanged_pairs", count == 0)
+        return found, live
+
+    def labels_of(self, rows: np.ndarray) -> Tensor:
+        return torch.from_numpy(self.inputs.train.labels[rows % len(self.inputs.train)]).to(self.learner.device)
+
+    def record(self, name: str, value: float) -> None:
+        """A point of a curve, where one is due."""
+        batches = -(-len(self.order) // self.options.batch_size) * self.epochs
+        if self.batch_number % max(1, batches // POINTS) == 0:
+            self.curves.setdefault(name, []).append([self.batch_number, value])
+
+    def test(self, tests: dict[str, Encoded]) -> dict[str, float]:
+        return self.on_all("test", tests)
+
+    def on_all(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
+        metrics = {}
+        for language, data in sets.items():
+            found = scores(data.labels, self.learner.predict(data), self.inputs.labels)
+            metrics |= {f"{split}/{name}/{language}": value for name, value in found.items()}
+        return metrics
+
+    def pictures(self) -> list[dict]:
+        """The words of parallel sentences before and after training, where the task has such sentences."""
+        from trainables.ear.pictures import projection  # here, because most runs draw nothing
+
+        return projection(self.inputs, self.learner) if self.inputs.parallel else []
+
+    def export(self, specification: dict, folder: Path) -> list[Path]:
+        """One Hugging Face folder for all languages."""
+        from trainables.ear.export import export_model
+
+        return [export_model(self, specification, folder / "model")]
+
+    def save(self, folder: Path) -> None:
+        self.learner.save(folder)
+        (folder / "curves.json").write_text(json.dumps([self.batch_number, self.curves]))
+
+    def load(self, folder: Path) -> None:
+        self.learner.load(folder)
+        self.batch_number, self.curves = json.loads((folder / "curves.json").read_text())

@@ -1,0 +1,84 @@
+"""Pictures of a run as plain data: what a method may draw, checked where it draws it.
+
+Whoever shows them later (MLflow, the report) relies on this shape, so a picture that is wrong is refused in the worker
+that made it, and costs nothing but itself.
+"""
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+LARGEST = 1e100  # of a number on an axis: the axis itself must stay finite
+
+
+def _drawable(value: float) -> float:
+    if not abs(value) <= LARGEST:
+        raise ValueError(f"{value} cannot be drawn")
+    return value
+
+
+Number = Annotated[float, AfterValidator(_drawable)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Series(Part):
+    """Points, joined by a line or not. `labels` are texts beside them, one per point."""
+
+    name: str
+    kind: Literal["line", "points"]
+    x: list[Number]
+    y: list[Number]
+    labels: list[str] = []
+    dashed: bool = False
+
+    @model_validator(mode="after")
+    def _of_one_length(self) -> "Series":
+        if len(self.x) != len(self.y) or len(self.labels) not in (0, len(self.x)):
+            raise ValueError(f"{len(self.x)} x, {len(self.y)} y and {len(self.labels)} labels")
+        return self
+
+
+class Panel(Part):
+    """One pair of axes. `x` and `y` are their names, `log` makes the second one logarithmic."""
+
+    title: str
+    x: str
+    y: str
+    log: bool = False
+    series: list[Series]
+
+
+class Picture(Part):
+    """Panels in rows of `columns`. `name` is that of its file, `text` says what one sees and how it was made."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")
+    title: str
+    text: str
+    columns: int = Field(ge=1)
+    panels: list[Panel] = Field(min_length=1)
+
+
+_PICTURES = TypeAdapter(list[Picture])
+
+
+def checked(pictures: list[dict]) -> list[dict]:
+    """The pictures of one run with every optional key; an error in one line where they have another shape."""
+    try:
+        found = _PICTURES.validate_python(pictures)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, ("pictures", *first["loc"])))
+        raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
+    names = [picture.name for picture in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two pictures have one name: {', '.join(names)}")
+    return _PICTURES.dump_python(found)
+
+
+def as_json(pictures: list[dict]) -> str:
+    """What a run hands over: its pictures as one text, empty where there are none."""
+    return json.dumps(checked(pictures)) if pictures else ""
