@@ -49,6 +49,8 @@ def baseline_space(name: str, of: Space, overrides: dict[str, Any]) -> Space:
 
 def _function(name: str, met: list[dict], overrides: dict[str, Any]) -> Callable[[Any], dict]:
     """The space function of a baseline, which says whose it is and drops what cannot matter."""
+    at_equal_passes = name in NAMES["ear"] and "epochs" not in overrides
+    passes = ear_baselines.most_passes(met) if at_equal_passes else 0.0
 
     def function(trial: Any) -> dict:
         return FUNCTIONS[name](trial)
@@ -57,8 +59,8 @@ def _function(name: str, met: list[dict], overrides: dict[str, Any]) -> Callable
         if params["baseline"] != name:
             raise ValueError(f"baseline: {params['baseline']!r} is not {name!r}, whose space this is")
         own = {key: value for key, value in params.items() if key != "baseline"}
-        if name in NAMES["ear"] and "epochs" not in overrides:
-            own = ear_baselines.at_passes(name, own, met)
+        if at_equal_passes:
+            own = ear_baselines.at_passes(name, own, passes)
         own = stitching_baselines.canonical(own)
         OPTIONS[name](**own)
         return {"baseline": name, **own}

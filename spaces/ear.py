@@ -75,6 +75,8 @@ def canonical(params: dict) -> dict:
         del params["reduction"]
     if params["shared_dropout"] or params["push"] == "nt" or (no_push and no_pull):
         del params["unchanged"]  # identical streams have no push and no pull, and noise leaves none identical
+    if params["epochs"] == 1:
+        del params["redraw"]  # there is nothing to draw again
     EarOptions(**params)
     return params
 

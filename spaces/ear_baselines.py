@@ -26,11 +26,15 @@ def adv(trial: Any) -> dict:
     return {**rs_rp(trial), "ascents": trial.suggest_categorical("ascents", [1, 3])}
 
 
-def at_passes(name: str, params: dict, met: list[dict]) -> dict:
-    """Epochs that cost as many encoder passes as the dearest of the method's configurations, `met`; at least one."""
-    most = max(EarOptions(**one).passes() for one in met)
+def most_passes(met: list[dict]) -> float:
+    """Encoder passes per training example of the dearest of these configurations of EAR."""
+    return max(EarOptions(**params).passes() for params in met)
+
+
+def at_passes(name: str, params: dict, passes: float) -> dict:
+    """The parameters with as many epochs as cost that many encoder passes; at least one."""
     once = OPTIONS[name](**{**params, "epochs": 1}).passes()
-    return {**params, "epochs": max(1, round(most / once))}
+    return {**params, "epochs": max(1, round(passes / once))}
 
 
 FUNCTIONS: dict[str, Callable[[Any], dict]] = {"plain": plain, "rs_da": rs_da, "rs_rp": rs_rp, "adv": adv}

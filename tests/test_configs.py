@@ -7,10 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from transformers import AutoConfig
 
 from search import yaml12
 from search.specification import Specification, read
 from tests.conftest import ROOT, real
+from trainables.ear.options import REFERENCE
+from trainables.ear.prepare import check_layers
+from trainables.encoder import Encoder
 from trainables.tasks.layouts import LAYOUTS
 
 ROWS = {"taxi1500": "1\tFaith\tx\n", "amazon": '{"stars": "1", "review_body": "x"}\n'}
@@ -22,7 +26,10 @@ def specification(name: str) -> Specification:
     config = ROOT / "configs" / f"{name}.yaml"
     content = yaml12.load(config.read_text(encoding="utf-8"))
     task, inputs = content["task"], content["inputs"]
-    files = [*inputs["vectors"].values(), *inputs["lexicons"].values()]
+    if content["method"] == "ear":
+        files = [inputs["synonyms"]]
+    else:
+        files = [*inputs["vectors"].values(), *inputs["lexicons"].values()]
     if task["name"] in ROWS:
         pattern = f"{task['data']}/{LAYOUTS[task['name']].files[0]}"
         for language, split in product([task["source"], *task["targets"]], ("train", "dev", "test")):
@@ -38,7 +45,10 @@ def specification(name: str) -> Specification:
 def test_a_ready_specification_is_valid_once_its_files_exist(name):
     found = specification(name)
     assert found.name == name
-    assert set(found.baselines) == {"ls", "lr", "zero_shot", "constant"}
+    if found.method == "ear":
+        assert {"plain", "rs_da"} <= set(found.baselines)
+    else:
+        assert set(found.baselines) == {"ls", "lr", "zero_shot", "constant"}
     assert found.task.source.startswith("en")
 
 
@@ -57,6 +67,60 @@ def test_the_papers_settings_are_its_tables_at_five_seeds(name):
     # The budget pays for all of them, on dev and on test.
     assert found.replicates.confirm.top == len(rows)
     assert found.budget.runs == len(rows) * (5 + found.replicates.confirm.fresh)
+
+
+PAWSX = {"de", "en", "es", "fr", "ja", "ko", "zh"}
+XNLI = PAWSX - {"ja", "ko"} | {"ar", "bg", "el", "hi", "ru", "sw", "th", "tr", "ur", "vi"}
+EAR = ("ept", "apt", 1.0, 0.1, 6)
+SWAPPED = [("nt", "apt", None, 0.1, 6), ("ept", "srpt", 1.0, 0.1, 6)]  # Table A.4
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "languages", "rows", "copies"),
+    [
+        ("ear-xnli-mbert", "bert-base-multilingual-cased", XNLI, None, 3),
+        ("ear-xnli-xlmr", "FacebookAI/xlm-roberta-base", XNLI, [EAR, *SWAPPED], 3),
+        ("ear-pawsx-mbert", "bert-base-multilingual-cased", PAWSX, [EAR], 10),
+        ("ear-pawsx-xlmr", "FacebookAI/xlm-roberta-base", PAWSX, [EAR], 10),
+    ],
+)
+def test_the_settings_of_ear_are_those_of_its_paper_at_five_fresh_seeds(name, model, languages, rows, copies):
+    found = specification(name)
+    grid = [params for params, _ in found.load_space().grid()]
+    if rows is None:
+        assert len(grid) == 24  # all tables: tests/spaces/test_ear.py has them written out
+    else:
+        keys = ("push", "pull", "alpha", "beta", "layer")
+        assert [tuple(params.get(key) for key in keys) for params in grid] == rows
+    procedure = {"lr": 2e-5, "batch_size": 32, "epochs": 1, "copies": copies, "head": "linear", "matching": "exact"}
+    assert all(procedure.items() <= params.items() for params in grid)
+    assert (found.model, found.compat, found.inputs.max_length) == (model, "paper", 128)
+    assert ({found.task.source, *found.task.targets}, found.task.source) == (languages, "en")
+    assert (found.select.metric, found.select.on) == ("accuracy", "source_dev")  # never on test, as E2 has it
+    # The budget pays for all of them, on dev and on test.
+    assert (found.replicates.confirm.top, found.replicates.confirm.fresh) == (len(grid), 5)
+    assert found.budget.runs == len(grid) * (found.replicates.resolved()["n"] + 5)
+    # RS-DA as it was published: XNLI once over 3 copies, PAWS-X three times over 10.
+    (rs_da,) = (one for one in found.baseline_runs(found.standing()).configurations if one["baseline"] == "rs_da")
+    assert (rs_da["lr"], rs_da["copies"], rs_da["epochs"]) == (2e-5, copies, {3: 1, 10: 3}[copies])
+
+
+def test_the_sib200_specification_of_ear_runs_on_local_copies():
+    encoder, data, synonyms = real("models/minimulti", "data/sib200", "data/ear/counterfitted_neighbors.json")
+    changes = {"model": encoder, "task.data": data, "inputs.synonyms": synonyms}
+    found = read(str(ROOT / "configs" / "sib200-ear.yaml"), [f"{key}={path}" for key, path in changes.items()])
+    assert found.task.targets == ["fra_Latn", "tur_Latn", "swh_Latn"]
+    space = found.load_space()
+    alone, paper, released = (space.complete(params) for params in found.enqueue)
+    assert (alone["push"], alone["pull"]) == ("none", "none")
+    assert (paper["alpha"], paper["beta"], released["alpha"], released["beta"]) == (1.0, 0.1, 0.1, 1.0)  # E1
+    assert {key: released.get(key, value) for key, value in REFERENCE.items()} == REFERENCE
+    assert found.budget.runs == 3 * (1 + found.replicates.confirm.fresh)
+    passes = {params["baseline"]: params["epochs"] for params in found.baseline_runs(found.standing()).configurations}
+    assert passes == {"plain": 2 * 2, "rs_da": 2 * 2}  # two epochs of two streams
+    config = AutoConfig.from_pretrained(encoder)
+    check_layers(found.as_dict(), Encoder(config.to_dict(), {}))
+    assert config.num_hidden_layers == 6
 
 
 @pytest.mark.parametrize(

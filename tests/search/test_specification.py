@@ -86,7 +86,10 @@ DEMO = "demo"
         ("baselines=[lr]", "qan/train.tsv is missing. The baseline lr is trained on it."),
         ("baselines=[zero_shot]", "inputs.multilingual: the baseline zero_shot needs a multilingual encoder."),
         ("baselines=[sl]", "baselines.sl: there is no such baseline. Did you mean ls?"),
-        ("compat=reference", "compat: 'reference' is wrong"),
+        ("compat=reference", "compat: 'reference': this method has only fixed, paper."),
+        ("compat=published", "compat: 'published' is wrong: input should be 'fixed', 'paper' or 'reference'"),
+        ("baselines=[plain]", "baselines.plain: there is no such baseline. There are: ls, lr, zero_shot, constant."),
+        ("inputs.synonyms='world:synonyms/qel.json'", "inputs.synonyms: stitching does not read it. Remove it."),
         ("model=world:none", "model: world:none: there is no such folder."),
         ("select={on: metric, metric: dev/macro_f1/qan}", "select.on: metric is for methods of one's own."),
         ("task.targets=[qan, qan]", "task.targets: qan, qan: a language stands there twice."),
@@ -107,6 +110,65 @@ def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
         read(DEMO, [override])
     assert message in str(found.value)
     assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("method=stitching", "space.layer: there is no such dimension."),
+        ("model=null", "model: ear needs a multilingual encoder. Add model: a hub id or a folder."),
+        ("model=world:none", "model: world:none: there is no such folder."),
+        ("model=./none", "model: ./none: there is no such folder."),
+        ("inputs={}", "inputs.synonyms: ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or"),
+        ("inputs.synonyms=gone.json", "inputs.synonyms: gone.json: there is no such file."),
+        ("inputs.synonyms='world:synonyms'", "inputs.synonyms: world:synonyms: there is no such file."),
+        ("inputs.vectors={qan: 'world:vectors/qan.vec.gz'}", "inputs.vectors: ear does not read it. Remove it."),
+        ("inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}", "inputs.lexicons: ear does not read it. Remove it."),
+        ("inputs.stop_words={qan: x}", "inputs.stop_words: ear does not read it. Remove it."),
+        ("inputs.multilingual='world:multilingual-encoder'", "inputs.multilingual: ear does not read it. Remove it."),
+        ("baselines=[ls]", "baselines.ls: there is no such baseline. There are: plain, rs_da, rs_rp, adv."),
+        ("baselines=[rs]", "baselines.rs: there is no such baseline. Did you mean rs_"),
+        ("baselines={adv: {ascents: 0}}", "baselines.adv.ascents: 0 must be at least 1."),
+        ("space.layer=[0, 4]", "space.layer: 0: layers are counted from 1."),
+        ("space.push=epd", "space.push: 'epd' is not one of ept, nt, none."),
+        ("space=papr", "space: ear has no space 'papr'. Did you mean paper?"),
+        ("sampler=grid", "space.alpha: this dimension is continuous, a grid needs values."),
+        ("enqueue=[{scale: 2.0}]", "enqueue.0.scale: 2.0 is a share of the dictionary, above 0, at most 1."),
+        ("compat=reference", "space.shared_dropout: compat: reference fixes it to False. Remove one of the two."),
+        ("task.second=b", "task.second: b: sib200 has single sentences."),
+    ],
+)
+def test_every_mistake_in_a_search_of_ear_is_one_line_too(override, message):
+    with pytest.raises(RequestError) as found:
+        read("demo-ear", [override])
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_what_compat_fixes_is_not_enqueued_otherwise():
+    released = ["compat=reference", "space={layer: [1, 4]}", "baselines=[]"]
+    assert read("demo-ear", [*released, "enqueue=[{alpha: 0.1, layer: 2, attention: padded}]"])
+    with pytest.raises(RequestError, match=r"^enqueue.0.attention: compat: reference fixes it to 'padded'.$"):
+        read("demo-ear", [*released, "enqueue=[{alpha: 0.1, layer: 2, attention: words}]"])
+
+
+def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
+    """As XTREME's scripts leave them: two columns where there should be three."""
+    for language in ("en", "fr"):
+        for split in ("train", "dev", "test"):
+            label = "\tneutral" if split != "test" else ""
+            (tmp_path / f"{split}-{language}.tsv").write_text(f"one sentence\tanother one{label}\n")
+    content = read("demo-ear").as_dict()
+    content["task"] = {"name": "xnli", "data": str(tmp_path), "source": "en", "targets": ["fr"]}
+    with pytest.raises(RequestError) as found:
+        from_dict(content)
+    assert str(found.value).startswith(
+        f"task.data: {tmp_path}/test-en.tsv has 2 columns in its first line, not premise, hypothesis, label. "
+        "XTREME leaves the labels out of its test files: use labelled ones"
+    )
+    assert "\n" not in str(found.value)
+    content["replicates"]["confirm"]["top"] = 0  # nothing is tested then
+    assert from_dict(content).task.name == "xnli"
 
 
 @pytest.mark.parametrize(

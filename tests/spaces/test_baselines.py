@@ -8,15 +8,22 @@ import pytest
 
 import spaces
 from search.errors import RequestError
-from spaces.baselines import FUNCTIONS, baseline_space
+from spaces.baselines import FUNCTIONS, NAMES, baseline_space
 from spaces.space import Space
 from trainables.options import TrainingOptions
 
 METHOD = spaces.load("stitching", "default")
+EAR = spaces.load("ear", "default")
+OF = {name: {"stitching": METHOD, "ear": EAR}[method] for method, names in NAMES.items() for name in names}
 
 
-def grid(name, of=METHOD, **overrides):
-    return [params for params, _ in baseline_space(name, of, overrides).grid()]
+def grid(name, of=None, **overrides):
+    return [params for params, _ in baseline_space(name, of or OF[name], overrides).grid()]
+
+
+def test_every_method_has_its_own():
+    assert NAMES == {"stitching": ("ls", "lr", "zero_shot", "constant"), "ear": ("plain", "rs_da", "rs_rp", "adv")}
+    assert set(FUNCTIONS) == set(OF)
 
 
 def test_least_squares_is_three_maps_at_three_rates():
@@ -37,18 +44,18 @@ def test_the_others_are_their_products():
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name):
-    space = baseline_space(name, METHOD, {})
+    space = baseline_space(name, OF[name], {})
     found = [params for params, _ in space.grid()]
     assert {params["baseline"] for params in found} == {name}
     others = [params for other in FUNCTIONS if other != name for params in grid(other)]
-    others += [METHOD.complete({"k": 1}), METHOD.complete({})]
+    others += [METHOD.complete({"k": 1}), METHOD.complete({}), EAR.complete({}), EAR.complete({"epochs": 1})]
     assert not {spaces.config_id(params) for params in found} & {spaces.config_id(params) for params in others}
     assert [space.canonical(params) for params in found] == found
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_optuna_can_draw_from_each(name):
-    space = baseline_space(name, METHOD, {})
+    space = baseline_space(name, OF[name], {})
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     points = [params for params, _ in space.grid()]
     assert all(space(study.ask()) in points for _ in range(20))
@@ -123,17 +130,99 @@ def test_own_overrides_win():
         ("ls", {"map": "linear"}, r"^baselines\.ls\.map: 'linear' is not one of plain, ridge, orthogonal"),
         ("lr", {"c": -1}, r"^baselines\.lr\.c: -1.0 must be above 0"),
         ("constant", {"baseline": "ls"}, r"^baselines\.constant\.baseline: 'ls' is not 'constant'"),
+        ("plain", {"copies": 3}, r"^baselines\.plain\.copies: there is no such dimension"),
+        ("rs_da", {"alpha": 1.0}, r"^baselines\.rs_da\.alpha: there is no such dimension"),
+        ("rs_da", {"copies": 0}, r"^baselines\.rs_da\.copies: 0 must be at least 1"),
+        ("rs_rp", {"radius": 0}, r"^baselines\.rs_rp\.radius: 0.0 must be above 0"),
+        ("rs_rp", {"radius": {"low": 0.1, "high": 1.0}}, r"^baselines\.rs_rp\.radius: all values are tried. Write"),
+        ("adv", {"ascents": 0}, r"^baselines\.adv\.ascents: 0 must be at least 1"),
+        ("adv", {"epochs": 0}, r"^baselines\.adv\.epochs: 0 must be above 0"),
     ],
 )
 def test_a_wrong_override_names_its_key(name, overrides, message):
     with pytest.raises(RequestError, match=message):
-        baseline_space(name, METHOD, overrides)
+        baseline_space(name, OF[name], overrides)
 
 
 def test_the_functions_alone_are_finite():
-    assert [Space(function).size() for function in FUNCTIONS.values()] == [
-        "9 configurations",
-        "8 configurations",
-        "3 configurations",
-        "1 configurations",
-    ]
+    sizes = {"ls": 9, "lr": 8, "zero_shot": 3, "constant": 1, "plain": 3, "rs_da": 3, "rs_rp": 9, "adv": 18}
+    assert {name: Space(function).size() for name, function in FUNCTIONS.items()} == {
+        name: f"{size} configurations" for name, size in sizes.items()
+    }
+
+
+def passes_per_epoch(params):
+    """Encoder passes of one epoch over each example, counted by hand."""
+    return {
+        "plain": lambda: 1,
+        "rs_da": lambda: params["copies"],
+        "rs_rp": lambda: 1,
+        "adv": lambda: params["ascents"] + 1,  # each ascent, and the training itself
+    }[params["baseline"]]()
+
+
+@pytest.mark.parametrize(
+    ("epochs", "copies", "most"),
+    [
+        (1, 3, 6),  # XNLI in the paper
+        (1, 10, 20),  # PAWS-X in the paper
+        (30, 10, 600),  # PAWS-X in its scripts
+        (2, 1, 4),
+        (3, 1, 6),
+        ([1, 5], 2, 20),
+        ([2, 4], [1, 3], 24),
+        ({"choices": [1, 7, 3]}, {"choices": [2, 5]}, 70),
+    ],
+)
+@pytest.mark.parametrize("name", NAMES["ear"])
+def test_the_baselines_of_ear_are_trained_at_as_many_encoder_passes(name, epochs, copies, most):
+    of = spaces.load("ear", {"epochs": epochs, "copies": copies})
+    found = grid(name, of)
+    for params in found:
+        per_epoch = passes_per_epoch(params)
+        assert abs(params["epochs"] * per_epoch - most) <= per_epoch / 2
+    if name != "adv" and isinstance(copies, int):
+        assert {params["epochs"] for params in found} == {most // (copies if name == "rs_da" else 1)}
+
+
+@pytest.mark.parametrize("name", NAMES["ear"])
+def test_the_copies_of_rs_da_are_those_of_ear_where_these_are_one_number(name):
+    found = grid(name, spaces.load("ear", {"epochs": 1, "copies": 3}))
+    assert {params.get("copies") for params in found} == {3 if name == "rs_da" else None}
+    varied = grid(name, spaces.load("ear", {"epochs": 1, "copies": [1, 3]}))
+    assert {params.get("copies") for params in varied} == {1 if name == "rs_da" else None}
+
+
+def test_there_is_at_least_one_epoch():
+    of = spaces.load("ear", {"epochs": 1, "copies": 1})
+    assert {params["epochs"] for params in grid("adv", of, ascents=9)} == {1}  # ten passes, where EAR has two
+
+
+@pytest.mark.parametrize("name", NAMES["ear"])
+def test_epochs_that_are_written_out_win_over_equal_passes(name):
+    of = spaces.load("ear", {"epochs": [1, 5], "copies": 3})
+    assert {params["epochs"] for params in grid(name, of, epochs=2)} == {2}
+    assert {params["epochs"] for params in grid(name, of, epochs={"choices": [1, 4]})} == {1, 4}
+
+
+def test_the_baselines_of_ear_are_their_products_at_its_learning_rates():
+    rates, radii = (5e-6, 1.58e-5, 5e-5), (0.03, 0.1, 0.3)
+    assert [params["lr"] for params in grid("plain")] == [params["lr"] for params in grid("rs_da")] == list(rates)
+    assert {(params["lr"], params["radius"]) for params in grid("rs_rp")} == set(itertools.product(rates, radii))
+    found = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv")}
+    assert found == set(itertools.product(rates, radii, (1, 3)))
+    for space, expected in (({"lr": [1e-5, 4e-3]}, {1e-5, 2e-4, 4e-3}), ({"lr": 1e-3}, {1e-3}), ("paper", {2e-5})):
+        of = spaces.load("ear", space)
+        assert all({params["lr"] for params in grid(name, of)} == expected for name in ("plain", "adv"))
+    assert {params["lr"] for params in grid("rs_rp", of, lr=[1e-4, 2e-4])} == {1e-4, 2e-4}
+
+
+@pytest.mark.parametrize("name", NAMES["ear"])
+def test_texts_and_classifier_are_made_as_for_ear(name):
+    fixed = {"head": "linear", "scale": 0.5, "redraw": "once", "matching": "exact", "batch_size": 8, "warmup": 0.1}
+    own = fixed if name == "rs_da" else {key: fixed[key] for key in ("head", "batch_size", "warmup")}
+    for params in grid(name, spaces.load("ear", fixed)):
+        assert {key: params[key] for key in fixed if key in params} == own
+    (paper, *_) = grid(name, spaces.load("ear", "paper", "paper"))
+    assert paper["head"] == "linear"
+    assert paper.get("matching", "exact") == "exact"

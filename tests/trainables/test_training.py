@@ -1,14 +1,17 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification, get_scheduler
 
 from trainables.base import RunFailed
 from trainables.encoder import Encoder, initialise, skeleton
 from trainables.inputs.text import encode
 from trainables.options import TrainingOptions
-from trainables.training import Learner, batches, rate, updates_per_epoch
+from trainables.training import Learner, batch_of, rate, updates_per_epoch
 
 CPU = torch.device("cpu")
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
@@ -80,6 +83,44 @@ def test_training_learns_and_gradient_checkpointing_changes_nothing():
     assert (plain.predict(data()) == data().labels).mean() > 0.9
     recomputed, _ = train(TrainingOptions(lr=1e-2, epochs=8, batch_size=8, gradient_checkpointing=True))
     torch.testing.assert_close(weights(plain), weights(recomputed))
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("mode", [True, "selective"])
+def test_gradient_checkpointing_of_each_kind_changes_nothing_with_dropout_either(mode, precision):
+    """It draws the same masks of dropout once more, and gives the same losses and weights."""
+    settings = {"lr": 1e-2, "epochs": 4, "batch_size": 8, "precision": precision}
+    plain, losses = train(TrainingOptions(**settings), dropout=0.2)
+    recomputed, same = train(TrainingOptions(**settings, gradient_checkpointing=mode), dropout=0.2)
+    assert recomputed.model.is_gradient_checkpointing
+    assert same == pytest.approx(losses, rel=1e-6)
+    torch.testing.assert_close(weights(recomputed), weights(plain))
+
+
+def test_selective_checkpointing_keeps_matrix_products_and_computes_the_rest_once_more():
+    counted = {}
+    for mode in (False, True, "selective"):
+        learner = Learner(model(), TrainingOptions(gradient_checkpointing=mode), 24, CPU)
+        loss = learner.model.train()(**batch_of(data(), np.arange(8), CPU)).loss
+        with Count() as count:
+            loss.backward()
+        counted[mode] = count.found
+    assert counted["selective"]["addmm"] == counted[False]["addmm"] == 0
+    assert counted[True]["addmm"] > 0
+    assert counted["selective"]["gelu"] == counted[True]["gelu"] == SIZES["num_hidden_layers"]
+    assert counted[False]["gelu"] == 0
+
+
+class Count(TorchDispatchMode):
+    """How often each operation is computed."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = Counter()
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.found[operation.overloadpacket.__name__] += 1
+        return operation(*args, **(kwargs or {}))
 
 
 def test_an_epoch_does_not_depend_on_what_the_process_did_before():
@@ -157,11 +198,28 @@ def test_a_loss_that_is_not_finite_ends_the_run():
 
 def test_batches_mask_padding_and_cut_to_the_longest():
     examples = encode([[2, 5, 3], [2, 5, 6, 7, 3], [2, 3]], [0, 1, 0], pad=0)
-    first, second = batches(examples, np.array([0, 2, 1]), 2, CPU)
+    first, second = (batch_of(examples, np.array(rows), CPU) for rows in ([0, 2], [1]))
     assert first["input_ids"].tolist() == [[2, 5, 3], [2, 3, 0]]
     assert first["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
     assert second["attention_mask"].sum() == 5
     assert second["labels"].tolist() == [1]
+    assert first.keys() == {"input_ids", "attention_mask", "labels"}
+
+
+def test_kinds_of_tokens_travel_to_training_and_to_prediction():
+    sentences, kinds = [[2, 5, 3, 6, 3], [2, 5, 6, 3, 7, 8, 3]], [[0, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1, 1]]
+    examples = encode(sentences, [0, 1], pad=0, types=kinds)
+    batch = batch_of(examples, np.array([1, 0]), CPU)
+    assert batch["token_type_ids"].tolist() == [kinds[1], [*kinds[0], 0, 0]]
+    assert batch_of(examples, np.array([0]), CPU)["token_type_ids"].tolist() == [kinds[0]]
+    learner = Learner(model(), TrainingOptions(batch_size=2), 2, CPU)
+    seen = []
+    learner.model.bert.embeddings.register_forward_hook(
+        lambda module, arguments, options, output: seen.append(options["token_type_ids"].tolist()), with_kwargs=True
+    )
+    learner.epoch(examples, order=0, dropout=0, loss_of=lambda batch: learner.model(**batch).loss)
+    learner.predict(examples)
+    assert seen == [[[*kinds[0], 0, 0], kinds[1]]] * 2
 
 
 def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():

@@ -51,6 +51,7 @@ class EarOptions(AugmentedOptions):
     """Equations 1 to 5 of the paper, with the alternatives that it studies."""
 
     title: ClassVar[str] = "EAR"
+    gradient_checkpointing: bool | Literal["selective"] = "selective"  # two streams at once take twice the memory
     push: Literal["ept", "nt", "none"] = "ept"  # equation 1, or Gaussian noise on the copy's embeddings, or neither
     pull: Literal["apt", "srpt", "none"] = "apt"  # equation 2, or the same of mean-pooled states, or neither
     alpha: float = 1.0  # weight of the push; inert for nt, which has no loss of its own

@@ -105,17 +105,20 @@ def check_layers(specification: dict, encoder: Encoder) -> None:
     both streams and shared dropout, both must come out the same, to the last bit.
     """
     space = load(specification["method"], specification["space"], specification["compat"])
-    asked = [params.get("layer", 1) for params in specification["enqueue"] or []] + space.reachable("layer")
+    asked = {"space.layer": max(space.reachable("layer"), default=1)}
+    for index, params in enumerate(specification["enqueue"] or []):  # one that does not name a layer has the default's
+        asked[f"enqueue.{index}.layer"] = space.complete(params).get("layer", 1)
     small = Encoder({**encoder.config, "vocab_size": (encoder.config.get("pad_token_id") or 0) + 2}, {})
     model = skeleton(small, 2)
     for head in {*space.reachable("head")} - {"standard"}:
         set_head(skeleton(small, 2), head)
     twin = Twin(model, maps=1, states=None, shared_dropout=True)
-    if max(asked, default=1) > twin.layers:
-        raise RequestError(
-            f"space.layer: {max(asked)}, but {specification['model']} has {twin.layers} layers. "
-            f"Write space.layer: [1, {twin.layers}], or fewer."
-        )
+    for key, layer in asked.items():
+        if layer > twin.layers:
+            way_out = f"space.layer: [1, {twin.layers}], or fewer" if key == "space.layer" else "a lower one there"
+            raise RequestError(
+                f"{key}: {layer}, but {specification['model']} has {twin.layers} layers. Write {way_out}."
+            )
     if True not in space.reachable("shared_dropout"):
         return
     ids = torch.full((2, 4), small.config["vocab_size"] - 1)

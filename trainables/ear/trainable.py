@@ -9,6 +9,7 @@ from transformers import PreTrainedModel
 
 from trainables import device
 from trainables.ear import targets
+from trainables.ear.augment import Sentences
 from trainables.ear.baselines import BASELINES
 from trainables.ear.embeddings import gaussian
 from trainables.ear.options import EarOptions
@@ -72,39 +73,16 @@ class Ear(Tuned):
         self.batch_number += 1
         return robust + options.alpha * push + options.beta * pull
 
-    def terms(self, sentences: list, rows: np.ndarray, *, noise: bool) -> Terms:
+    def terms(self, sentences: list[Sentences], rows: np.ndarray, *, noise: bool) -> Terms:
         """The targets of a batch of sentences and, after them, as many copies."""
         options = self.options
         batch, words, count = self.inputs.train.batch(
             sentences, self.learner.device, to_longest=options.attention == "padded" and options.pull == "apt"
         )
         seen = self.twin(batch, (lambda output: gaussian(output, options.sigma)) if noise else None)
-        robust = targets.robust(*seen.halves("logits"), self.labels_of(rows))
-        push = pull = torch.zeros_like(robust)
-        mask = batch["attention_mask"]
-        if options.push == "ept":
-            first, second = targets.pooled(seen.embeddings, mask).chunk(2)
-            push = targets.push(first, second, options.reduction, options.cap)
-        if options.pull == "srpt":
-            first, second = targets.pooled(seen.states, mask).chunk(2)
-            pull = targets.distance(first, second, options.reduction)
-        if options.pull == "apt":
-            maps, present = self.maps(seen, mask, words, count)
-            first, second = present.chunk(2)
-            # A word that was cut off in one stream has nothing to be compared with; a token has: nothing at all.
-            both = first & second if options.attention == "words" else first | second
-            pull = targets.pull(*maps.chunk(2), targets.squared(both), options.reduction)
-        return Terms(robust, push, pull)
+        return terms_of(seen, batch["attention_mask"], words, count, self.labels_of(rows), options)
 
-    def maps(self, seen: Seen, mask: Tensor, words: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """The attention maps that are compared, and which of their rows and columns are there."""
-        if self.options.attention == "words":
-            return targets.over_words(seen.attention, words, count)
-        if self.options.attention == "tokens":
-            return targets.over_tokens(seen.attention, mask), mask.bool()
-        return seen.attention, torch.ones_like(mask).bool()
-
-    def measure_floor(self, originals: list, rows: np.ndarray) -> None:
+    def measure_floor(self, originals: list[Sentences], rows: np.ndarray) -> None:
         """What push and pull are for identical inputs: dropout's part in them. It leaves no trace in the training."""
         state = device.random_state(self.learner.device)
         with torch.no_grad(), self.learner.autocast():
@@ -123,3 +101,29 @@ class Ear(Tuned):
         from trainables.ear.pictures import losses
 
         return [losses(self.curves, self.options), *super().pictures()]
+
+
+def terms_of(seen: Seen, mask: Tensor, words: Tensor, count: int, labels: Tensor, options: EarOptions) -> Terms:
+    """The targets that the options ask for, from one pass over both streams."""
+    robust = targets.robust(*seen.halves("logits"), labels)
+    push = pull = torch.zeros_like(robust)
+    if options.push == "ept":
+        push = targets.push(*targets.pooled(seen.embeddings, mask).chunk(2), options.reduction, options.cap)
+    if options.pull == "srpt":
+        pull = targets.distance(*targets.pooled(seen.states, mask).chunk(2), options.reduction)
+    if options.pull == "apt":
+        maps, present = maps_of(seen, mask, words, count, options)
+        first, second = present.chunk(2)
+        # A word that was cut off in one stream has nothing to be compared with; a token has: nothing at all.
+        both = first & second if options.attention == "words" else first | second
+        pull = targets.pull(*maps.chunk(2), targets.squared(both), options.reduction)
+    return Terms(robust, push, pull)
+
+
+def maps_of(seen: Seen, mask: Tensor, words: Tensor, count: int, options: EarOptions) -> tuple[Tensor, Tensor]:
+    """The attention maps that are compared, and which of their rows and columns are there."""
+    if options.attention == "words":
+        return targets.over_words(seen.attention, words, count)
+    if options.attention == "tokens":
+        return targets.over_tokens(seen.attention, mask), mask.bool()
+    return seen.attention, torch.ones_like(mask).bool()

@@ -152,7 +152,7 @@ def share_dropout(model: nn.Module) -> None:
     for module in model.modules():
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
-                setattr(module, name, SharedDropout(child.p))
+                setattr(module, name, SharedDropout(child.p).train(child.training))
 
 
 _recorded: list[nn.Module] | None = None  # the modules that attend, in their order, while they are being found
@@ -181,6 +181,11 @@ def attention_modules(model: PreTrainedModel) -> list[nn.Module]:
         raise RequestError(
             f"model: {model.config.model_type}: its attention does not go through transformers' attention interface, "
             "so no layer can be read. Choose BERT, XLM-R or another encoder that does."
+        )
+    if len({*found}) < len(found):
+        raise RequestError(
+            f"model: {model.config.model_type}: its layers share one attention module, so no single one can be read. "
+            "Choose BERT, XLM-R or another encoder whose layers are their own."
         )
     return found
 

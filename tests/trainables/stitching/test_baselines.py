@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 import spaces
 from search.specification import read
-from spaces.baselines import FUNCTIONS, baseline_space
+from spaces.baselines import NAMES, baseline_space
 from trainables.base import RunFailed
 from trainables.encoder import initialise, skeleton
 from trainables.inputs.text import Encoded
@@ -30,7 +30,7 @@ from trainables.world import FILES
 CPU = torch.device("cpu")
 FINE_TUNED = ("ls", "zero_shot")
 METHOD = spaces.load("stitching", {"lr": 2e-3, "epochs": 2, "batch_size": 8})
-SPACES = {name: baseline_space(name, METHOD, {}) for name in FUNCTIONS}
+SPACES = {name: baseline_space(name, METHOD, {}) for name in NAMES["stitching"]}
 
 
 def specification():
@@ -69,7 +69,7 @@ def few(inputs):
 
 
 def first(data, count):
-    return Encoded(*(part[:count] for part in vars(data).values()))
+    return Encoded(data.ids[:count], data.lengths[:count], data.labels[:count])
 
 
 def made(name, inputs, replicate=0, vary=None, **changes):
@@ -89,7 +89,7 @@ def test_each_baseline_is_named_and_the_one_that_sees_target_labels_says_so():
         "zero_shot": "zero-shot",
         "constant": "constant",
     }
-    assert BASELINES.keys() == FUNCTIONS.keys()
+    assert tuple(BASELINES) == NAMES["stitching"]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,152 @@
+"""An EAR search from end to end on a small part of the embedded world: baselines, test sets, pictures, reruns."""
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from mlflow import MlflowClient
+
+from search.ledger import read
+from tests.search.test_search import board, run
+from trainables.pictures import checked
+from trainables.world import FILES
+
+CHANGES = [
+    "task.targets=[qan]",
+    "space.epochs=1",
+    "space.batch_size=8",
+    "space.lr=2e-3",
+    "budget.runs=4",
+    "replicates={policy: fixed, n: 1, confirm: {top: 1, fresh: 1}}",
+    "baselines={plain: {epochs: 1}, rs_da: {epochs: 1}, rs_rp: {epochs: 1, radius: 0.1},"
+    " adv: {epochs: 1, radius: 0.1, ascents: 1}}",
+]
+TITLES = {"plain": "plain", "rs_da": "RS-DA", "rs_rp": "RS-RP", "adv": "ADV"}
+PASSES = {"plain": 1, "rs_da": 1, "rs_rp": 1, "adv": 2}  # of one epoch
+ROWS = {"train": 240, "dev": 60, "test": 60}
+OUTSIDE_RAY = """
+import json, sys
+from trainables.device import set_up
+from trainables.ear.trainable import Ear
+from trainables.streams import Streams
+specification, runs = json.load(sys.stdin)
+inputs, tests, place = Ear.prepare(specification), Ear.prepare_test(specification), set_up(1, 0.0)
+for params, replicate, phase in runs:
+    method = Ear.baselines[params.pop("baseline")] if "baseline" in params else Ear
+    method = method(inputs, params, Streams(0, replicate), place)
+    metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+    print(json.dumps(metrics | (method.test(tests) if phase == "confirm" else {})))
+"""
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    home = tmp_path_factory.mktemp("ear")
+    for language in ("qel", "qan"):
+        (home / "topics" / language).mkdir(parents=True)
+        for file in sorted((FILES / "topics" / language).iterdir()):
+            lines = file.read_text().splitlines(keepends=True)
+            kept = 1 + ROWS[file.stem] if file.stem in ROWS else len(lines)
+            (home / "topics" / language / file.name).write_text("".join(lines[:kept]))
+    changes = [f"task.data={home / 'topics'}", *CHANGES]
+    output = run(home, "search", "demo-ear", *(word for change in changes for word in ("--set", change)))
+    return home, output
+
+
+@pytest.fixture(scope="module")
+def state(searched):
+    return read(searched[0] / "runs" / "demo-ear" / "ledger.jsonl")
+
+
+def test_the_degenerate_point_and_the_papers_weights_go_first_and_all_runs_succeed(searched, state):
+    own = [one.params for one in state.configurations.values() if not one.baseline]
+    assert len(own) == 3
+    assert (own[0]["push"], own[0]["pull"]) == ("none", "none")
+    assert [own[1][key] for key in ("push", "pull", "alpha", "beta", "layer")] == ["ept", "apt", 1.0, 0.1, 2]
+    assert {one.status for one in state.runs()} == {"done"}
+    assert sum(1 for _ in state.runs_of("search")) == 3 + 4
+    assert sum(1 for _ in state.runs_of("confirm")) == 1 + 4
+    output = searched[1]
+    assert "Traceback" not in output
+    assert "Warning" not in output
+
+
+def test_the_leaderboard_has_the_method_and_all_baselines_with_scores_on_the_test_sets(searched, state):
+    rows = board(searched[0] / "runs" / "demo-ear")
+    assert len(rows) == 3 + 4
+    assert {row["baseline"] for row in rows if row["baseline"]} == set(TITLES.values())
+    confirmed = [row for row in rows if row["fresh"]]
+    assert {row["baseline"] for row in confirmed} == {"", *TITLES.values()} or {
+        row["baseline"] or "" for row in confirmed
+    } == {"", *TITLES.values()}
+    assert not rows[0]["baseline"]
+    for row in confirmed:
+        (of_test,) = (one for one in state.runs_of("confirm") if one.config_id == row["config_id"])
+        for metric in ("macro_f1", "accuracy"):
+            scores = row["fresh"]["scores"][f"test/{metric}"]
+            assert {language: found["n"] for language, found in scores.items()} == {"qel": 1, "qan": 1}
+            assert scores["qan"]["mean"] == of_test.metrics[f"test/{metric}/qan"]
+    for one in state.runs_of("search"):
+        assert not any(name.startswith("test/") for name in one.metrics)
+    for one in state.runs():
+        expected = PASSES.get(state.configurations[one.config_id].params.get("baseline"), 2)
+        assert one.metrics["train/encoder_passes/qel"] == expected
+
+
+def test_the_confirmed_runs_are_drawn(searched, state):
+    home, _ = searched
+    folder = home / "runs" / "demo-ear" / "pictures"
+    (best,) = state.frozen
+    found = {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+    assert set(found) == {f"{identity}-1000.json" for identity in (best, *state.frozen_baselines)}
+    for name, pictures in found.items():
+        own = name.startswith(best)
+        assert [picture["name"] for picture in checked(pictures)] == (["losses", "words"] if own else ["words"])
+        titles = [panel["title"].partition(":")[0] for panel in pictures[-1]["panels"]]
+        assert titles == ["qan, before", "qan, after"]
+    before = {json.dumps(pictures[-1]["panels"][0]) for pictures in found.values()}
+    assert len(before) == 1  # all of them began with the same encoder
+
+
+def test_mlflow_has_the_pictures_beside_the_runs(searched, state):
+    home, _ = searched
+    client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
+    runs = client.search_runs([client.get_experiment_by_name("demo-ear").experiment_id])
+    assert sum(one.data.tags["level"] == "run" for one in runs) == 12
+    found = {}
+    for one in runs:
+        if files := {file.path for file in client.list_artifacts(one.info.run_id, "pictures")}:
+            found[one.data.tags["config_id"], one.data.tags["replicate"]] = files
+    words = {(identity, "1000"): {"pictures/words.svg"} for identity in state.frozen_baselines}
+    (best,) = state.frozen
+    assert found == {**words, (best, "1000"): {"pictures/losses.svg", "pictures/words.svg"}}
+
+
+def test_the_report_holds_the_pictures(searched, state):
+    home, _ = searched
+    root = ElementTree.fromstring((home / "runs" / "demo-ear" / "report.html").read_text())
+    titles = [element[0].text for element in root.iter("{http://www.w3.org/2000/svg}svg")]
+    words = "Words of parallel sentences before and after fine-tuning"
+    assert sorted(titles) == sorted(["Push and pull over a run", *[words] * 5])
+    sections = [section.find("h2").get("id") for section in root.iter("section")]
+    assert set(sections) == {*state.frozen, *state.frozen_baselines}
+    text = " ".join(root.itertext())
+    assert all(title in text for title in TITLES.values())
+
+
+def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(searched, state):
+    """One process, one run after another: workers of Ray, reused or not, leave nothing behind either."""
+    chosen = [list(state.runs_of("search"))[1], *state.runs_of("confirm")]
+    jobs = [[dict(state.configurations[one.config_id].params), one.replicate, one.phase] for one in chosen]
+    alone = subprocess.run(
+        [sys.executable, "-c", OUTSIDE_RAY],
+        input=json.dumps([state.search["specification"], jobs]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
+    )
+    found = [json.loads(line) for line in alone.stdout.splitlines()]
+    assert found == [one.metrics for one in chosen]
