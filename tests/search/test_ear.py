@@ -21,11 +21,11 @@ CHANGES = [
     "budget.runs=4",
     "replicates={policy: fixed, n: 1, confirm: {top: 1, fresh: 1}}",
     "baselines={plain: {epochs: 1}, rs_da: {epochs: 1}, rs_rp: {epochs: 1, radius: 0.1},"
-    " adv: {epochs: 1, radius: 0.1, ascents: 1}}",
+    " adv: {epochs: 1, radius: 0.02, ascents: 1}}",
 ]
 TITLES = {"plain": "plain", "rs_da": "RS-DA", "rs_rp": "RS-RP", "adv": "ADV"}
 PASSES = {"plain": 1, "rs_da": 1, "rs_rp": 1, "adv": 2}  # of one epoch
-ROWS = {"train": 240, "dev": 60, "test": 60}
+ROWS = {"train": 240, "dev": 20, "test": 40}
 OUTSIDE_RAY = """
 import json, sys
 from trainables.device import set_up
@@ -78,9 +78,7 @@ def test_the_leaderboard_has_the_method_and_all_baselines_with_scores_on_the_tes
     assert len(rows) == 3 + 4
     assert {row["baseline"] for row in rows if row["baseline"]} == set(TITLES.values())
     confirmed = [row for row in rows if row["fresh"]]
-    assert {row["baseline"] for row in confirmed} == {"", *TITLES.values()} or {
-        row["baseline"] or "" for row in confirmed
-    } == {"", *TITLES.values()}
+    assert {row["baseline"] or "" for row in confirmed} == {"", *TITLES.values()}
     assert not rows[0]["baseline"]
     for row in confirmed:
         (of_test,) = (one for one in state.runs_of("confirm") if one.config_id == row["config_id"])

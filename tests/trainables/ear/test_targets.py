@@ -293,7 +293,8 @@ def test_gradients_of_the_robust_target_and_of_the_total(reduction):
 # What a run computes, against plain passes of transformers' own classifier with eager attention.
 
 CPU = torch.device("cpu")
-LONGEST = 16
+LONGEST = 16  # tokens, which cuts the last pair
+ROOM = 32  # which leaves padding in all of them
 TEXTS = [
     ("ba patrovol mumele tre noda", "se fuletulen ."),
     ("tu lilefi nanunta ba busepur .", "noda se mumele"),
@@ -328,14 +329,14 @@ def classifier(kind, dropout, **options):
     return AutoModelForSequenceClassification.from_config(config, **options)
 
 
-def run(kind="bert", dropout=0.0, **changes):
+def run(kind="bert", dropout=0.0, longest=LONGEST, **changes):
     """A run on pairs of sentences, with an encoder of random weights."""
     tokenizer = AutoTokenizer.from_pretrained(ROOT / "trainables/world/files/multilingual-encoder")
     inputs = EarInputs(
         source="qel",
         labels=["a", "b", "c"],
         encoder=Encoder(classifier(kind, dropout).config.to_dict(), {}),
-        train=examples(TEXTS, [0, 2, 1, 1], tokenizer, LONGEST),
+        train=examples(TEXTS, [0, 2, 1, 1], tokenizer, longest),
         dev={},
         synonyms=SYNONYMS,
         parallel={},
@@ -357,7 +358,7 @@ def plain_passes(ear, dropout, streams, to_longest):
         batch = ear.inputs.train.tokenizer(
             *texts,
             truncation="longest_first",
-            max_length=LONGEST,
+            max_length=ear.inputs.train.max_length,
             padding="max_length" if to_longest else True,
             return_tensors="pt",
         )
@@ -372,13 +373,14 @@ def plain_passes(ear, dropout, streams, to_longest):
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 @pytest.mark.parametrize("layer", [1, 3])
 def test_compat_reference_is_the_released_normalisation(kind, layer, training, dropout):
-    ear = run(kind, dropout, **REFERENCE, layer=layer, alpha=0.7, beta=3.0)
+    ear = run(kind, dropout, ROOM, **REFERENCE, layer=layer, alpha=0.7, beta=3.0)
     ear.learner.model.train(training)
     rows = np.array([2, 0, 3, 1])
     originals, copies = ear.originals(rows), ear.changed(rows)[0]
     # The augmented pair is stream 0 there; all of it is symmetric.
     (first, ours), (second, theirs) = plain_passes(ear, dropout, (copies, originals), to_longest=True)
-    assert first["input_ids"].shape == (4, LONGEST)
+    assert first["input_ids"].shape == second["input_ids"].shape == (4, ROOM)
+    assert not first["attention_mask"][:, -1].any()
     means = []
     for batch, passed in ((first, ours), (second, theirs)):
         mask = batch["attention_mask"][..., None].float()
@@ -437,7 +439,7 @@ def words_by_letters(batch, row, example):
     ids=str,
 )
 def test_the_loss_of_a_batch_is_equation_5_over_plain_passes(changes):
-    ear = run(**changes, alpha=0.7, beta=3.0)
+    ear = run(longest=ROOM if changes.get("attention") == "padded" else LONGEST, **changes, alpha=0.7, beta=3.0)
     options, rows = ear.options, np.arange(4)
     originals, (copies, live) = ear.originals(rows), ear.changed(rows)
     assert live == [copy != original for copy, original in zip(copies, originals, strict=True)]
@@ -471,7 +473,7 @@ def test_the_loss_of_a_batch_is_equation_5_over_plain_passes(changes):
 
 def pull_of_one(attended, words, options):
     if options.attention == "padded":
-        cells = [(i, j) for i in range(LONGEST) for j in range(LONGEST)]
+        cells = [(i, j) for i in range(ROOM) for j in range(ROOM)]
         return squared_difference(*attended, cells, options.reduction)
     if options.attention == "words":
         both = sorted({*words[0]} & {*words[1]} - {-1})
@@ -490,6 +492,20 @@ def pull_of_one(attended, words, options):
         for heads, length in zip(attended, lengths, strict=True)
     ]
     return squared_difference(*cut, [(i, j) for i in places for j in places], options.reduction)
+
+
+@pytest.mark.parametrize("push", ["ept", "nt"])
+@pytest.mark.parametrize("unchanged", ["skip", "keep"])
+def test_a_pair_that_did_not_change_counts_only_where_it_should_or_where_noise_changed_it(unchanged, push):
+    """Its push and pull are the noise of dropout alone."""
+    ear = run(dropout=0.3, shared_dropout=False, unchanged=unchanged, push=push)
+    ear.learner.model.train()
+    torch.manual_seed(0)
+    ear.loss_of(np.array([2]))
+    assert ear.sums["unchanged_pairs"] == 1
+    assert (ear.sums["push"] < 0) == (push == "ept" and unchanged == "keep")
+    assert (ear.sums["pull"] > 0) == (push == "nt" or unchanged == "keep")
+    assert ear.sums["robust"] > 0
 
 
 @pytest.mark.parametrize("attention", ["words", "tokens", "padded"])
