@@ -102,7 +102,7 @@ def check_layers(specification: dict, encoder: Encoder) -> None:
     """Whether the two-stream pass works on this encoder, for all layers that the search can ask for.
 
     It is tried on an encoder of the same kind with a short vocabulary and random weights: with the same sentence in
-    both streams and shared dropout, both must come out the same, to the last bit.
+    both streams and shared dropout, both must come out the same but for rounding.
     """
     space = load(specification["method"], specification["space"], specification["compat"])
     asked = {"space.layer": max(space.reachable("layer"), default=1)}
@@ -125,7 +125,7 @@ def check_layers(specification: dict, encoder: Encoder) -> None:
     model.train()
     with torch.no_grad():
         first, second = twin({"input_ids": ids, "attention_mask": torch.ones_like(ids)}).halves("logits")
-    if not torch.equal(first, second):
+    if not torch.allclose(first, second, atol=1e-4):  # masks of their own move them by some hundredths
         raise RequestError(
             f"space.shared_dropout: {encoder.config['model_type']} draws dropout in a way of its own, which two "
             "streams cannot share. Write space.shared_dropout: false."
