@@ -35,7 +35,9 @@ def baseline_space(name: str, of: Space, overrides: dict[str, Any]) -> Space:
     probe = Probe(random.Random(0))
     met = [of(probe) for _ in range(PROBES)]  # a probe answers with the ends of ranges too
     function = _function(name, met, overrides)
-    taken = {key: value for key, value in _taken(met).items() if key in function.defaults}
+    fixed = {key: value for key, value in of.overrides.items() if not isinstance(value, list | dict)}
+    taken = _taken(met) | {key: value for key, value in fixed.items() if key in FOLLOWED}
+    taken = {key: value for key, value in taken.items() if key in function.defaults}
     if name in NAMES["ear"]:
         taken.pop("epochs", None)
     try:
@@ -61,6 +63,8 @@ def _function(name: str, met: list[dict], overrides: dict[str, Any]) -> Callable
         own = {key: value for key, value in params.items() if key != "baseline"}
         if at_equal_passes:
             own = ear_baselines.at_passes(name, own, passes)
+        if own.get("epochs") == 1:
+            own.pop("redraw", None)  # there is nothing to draw again
         own = stitching_baselines.canonical(own)
         OPTIONS[name](**own)
         return {"baseline": name, **own}

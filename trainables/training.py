@@ -118,7 +118,10 @@ class Learner:
 
     def autocast(self) -> torch.autocast:
         precision = self.options.precision
-        return torch.autocast(self.device.type, dtype=DTYPES.get(precision), enabled=precision != "fp32")
+        # Without a cache: a pass that finds weights cast by an earlier one is not what a checkpoint would repeat.
+        return torch.autocast(
+            self.device.type, dtype=DTYPES.get(precision), enabled=precision != "fp32", cache_enabled=False
+        )
 
     def save(self, folder: Path) -> None:
         """Weights as safetensors; the optimiser's state beside them."""

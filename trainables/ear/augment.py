@@ -6,6 +6,7 @@ that the words of a sentence and of its copy stay aligned.
 
 import math
 from random import Random
+from unicodedata import category  # M are marks: vowel signs of Hindi or Thai are part of a word
 
 Sentences = tuple[list[str], ...]  # of an example: one, or two
 
@@ -52,7 +53,7 @@ class Dictionary:
 
 def bare(token: str) -> tuple[str, str, str]:
     """The signs before a word, the word, and the signs after it; no word where there are only signs."""
-    inside = [index for index, letter in enumerate(token) if letter.isalnum()]
+    inside = [index for index, letter in enumerate(token) if letter.isalnum() or category(letter)[0] == "M"]
     if not inside:
         return token, "", ""
     first, last = inside[0], inside[-1] + 1

@@ -42,9 +42,9 @@ class Embeddings:
         return self.output
 
 
-def gaussian(output: Tensor, sigma: float) -> Tensor:
+def gaussian(output: Tensor, sigma: float, mask: Tensor) -> Tensor:
     """NT: noise on the second half of a batch, the copies, in units of the embeddings' own standard deviation."""
-    noise = torch.randn_like(output) * (sigma * output.detach().std())
+    noise = torch.randn_like(output) * (sigma * output.detach()[mask.bool()].std())
     noise[: len(noise) // 2] = 0.0
     return output + noise
 

@@ -11,6 +11,8 @@ from torch import Tensor
 from trainables.ear.augment import Sentences
 from trainables.training import Batch
 
+CHUNK = 10_000  # texts that are tokenised at once where only their lengths are wanted
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -51,13 +53,35 @@ class Examples:
 def examples(texts: Sequence[tuple[str, ...]], labels: list[int], tokenizer: Any, max_length: int) -> Examples:
     """Split texts into words, and count their tokens."""
     sentences = [tuple(text.split() for text in example) for example in texts]
-    found = tokenise(tokenizer, texts, max_length, pad=False)["input_ids"]
-    lengths = np.array([len(ids) for ids in found], dtype=np.int64)
+    lengths = np.empty(len(texts), dtype=np.int64)
+    for start in range(0, len(texts), CHUNK):
+        found = tokenise(tokenizer, texts[start : start + CHUNK], max_length, pad=False, places=False)["input_ids"]
+        lengths[start : start + CHUNK] = [len(ids) for ids in found]
     return Examples(sentences, np.array(labels, dtype=np.int64), lengths, tokenizer, max_length)
 
 
+def compacted(words: Tensor) -> tuple[Tensor, int]:
+    """Words of sentences and copies (2 B, L), numbered anew without gaps, alike in both; and how many at most.
+
+    The words of a text that was cut are not there, and would otherwise take up room in the maps.
+    """
+    numbers, half, most = words.cpu().numpy().copy(), len(words) // 2, 0
+    for row in range(half):
+        own = numbers[row::half]
+        known, place = np.unique(own[own >= 0], return_inverse=True)
+        own[own >= 0] = place
+        most = max(most, len(known))
+    return torch.from_numpy(numbers).to(words.device), most
+
+
 def tokenise(
-    tokenizer: Any, texts: Sequence[tuple[str, ...]], max_length: int, *, pad: bool = True, to_longest: bool = False
+    tokenizer: Any,
+    texts: Sequence[tuple[str, ...]],
+    max_length: int,
+    *,
+    pad: bool = True,
+    to_longest: bool = False,
+    places: bool = True,
 ) -> Any:
     """Ids, masks and places in the text of single sentences or pairs. Padding is on the right."""
     parts = [list(part) for part in zip(*texts, strict=True)]
@@ -68,7 +92,7 @@ def tokenise(
         padding="max_length" if to_longest else pad,
         padding_side="right",
         return_attention_mask=True,
-        return_offsets_mapping=True,
+        return_offsets_mapping=places,
     )
 
 

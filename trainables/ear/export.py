@@ -17,14 +17,15 @@ def export_model(run: "Tuned", specification: dict, folder: Path) -> Path:
     model = skeleton(run.inputs.encoder, len(run.inputs.labels))
     model.config.id2label = dict(enumerate(run.inputs.labels))
     model.config.label2id = {label: number for number, label in model.config.id2label.items()}
-    weights = {name.replace("classifier.1.", "classifier."): value for name, value in _weights(run).items()}
-    model.load_state_dict(weights)
+    weights = run.learner.model.state_dict()  # of the released head, `classifier.1` is transformers' own
+    model.load_state_dict({name.replace("classifier.1.", "classifier."): one.cpu() for name, one in weights.items()})
     model.save_pretrained(folder)
     run.inputs.train.tokenizer.save_pretrained(folder)
     task, longest = specification["task"], run.inputs.train.max_length
     pair = '{"text": first, "text_pair": second}' if len(run.inputs.train.sentences[0]) > 1 else "text"
+    languages = ", ".join([task["source"], *task["targets"]])
     lines = [
-        f"A classifier, fine-tuned with EAR on {task['source']} for {', '.join([task['source'], *task['targets']])}.",
+        f"A classifier, fine-tuned ({run.options.title}) on {task['source']} for {languages}.",
         "",
         "    from transformers import pipeline",
         '    classify = pipeline("text-classification", model="model")',
@@ -32,8 +33,3 @@ def export_model(run: "Tuned", specification: dict, folder: Path) -> Path:
     ]
     (folder / "README.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
-
-
-def _weights(run: "Tuned") -> dict:
-    """The weights on the host. `classifier.1` is the released head, transformers' own after one dropout more."""
-    return {name: value.cpu() for name, value in run.learner.model.state_dict().items()}

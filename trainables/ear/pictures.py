@@ -19,12 +19,15 @@ PERPLEXITY = 15.0  # of t-SNE, for some hundred points
 
 def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> dict:
     """Push and pull over the batches of a run, each beside what identical inputs give."""
+    pulled = "attention maps" if options.pull == "apt" else "mean states"
+    shown = []
+    if options.push == "ept":
+        shown.append(("push", -1, "distance of the mean embeddings, squared (push)"))
+    if options.pull != "none":
+        shown.append(("pull", 1, f"difference of the {pulled} of layer {options.layer}, squared (pull)"))
     panels = []
-    for name, sign, title in (
-        ("push", -1, "distance of the mean embeddings, squared (push)"),
-        ("pull", 1, f"difference of the attention maps of layer {options.layer}, squared (pull)"),
-    ):
-        drawn = [(name, f"{name}: a sentence and its copy"), (f"{name}_floor", "identical inputs: the noise floor")]
+    for name, sign, title in shown:
+        drawn = [(name, "a sentence and its copy"), (f"{name}_floor", "identical inputs: the noise floor")]
         series = [
             {
                 "name": label,

@@ -52,7 +52,7 @@ class Reader:
 
     def encoded(self, language: str, split: str) -> Encoded:
         texts, classes = self.texts(language, split)
-        found = tokenise(self.tokenizer, texts, self.longest, pad=False)
+        found = tokenise(self.tokenizer, texts, self.longest, pad=False, places=False)
         return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
 
 
@@ -70,7 +70,7 @@ def prepare(specification: dict) -> EarInputs:
         check_coverage(train, synonyms, specification["inputs"]["synonyms"])
     parallel = {}
     if reader.task.parallel:
-        parallel = {one: [text[0].split() for text in reader.texts(one, "dev")[0][:SHOWN]] for one in languages}
+        parallel = parallel_words(reader, languages)
     return EarInputs(
         source=task["source"],
         labels=reader.task.labels,
@@ -79,8 +79,18 @@ def prepare(specification: dict) -> EarInputs:
         dev={language: reader.encoded(language, "dev") for language in [*languages, *(task.get("pivots") or [])]},
         synonyms=synonyms,
         parallel=parallel,
-        notes=tuple(notes),
+        notes=(*reader.task.notes, *notes),
     )
+
+
+def parallel_words(reader: Reader, languages: list[str]) -> dict[str, list[list[str]]]:
+    """The first sentences of the dev sets, the same rows of each; one that the source repeats counts once."""
+    texts = {language: [text[0] for text in reader.texts(language, "dev")[0]] for language in languages}
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts[languages[0]]):
+        first.setdefault(text, row)
+    rows = [row for row in first.values() if all(row < len(one) for one in texts.values())][:SHOWN]
+    return {language: [of_language[row].split() for row in rows] for language, of_language in texts.items()}
 
 
 def prepare_test(specification: dict) -> dict[str, Encoded]:

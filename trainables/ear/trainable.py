@@ -12,9 +12,10 @@ from trainables.ear import targets
 from trainables.ear.augment import Sentences
 from trainables.ear.baselines import BASELINES
 from trainables.ear.embeddings import gaussian
+from trainables.ear.examples import compacted
 from trainables.ear.options import EarOptions
 from trainables.ear.prepare import EarInputs, prepare, prepare_test
-from trainables.ear.tuned import Tuned
+from trainables.ear.tuned import POINTS, Tuned
 from trainables.ear.twin import Seen, Twin
 from trainables.inputs.text import Encoded
 
@@ -58,18 +59,18 @@ class Ear(Tuned):
         """Equation 5: l_CE + alpha l_EPT + beta l_APT, a mean over the pairs."""
         options, originals = self.options, self.originals(rows)
         copies, live = self.changed(rows)
-        batches = -(-len(self.order) // options.batch_size) * self.epochs
-        if self.batch_number % max(1, batches // FLOORS) == 0:
-            self.measure_floor(originals, rows)
-        terms = self.terms([*originals, *copies], rows, noise=options.push == "nt")
-        counts = torch.tensor(live, device=terms.push.device)
+        counts = torch.tensor(live, device=self.learner.device)
         if options.unchanged == "keep" or options.push == "nt":  # noise changes every copy
             counts = torch.ones_like(counts)
+        if self.is_due(FLOORS):
+            self.measure_floor(originals, rows, counts)
+        terms = self.terms([*originals, *copies], rows, noise=options.push == "nt")
         push, pull = (torch.where(counts, part, 0.0).mean() for part in (terms.push, terms.pull))
         robust = terms.robust.mean()
-        for name, value in (("robust", robust), ("push", push), ("pull", pull)):
-            self.add(name, value.item() * len(rows))
-            self.record(name, value.item())
+        for name, value in (("robust", robust.item()), ("push", push.item()), ("pull", pull.item())):
+            self.add(name, value * len(rows))
+            if self.is_due(POINTS):
+                self.curves.setdefault(name, []).append([self.batch_number, value])
         self.batch_number += 1
         return robust + options.alpha * push + options.beta * pull
 
@@ -79,17 +80,21 @@ class Ear(Tuned):
         batch, words, count = self.inputs.train.batch(
             sentences, self.learner.device, to_longest=options.attention == "padded" and options.pull == "apt"
         )
-        seen = self.twin(batch, (lambda output: gaussian(output, options.sigma)) if noise else None)
-        return terms_of(seen, batch["attention_mask"], words, count, self.labels_of(rows), options)
+        if options.attention == "words":
+            words, count = compacted(words)
+        mask = batch["attention_mask"]
+        seen = self.twin(batch, (lambda output: gaussian(output, options.sigma, mask)) if noise else None)
+        return terms_of(seen, mask, words, count, self.labels_of(rows), options)
 
-    def measure_floor(self, originals: list[Sentences], rows: np.ndarray) -> None:
+    def measure_floor(self, originals: list[Sentences], rows: np.ndarray, counts: Tensor) -> None:
         """What push and pull are for identical inputs: dropout's part in them. It leaves no trace in the training."""
         state = device.random_state(self.learner.device)
-        with torch.no_grad(), self.learner.autocast():
+        with torch.no_grad():
             terms = self.terms([*originals, *originals], rows, noise=False)
         device.set_random_state(self.learner.device, state)
         for name, values in (("push_floor", terms.push), ("pull_floor", terms.pull)):
-            self.curves.setdefault(name, []).append([self.batch_number, values.mean().item()])
+            value = torch.where(counts, values, 0.0).mean().item()
+            self.curves.setdefault(name, []).append([self.batch_number, value])
 
     def measured(self) -> dict[str, float]:
         floors = {name: points[-1][1] for name, points in self.curves.items() if name.endswith("_floor")}
@@ -100,7 +105,8 @@ class Ear(Tuned):
     def pictures(self) -> list[dict]:
         from trainables.ear.pictures import losses
 
-        return [losses(self.curves, self.options), *super().pictures()]
+        drawn = losses(self.curves, self.options)
+        return [*([drawn] if drawn["panels"] else []), *super().pictures()]
 
 
 def terms_of(seen: Seen, mask: Tensor, words: Tensor, count: int, labels: Tensor, options: EarOptions) -> Terms:

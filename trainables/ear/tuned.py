@@ -50,8 +50,7 @@ class Tuned(Method):
         super().__init__(inputs, params, streams, device)
         self.options = options = self.options_type(**params)
         self.epochs = options.epochs
-        self.copies = getattr(options, "copies", 1)
-        self.order = Order(np.tile(inputs.train.lengths, self.copies))
+        self.order = Order(np.tile(inputs.train.lengths, getattr(options, "copies", 1)))
         model = skeleton(inputs.encoder, len(inputs.labels))
         set_head(model, options.head)
         initialise(model, inputs.encoder, streams.seed("head"))
@@ -119,11 +118,10 @@ class Tuned(Method):
     def labels_of(self, rows: np.ndarray) -> Tensor:
         return torch.from_numpy(self.inputs.train.labels[rows % len(self.inputs.train)]).to(self.learner.device)
 
-    def record(self, name: str, value: float) -> None:
-        """A point of a curve, where one is due."""
+    def is_due(self, times: int) -> bool:
+        """Whether something that is done at most so many times in a run is done at this batch."""
         batches = -(-len(self.order) // self.options.batch_size) * self.epochs
-        if self.batch_number % max(1, batches // POINTS) == 0:
-            self.curves.setdefault(name, []).append([self.batch_number, value])
+        return self.batch_number % -(-batches // times) == 0
 
     def test(self, tests: dict[str, Encoded]) -> dict[str, float]:
         return self.on_all("test", tests)

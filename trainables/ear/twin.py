@@ -76,10 +76,11 @@ class Twin:
         finally:
             self.tap.reading = False
         weights, self.tap.weights = self.tap.weights, None
+        embeddings, self.embeddings.output = self.embeddings.output, None  # nothing of a pass outlives its step
         if self.tap.module is not None and weights is None:
             raise RuntimeError("the attention maps of the layer were not computed")
         states = found.hidden_states[self.states] if self.states else None
-        return Seen(found.logits, self.embeddings.output, weights, states)
+        return Seen(found.logits, embeddings, weights, states)
 
 
 def attend(
@@ -148,7 +149,7 @@ class SharedDropout(nn.Dropout):
 
 
 def share_dropout(model: nn.Module) -> None:
-    """Replace every dropout of a model. One that it calls as a function would escape: `check_twin` finds that."""
+    """Replace every dropout of a model. One that it calls as a function would escape: `check_layers` finds that."""
     for module in model.modules():
         for name, child in module.named_children():
             if type(child) is nn.Dropout:

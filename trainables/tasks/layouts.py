@@ -25,6 +25,7 @@ class Layout:
     listed: bool = False  # labels.txt beside the files lists the classes
     classes: dict[str, str] = field(default_factory=dict)  # what a label means, where it is not the class itself
     splits: dict[str, str] = field(default_factory=dict)  # what a split is called there, where it is another name
+    blanks: bool = False  # whether rows without a text are published, and left out; else they are an error
     parallel: bool = False  # whether the dev sets of the languages are translations of each other, row by row
     train: "Layout | None" = None  # the form of the training files, where it is another; any of its `files` will do
     others: tuple["Layout", ...] = ()  # further forms; `labels`, `listed` and `parallel` are those of the first
@@ -49,7 +50,9 @@ _XNLI_1 = Layout(  # the folder with both unpacked archives, XNLI-1.0 and XNLI-M
 def _pawsx(folder: str) -> Layout:
     """PAWS-X as published, with the languages below `folder`; the training sets of all but English are translated."""
     names = {"text": "sentence1", "second": "sentence2"}
-    train = Layout((f"{folder}{{language}}/{{split}}.tsv", f"{folder}{{language}}/translated_{{split}}.tsv"), **names)
+    train = Layout(
+        (f"{folder}{{language}}/{{split}}.tsv", f"{folder}{{language}}/translated_{{split}}.tsv"), **names, blanks=True
+    )
     return Layout(train.files[:1], **names, splits={"dev": "dev_2k", "test": "test_2k"}, train=train)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from search.errors import RequestError
+from trainables.inputs.reading import Noted
 from trainables.tasks.layouts import Layout
 
 Texts = list[str] | list[tuple[str, str]]  # sentences, or pairs of them
@@ -16,16 +17,25 @@ class Rows(NamedTuple):
     texts: Texts
     labels: list[str]
     numbers: Sequence[int]
+    blank: Noted  # rows that were left out, where the form has such
 
 
 def rows_of(columns: dict[str, list[Any]], form: Layout, language: str, where: str) -> Rows:
     """The rows of a language out of columns by kind: text, label, and where there are such, second and language.
 
-    A row without a text or a label is an error.
+    A row without a text or a label is an error; of a form that is published with rows without a text, these are left
+    out.
     """
     numbers: Sequence[int] = range(1, len(columns["text"]) + 1)
     if "language" in columns:
         numbers = [row for row, whose in zip(numbers, columns["language"], strict=True) if whose == language]
+    blank = Noted("blank row", "row")
+    if form.blanks:
+        kinds = [kind for kind in ("text", "second") if kind in columns]
+        written = {row for row in numbers if all(str(columns[kind][row - 1] or "").strip() for kind in kinds)}
+        for row in (row for row in numbers if row not in written):
+            blank.add(row)
+        numbers = sorted(written)
     if not numbers:
         raise RequestError(f"task.data: {where} holds no examples. Add some, or drop {language}.")
 
@@ -36,7 +46,7 @@ def rows_of(columns: dict[str, list[Any]], form: Layout, language: str, where: s
     if "second" in columns:
         texts = list(zip(texts, filled("second", "second text"), strict=True))
     labels = filled("label", "label")
-    return Rows(texts, _classes(labels, numbers, form, where) if form.classes else labels, numbers)
+    return Rows(texts, _classes(labels, numbers, form, where) if form.classes else labels, numbers, blank)
 
 
 def _classes(labels: list[str], numbers: Sequence[int], form: Layout, where: str) -> list[str]:

@@ -36,6 +36,7 @@ class Classification:
         self.languages = {self.source: "task.source"}  # and the keys that name them
         self.languages |= {language: f"task.{key}" for key in ("targets", "pivots") for language in task.get(key) or []}
         self._read: dict[tuple[str, str], Rows] = {}
+        self.notes: list[str] = []  # what was left out of the files, for people
         self._known: dict[str, list[str]] = {}  # the languages by split
 
     @property
@@ -62,7 +63,7 @@ class Classification:
 
     def split(self, language: str, split: str) -> tuple[Texts, list[int]]:
         """Texts and class numbers of one split: train, dev or test. Where these are pairs, texts are tuples of two."""
-        texts, names, numbers = self._rows(language, split)
+        texts, names, numbers, _ = self._rows(language, split)
         number = {label: index for index, label in enumerate(self.labels)}
         for row, name in zip(numbers, names, strict=True):
             if name not in number:
@@ -127,7 +128,9 @@ class Classification:
                 found = read_file(path, [*wanted.values()], columns=columns, quoted=self._quoted(path, form))
             found = dict(zip(wanted, found, strict=True))
             form = replace(form, label=wanted["label"])
-            self._read[language, split] = rows_of(found, form, language, self._where(language, split))
+            self._read[language, split] = rows = rows_of(found, form, language, self._where(language, split))
+            if rows.blank.count:
+                self.notes.append(f"task.data: {self._where(language, split)}: {rows.blank} left out")
         return self._read[language, split]
 
     def _check_file(self, language: str, split: str, key: str, way_out: str) -> None:

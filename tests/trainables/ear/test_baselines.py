@@ -268,5 +268,5 @@ def test_a_baseline_draws_the_words_and_exports_its_model(few, tmp_path):
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_training_lowers_the_loss(name):
-    _, (first_epoch, second) = run(name, cut(80))
+    _, (first_epoch, second) = run(name, cut(64))
     assert second["train/loss/qel"] < 0.98 * first_epoch["train/loss/qel"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from tests.conftest import ROOT, real
-from trainables.ear.examples import Examples, examples, tokenise, words_of
+from trainables.ear.examples import Examples, compacted, examples, tokenise, words_of
 
 CPU = torch.device("cpu")
 WORLD = ROOT / "trainables/world/files/multilingual-encoder"
@@ -190,3 +190,11 @@ def test_kinds_of_tokens_of_a_real_bert():
     second = (words >= len(SENTENCE)) & (words < len(SENTENCE) + len(OTHER))
     second[0, -1] = True  # its [SEP]
     assert torch.equal(batch["token_type_ids"], second.long())
+
+
+def test_words_that_were_cut_off_take_no_room():
+    words = torch.tensor([[900, 0, 0, 7, 901], [5, 5, 6, 6, -1], [900, 0, 7, 8, 901], [5, 4, -1, -1, -1]])
+    found, count = compacted(words)
+    # The first pair has words 0, 7, 8, 900 and 901 in either stream, the second 4, 5 and 6.
+    assert found.tolist() == [[3, 0, 0, 1, 4], [1, 1, 2, 2, -1], [3, 0, 1, 2, 4], [1, 0, -1, -1, -1]]
+    assert count == 5

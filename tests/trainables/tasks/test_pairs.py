@@ -207,6 +207,18 @@ def test_pawsx_as_first_published(tmp_path, below):
         found.check(test=False)
 
 
+def test_rows_of_pawsx_that_were_not_translated_are_left_out_of_training_and_nowhere_else(tmp_path):
+    rows = [(1, "a b", "c d", 1), (2, "", "", 0), (3, "e", "", 1), (4, "f", "g", 0)]
+    for name in ("translated_train", "dev_2k"):
+        write(tmp_path / f"fr/{name}.tsv", plain("id\tsentence1\tsentence2\tlabel\n", *rows))
+    found = task("pawsx", tmp_path, "fr", ())
+    assert found.split("fr", "train") == ([("a b", "c d"), ("f", "g")], [1, 0])
+    assert len(found.notes) == 1
+    assert "2 blank rows (row 2, 3) left out" in found.notes[0]
+    with pytest.raises(RequestError, match="row 2 has no text"):
+        found.split("fr", "dev")
+
+
 def test_a_folder_that_holds_no_form_is_told_all_of_them(tmp_path):
     with pytest.raises(RequestError, match=r"it has no {split}-{language}.tsv or XNLI-1.0/xnli.{split}.tsv, and no"):
         task("xnli", tmp_path, "en", ())
