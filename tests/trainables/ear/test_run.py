@@ -471,7 +471,7 @@ def drawn(trained):
 def test_the_pictures_are_the_losses_beside_their_floor_and_the_words_of_every_target(trained, drawn):
     (method, _), (losses, words) = trained, drawn
     assert [losses["name"], words["name"]] == ["losses", "words"]
-    for panel, name, sign in zip(losses["panels"], ("push", "pull"), (-1, 1), strict=True):
+    for panel, name, sign in zip(losses["panels"][:2], ("push", "pull"), (-1, 1), strict=True):
         value, floor = panel["series"]
         assert [value["dashed"], floor["dashed"]] == [False, True]
         assert [[x, sign * y] for x, y in zip(value["x"], value["y"], strict=True)] == method.curves[name]
@@ -497,7 +497,7 @@ def test_the_pictures_are_the_losses_beside_their_floor_and_the_words_of_every_t
 def test_the_floor_of_separate_dropout_is_drawn_as_it_was_measured(few):
     method, _ = run(dataclasses.replace(few, parallel={}), until=1, shared_dropout=False)
     (losses,) = checked(method.pictures())  # and no words, where there are no parallel sentences
-    for panel, name, sign in zip(losses["panels"], ("push", "pull"), (-1, 1), strict=True):
+    for panel, name, sign in zip(losses["panels"][:2], ("push", "pull"), (-1, 1), strict=True):
         floor = panel["series"][1]
         assert floor["y"] == [sign * point[1] for point in method.curves[f"{name}_floor"]]
         assert min(floor["y"]) > 0
@@ -517,6 +517,23 @@ def test_the_share_of_translations_found_is_that_of_the_encoder_itself(trained, 
     share = sum(row.argmax().item() == number for number, row in enumerate(cosines)) / len(cosines)
     assert translations_found(means["qel"], means["qor"]) == pytest.approx(share)
     assert drawn[1]["panels"][2]["title"] == f"qor, before: {share:.0%} of the translations found"
+
+
+@pytest.mark.parametrize(
+    ("changes", "push", "pull"),
+    [
+        ({}, "mean embeddings", "attention maps of layer 2"),
+        ({"pull": "srpt", "layer": 3}, "mean embeddings", "mean states of layer 3"),
+        ({"push": "nt"}, "", "attention maps of layer 2"),  # noise is no loss
+        ({"pull": "none"}, "mean embeddings", ""),
+        ({"push": "none", "pull": "none"}, "", ""),
+    ],
+)
+def test_a_target_that_a_run_does_not_have_is_not_drawn(few, changes, push, pull):
+    pictures = checked(made(dataclasses.replace(few, parallel={}), **changes).pictures())
+    titles = [panel["title"] for picture in pictures for panel in picture["panels"]]
+    for name, words in (("(push)", push), ("(pull)", pull)):
+        assert [words in title for title in titles if name in title] == [True] * bool(words)
 
 
 @pytest.mark.parametrize(
