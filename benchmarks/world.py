@@ -143,7 +143,7 @@ def stitching_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]
             runs[name] = lambda replicate, inputs=inputs, params=params: stitched(inputs, params, replicate)
         share, anchors = inputs.targets[target].unknown_share, len(inputs.targets[target].candidates)
         yield (
-            f"stitching {SOURCE} -> {target}: {anchors} pairs of the lexicon, {share:.1%} of dev words without a vector",
+            f"stitching {SOURCE} -> {target}: {anchors} pairs, {share:.1%} of dev words without a vector",
             runs,
         )
 

@@ -70,6 +70,8 @@ def kill_in_the_middle(folder, *more, after=4, signal_number=signal.SIGKILL, nam
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A shell that runs the tests in the background has interrupts ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     ledger = folder / "runs" / name / "ledger.jsonl"
     pause = threading.Event()

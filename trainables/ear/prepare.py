@@ -116,11 +116,12 @@ def check_layers(specification: dict, encoder: Encoder) -> None:
     """
     space = load(specification["method"], specification["space"], specification["compat"])
     asked = {"space.layer": max(space.reachable("layer"), default=1)}
-    for index, params in enumerate(specification["enqueue"] or []):  # one that does not name a layer has the default's
-        asked[f"enqueue.{index}.layer"] = space.complete(params).get("layer", 1)
+    enqueued = [space.complete(params) for params in specification["enqueue"] or []]
+    for index, params in enumerate(enqueued):  # one that does not name a layer has the default's
+        asked[f"enqueue.{index}.layer"] = params.get("layer", 1)
     small = Encoder({**encoder.config, "vocab_size": (encoder.config.get("pad_token_id") or 0) + 2}, {})
     model = skeleton(small, 2)
-    for head in {*space.reachable("head")} - {"standard"}:
+    for head in {*space.reachable("head"), *(params["head"] for params in enqueued)}:
         set_head(skeleton(small, 2), head)
     twin = Twin(model, maps=1, states=None, shared_dropout=True)
     for key, layer in asked.items():
