@@ -117,7 +117,7 @@ def test_the_sib200_specification_of_ear_runs_on_local_copies():
     assert {key: released.get(key, value) for key, value in REFERENCE.items()} == REFERENCE
     assert found.budget.runs == len(found.enqueue) * (1 + found.replicates.confirm.fresh)
     passes = {params["baseline"]: params["epochs"] for params in found.baseline_runs(found.standing()).configurations}
-    assert passes == {"plain": 2 * 2, "rs_da": 2 * 2}  # two epochs of two streams
+    assert passes == {"plain": 2 * 4, "rs_da": 2 * 4}  # four epochs of two streams
     config = AutoConfig.from_pretrained(encoder)
     check_layers(found.as_dict(), Encoder(config.to_dict(), {}))
     assert config.num_hidden_layers == 6
