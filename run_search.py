@@ -204,16 +204,23 @@ def status(options: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
-def report(options: argparse.Namespace, console: Console) -> int:
+def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
+    """The state of a search that compares configurations; a decomposition is none."""
     from search.ledger import read
+
+    state = read(folder / "ledger.jsonl")
+    if not state.search:
+        raise RequestError(f"{folder}: there is no search here.")
+    if state.search["specification"]["decompose"]:
+        raise RequestError(f"{folder}: one configuration, streams apart. {action} the search it came from.")
+    return state
+
+
+def report(options: argparse.Namespace, console: Console) -> int:
     from search.page import write
     from search.specification import standing_of
 
-    state = read(options.folder / "ledger.jsonl")
-    if not state.search:
-        raise RequestError(f"{options.folder}: there is no search here.")
-    if state.search["specification"]["decompose"]:
-        raise RequestError(f"{options.folder}: one configuration, streams apart. Report on the search it came from.")
+    state = whole_search(options.folder, "Report on")
     standing = standing_of(state.search["specification"])
     try:
         path = write(state, standing, options.folder, ended=state.finished)
@@ -225,14 +232,9 @@ def report(options: argparse.Namespace, console: Console) -> int:
 
 def export(options: argparse.Namespace, console: Console) -> int:
     from search.export import read_best, write_best
-    from search.ledger import read
     from search.specification import standing_of
 
-    state = read(options.folder / "ledger.jsonl")
-    if not state.search:
-        raise RequestError(f"{options.folder}: there is no search here.")
-    if state.search["specification"]["decompose"]:
-        raise RequestError(f"{options.folder}: one configuration, streams apart. Export from the search it came from.")
+    state = whole_search(options.folder, "Export from")
     path = options.to or options.folder / "best.yaml"
     try:
         write_best(state, standing_of(state.search["specification"]), options.folder, path)
