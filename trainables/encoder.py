@@ -29,12 +29,17 @@ class Encoder:
 
 def load_encoder(name: str, key: str = "model") -> tuple[Encoder, Any]:
     """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code."""
+    return loaded(name, key, AutoModel)
+
+
+def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
+    """The same with the head of a `kind` of model, such as AutoModelForMaskedLM."""
     path = str(locate(name, key, folder=True)) if name.startswith(("world:", "~")) else name
     logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
     logging.disable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
-        model, info = AutoModel.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
+        model, info = kind.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
     except (OSError, ValueError, SafetensorError) as error:
         reason = str(error).splitlines()[0]
         raise RequestError(f"{key}: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
@@ -72,13 +77,19 @@ def initialise(model: PreTrainedModel, encoder: Encoder, seed: int) -> None:
 
     Matrices are normal with the encoder's own initial spread, vectors are zero (biases) or one (norms).
     """
+    prefix = model.base_model_prefix + "."
+    own = {prefix + name: weights for name, weights in encoder.weights.items()}
+    set_weights(model, own, seed)
+
+
+def set_weights(model: PreTrainedModel, known: dict[str, np.ndarray], seed: int) -> None:
+    """Set every weight: to what is known by its name, all others drawn from `seed` as `initialise` says."""
     draw = torch.Generator().manual_seed(seed)
     spread = getattr(model.config, "initializer_range", 0.02)
-    prefix = model.base_model_prefix + "."
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            weights = encoder.weights.get(name.removeprefix(prefix))
-            if weights is not None and name.startswith(prefix):
+            weights = known.get(name)
+            if weights is not None:
                 parameter.copy_(torch.from_numpy(np.array(weights)))
             elif parameter.dim() > 1:
                 parameter.copy_(torch.randn(parameter.shape, generator=draw) * spread)

@@ -1,4 +1,4 @@
-"""The options of training that all methods share, in one place. No torch here: spaces and specifications read this."""
+"""The options of training that methods share, in one place. No torch here: spaces and specifications read this."""
 
 from dataclasses import dataclass, fields
 from functools import cache
@@ -9,17 +9,14 @@ PRECISIONS = ("fp32", "bf16", "fp16")
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
-    """How a classifier is fine-tuned. Every method's own options extend these."""
+class OptimiserOptions:
+    """How weights are moved, whatever the loss."""
 
     lr: float = 2e-5  # peak learning rate of AdamW (eps 1e-8)
-    epochs: int = 15  # passes over the source training data
     schedule: Literal["linear", "cosine", "constant"] = "linear"  # decay to zero over all updates, or none
     warmup: float = 0.0  # share of the updates over which the rate rises linearly from zero
     weight_decay: float = 0.0  # on matrices only; biases and layer norms are left alone
     clip: float = 1.0  # largest gradient norm; 0 switches clipping off
-    batch_size: int = 32  # examples per forward pass
-    accumulation: int = 1  # forward passes per update: the effective batch is batch_size x accumulation
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # autocast; weights stay in fp32, fp16 scales its loss
     # Recompute activations: all (true: about a third slower, least memory), or all but matrix products (selective:
     # about as fast as none, half the memory).
@@ -31,14 +28,33 @@ class TrainingOptions:
         hints = hints_of(type(self))
         for field in fields(self):
             check_type(field.name, getattr(self, field.name), hints[field.name])
-        for name in ("lr", "epochs", "batch_size", "accumulation"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name}: {getattr(self, name)!r} must be above 0")
-        for name in ("clip", "weight_decay", "freeze_layers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}: {getattr(self, name)!r} must not be negative")
+        self.positive("lr")
+        self.not_negative("clip", "weight_decay", "freeze_layers")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup: {self.warmup!r} is a share of the updates, from 0 up to but below 1")
+
+    def positive(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name}: {getattr(self, name)!r} must be above 0")
+
+    def not_negative(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: {getattr(self, name)!r} must not be negative")
+
+
+@dataclass(frozen=True)
+class TrainingOptions(OptimiserOptions):
+    """How a classifier is fine-tuned. The options of every method that trains one extend these."""
+
+    epochs: int = 15  # passes over the source training data
+    batch_size: int = 32  # examples per forward pass
+    accumulation: int = 1  # forward passes per update: the effective batch is batch_size x accumulation
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.positive("epochs", "batch_size", "accumulation")
 
 
 @cache

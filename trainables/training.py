@@ -1,25 +1,18 @@
-"""Fine-tuning with the options that all methods share: optimiser, schedule, precision, freezing, epoch by epoch."""
+"""Fine-tuning with the options that all methods share, epoch by epoch."""
 
 import math
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 from transformers import PreTrainedModel
 
 from trainables.base import RunFailed
 from trainables.inputs.text import Encoded
 from trainables.options import TrainingOptions
-
-DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-
-PRODUCTS = (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)  # what selective checkpointing keeps
+from trainables.trainer import Trainer
 
 Batch = dict[str, Tensor]
 
@@ -32,24 +25,13 @@ class Sized(Protocol):
     def __len__(self) -> int: ...
 
 
-class Learner:
-    """A model under training. `examples` sizes the schedule: updates per epoch times epochs."""
+class Learner(Trainer):
+    """A classifier under training. `examples` sizes the schedule: updates per epoch times epochs."""
+
+    options: TrainingOptions
 
     def __init__(self, model: PreTrainedModel, options: TrainingOptions, examples: int, device: torch.device):
-        self.model, self.options, self.device = model.to(device), options, device
-        freeze(model, options)
-        if options.gradient_checkpointing:
-            settings: dict[str, Any] = {"use_reentrant": False}
-            if options.gradient_checkpointing == "selective":
-                settings["context_fn"] = partial(create_selective_checkpoint_contexts, keep_products)
-            model.gradient_checkpointing_enable(settings)
-        decayed = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
-        plain = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
-        groups = [{"params": decayed, "weight_decay": options.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-        self.optimiser = torch.optim.AdamW(groups, lr=options.lr, eps=1e-8, fused=True)
-        updates = options.epochs * updates_per_epoch(examples, options)
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimiser, lambda step: rate(step, updates, options))
-        self.scaler = torch.amp.GradScaler(device.type, enabled=options.precision == "fp16")
+        super().__init__(model, options, options.epochs * updates_per_epoch(examples, options), device)
 
     def epoch(self, data: Encoded, *, order: int, dropout: int, loss_of: Callable[[Batch], Tensor]) -> float:
         """One pass over `data`; see `pass_over`. `loss_of` gets a batch and gives its mean loss."""
@@ -82,15 +64,6 @@ class Learner:
             self.update()
         return total / len(data)
 
-    def update(self) -> None:
-        if self.options.clip:
-            self.scaler.unscale_(self.optimiser)
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
-        self.scaler.step(self.optimiser)
-        self.scaler.update()
-        self.optimiser.zero_grad(set_to_none=True)
-        self.schedule.step()
-
     def predict(self, data: Encoded, *, table: Tensor | None = None, batch_size: int = 64) -> np.ndarray:
         """The most likely class of every example, without dropout.
 
@@ -110,64 +83,10 @@ class Learner:
         predicted[order] = np.concatenate(found)
         return predicted
 
-    def move(self, device: torch.device) -> None:
-        """Take the model and the optimiser's memory to a device, or back to the host to make room there."""
-        self.model.to(device)
-        for state in self.optimiser.state.values():
-            state |= {name: value.to(device) for name, value in state.items() if isinstance(value, Tensor)}
-
-    def autocast(self) -> torch.autocast:
-        precision = self.options.precision
-        # Without a cache: a pass that finds weights cast by an earlier one is not what a checkpoint would repeat.
-        return torch.autocast(
-            self.device.type, dtype=DTYPES.get(precision), enabled=precision != "fp32", cache_enabled=False
-        )
-
-    def save(self, folder: Path) -> None:
-        """Weights as safetensors; the optimiser's state beside them."""
-        save_file(
-            {name: value.contiguous() for name, value in self.model.state_dict().items()}, folder / "model.safetensors"
-        )
-        rest = {"optimiser": self.optimiser, "schedule": self.schedule, "scaler": self.scaler}
-        torch.save({name: part.state_dict() for name, part in rest.items()}, folder / "optimiser.pt")
-
-    def load(self, folder: Path) -> None:
-        self.model.load_state_dict(load_file(folder / "model.safetensors", device=str(self.device)))
-        rest = torch.load(folder / "optimiser.pt", map_location=self.device, weights_only=True)
-        self.optimiser.load_state_dict(rest["optimiser"])
-        self.schedule.load_state_dict(rest["schedule"])
-        self.scaler.load_state_dict(rest["scaler"])
-
 
 def updates_per_epoch(examples: int, options: TrainingOptions) -> int:
     """Updates, not micro-batches: a schedule sized in the wrong unit ends far from zero."""
     return math.ceil(examples / (options.batch_size * options.accumulation))
-
-
-def rate(step: int, updates: int, options: TrainingOptions) -> float:
-    """The learning rate at an update, as a share of its peak."""
-    warm = options.warmup * updates
-    if step < warm:
-        return (step + 1) / (warm + 1)
-    progress = min(1.0, (step - warm) / max(1.0, updates - warm))
-    return {"linear": 1 - progress, "cosine": (1 + math.cos(math.pi * progress)) / 2, "constant": 1.0}[options.schedule]
-
-
-def freeze(model: PreTrainedModel, options: TrainingOptions) -> None:
-    """Switch off gradients of the word table and of the lowest layers, as the options say."""
-    if options.freeze_embeddings:
-        model.get_input_embeddings().requires_grad_(False)
-    if options.freeze_layers:
-        layers = next((m for m in model.base_model.modules() if isinstance(m, nn.ModuleList)), [])
-        if options.freeze_layers > len(layers):
-            raise ValueError(f"freeze_layers: {options.freeze_layers}, but the encoder has {len(layers)} layers")
-        for layer in layers[: options.freeze_layers]:
-            layer.requires_grad_(False)
-
-
-def keep_products(context: Any, operation: Any, *arguments: Any, **options: Any) -> CheckpointPolicy:
-    """Matrix products are what a pass costs: they are kept, all that is made of them is computed once more."""
-    return CheckpointPolicy.MUST_SAVE if operation in PRODUCTS else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def by_length(data: Sized, chosen: np.ndarray) -> np.ndarray:

@@ -11,7 +11,8 @@ from trainables.base import RunFailed
 from trainables.encoder import Encoder, initialise, skeleton
 from trainables.inputs.text import encode
 from trainables.options import TrainingOptions
-from trainables.training import Learner, batch_of, rate, updates_per_epoch
+from trainables.trainer import rate
+from trainables.training import Learner, batch_of, updates_per_epoch
 
 CPU = torch.device("cpu")
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
