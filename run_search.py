@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from search import vectors
 from search.errors import RequestError
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -91,6 +92,8 @@ def parser() -> argparse.ArgumentParser:
         help="vary one random stream at a time: where does the spread come from?",
     )
     one.set_defaults(command=rerun)
+
+    vectors.add_to(commands)
 
     one = commands.add_parser("ui", help="MLflow's pages on the right store, on 127.0.0.1")
     one.add_argument("folder", type=Path, metavar="DIR", nargs="?", help="the search folder (default: runs/mlflow.db)")
@@ -246,8 +249,10 @@ def export(options: argparse.Namespace, console: Console) -> int:
 
         config_id = read_best(path)["config_id"]
         for folder in export_models(state, config_id, options.model, options.replicate, console):
-            use = f'pipeline("text-classification", model="{folder}", truncation=True)'
-            console.print(f"wrote {folder}; use it with transformers: {use}", soft_wrap=True)
+            use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
+            if state.search["specification"]["method"] == "dcca":
+                use = f"another search can start from it: --set model={folder}"
+            console.print(f"wrote {folder}; {use}", soft_wrap=True)
     return DONE
 
 

@@ -10,7 +10,7 @@ TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7", *FASTTEXT, *CHINESE]
 
 setup(
     name="seedwise",
-    version="0.4.0",
+    version="0.5.0",
     description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

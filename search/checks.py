@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from search.check_inputs import check_inputs
 from search.errors import RequestError
 from spaces.dimension import nearest
 from spaces.space import compat_of
-from trainables.inputs.paths import locate
 from trainables.tasks.layouts import LAYOUTS
 from trainables.tasks.sources import Classification
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from search.specification import Specification
 
 METRICS = ("macro_f1", "accuracy")
+UNLABELLED = ("correlation", "mlm_probability")  # of dcca: no label and no translation
+TRANSLATED = {"retrieval": "parallel", "lexicon": "probes"}  # of dcca, by what they need for every target
 
 
 def check(specification: "Specification") -> None:
@@ -57,16 +59,35 @@ def check(specification: "Specification") -> None:
         )
     if specification.task is None:
         raise RequestError(f"task: select.on is {specification.select.on}, which needs a task. Add one.")
-    if specification.select.metric not in METRICS:
-        raise RequestError(
-            f"select.metric: {specification.select.metric!r} is not recorded."
-            f"{nearest(specification.select.metric, METRICS)}"
-        )
+    _check_metric(specification)
     _check_task(specification)
-    if specification.method == "stitching":
-        _check_stitching(specification)
-    if specification.method == "ear":
-        _check_ear(specification)
+    if isinstance(specification.method, str):
+        check_inputs(specification)
+
+
+def _check_metric(specification: "Specification") -> None:
+    """What ranks must be recorded, and be what `select.on` says it is."""
+    select, dcca = specification.select, specification.method == "dcca"
+    known = (*METRICS, *UNLABELLED, *TRANSLATED) if dcca else METRICS
+    if select.metric not in known:
+        raise RequestError(f"select.metric: {select.metric!r} is not recorded.{nearest(select.metric, known)}")
+    if select.on == "unlabelled" and select.metric not in UNLABELLED:
+        raise RequestError(
+            f"select.on: unlabelled, but {select.metric} needs labels or translations. "
+            + (f"Choose {' or '.join(UNLABELLED)}, or on: source_dev." if dcca else "Choose source_dev.")
+        )
+    if select.metric in TRANSLATED:
+        kind = TRANSLATED[select.metric]
+        if select.on != "target_dev":
+            raise RequestError(f"select.on: {select.metric} uses translations. Write select.on: target_dev (oracle).")
+        for language in specification.task.targets:
+            if language not in getattr(specification.inputs, kind):
+                raise RequestError(f"inputs.{kind}.{language}: {select.metric} selects, and needs it. Add it.")
+    if dcca and select.metric in METRICS and 0 in specification.load_space().reachable("tune_epochs"):
+        raise RequestError(
+            f"space.tune_epochs: {select.metric} selects, which needs a classifier. Write 1 or more, or select by "
+            f"{' or '.join(UNLABELLED)} with on: unlabelled."
+        )
 
 
 def _check_budget(specification: "Specification") -> None:
@@ -118,58 +139,3 @@ def _check_task(specification: "Specification") -> None:
         )
     built_in = isinstance(specification.method, str)
     data.check(test=built_in and specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines)
-
-
-def _check_stitching(specification: "Specification") -> None:
-    if specification.model is None:
-        raise RequestError("model: stitching needs a source encoder. Add model: a hub id or a folder.")
-    for key, name in (("model", specification.model), ("inputs.multilingual", specification.inputs.multilingual)):
-        if name and name.startswith(("world:", ".", "/")):
-            locate(name, key, folder=True)
-    _refuse(specification, "synonyms")
-    inputs, languages = specification.inputs, [*specification.task.targets, *specification.task.pivots]
-    drops = "drop" in specification.load_space().reachable("stop_words")
-    if inputs.subwords and inputs.unknown != "subword":
-        raise RequestError("inputs.subwords: these models are read where inputs.unknown is subword. Set that too.")
-    if isinstance(inputs.splitting, dict) and (others := set(inputs.splitting) - set(languages)):
-        language = sorted(others)[0]
-        raise RequestError(f"inputs.splitting.{language}: not one of task.targets.{nearest(language, languages)}")
-    for kind in ("vectors", "lexicons", "subwords", "stop_words"):
-        files = getattr(inputs, kind)
-        for language in files:
-            if language not in languages:
-                raise RequestError(f"inputs.{kind}.{language}: not one of task.targets.{nearest(language, languages)}")
-        needed = kind in ("vectors", "lexicons") or (kind == "stop_words" and drops)
-        for language in languages if needed else files:
-            if language not in files:
-                raise RequestError(
-                    f"inputs.{kind}.{language}: this target language has no {kind.replace('_', ' ')}. "
-                    f"Add `{language}: FILE` there, or drop it from task.targets."
-                )
-            locate(files[language], f"inputs.{kind}.{language}")
-    if "zero_shot" in specification.baselines and inputs.multilingual is None:
-        raise RequestError(
-            "inputs.multilingual: the baseline zero_shot needs a multilingual encoder. Add a hub id or a folder."
-        )
-
-
-def _check_ear(specification: "Specification") -> None:
-    inputs = specification.inputs
-    if specification.model is None:
-        raise RequestError("model: ear needs a multilingual encoder. Add model: a hub id or a folder.")
-    if specification.model.startswith(("world:", ".", "/")):
-        locate(specification.model, "model", folder=True)
-    if inputs.synonyms is None:
-        raise RequestError(
-            "inputs.synonyms: ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or lines of "
-            "word, tab, synonyms."
-        )
-    locate(inputs.synonyms, "inputs.synonyms")
-    _refuse(specification, "vectors", "lexicons", "subwords", "stop_words", "multilingual")
-
-
-def _refuse(specification: "Specification", *kinds: str) -> None:
-    """An input that the method does not read is a mistake: it would be thought to matter."""
-    for kind in kinds:
-        if getattr(specification.inputs, kind):
-            raise RequestError(f"inputs.{kind}: {specification.method} does not read it. Remove it.")

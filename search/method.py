@@ -2,7 +2,11 @@
 
 from spaces.space import import_path
 
-TRAINABLES = {"stitching": "trainables.stitching.trainable:Stitching", "ear": "trainables.ear.trainable:Ear"}
+TRAINABLES = {
+    "stitching": "trainables.stitching.trainable:Stitching",
+    "dcca": "trainables.dcca.trainable:Dcca",
+    "ear": "trainables.ear.trainable:Ear",
+}
 
 
 def method_class(specification: dict) -> type:

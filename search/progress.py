@@ -4,6 +4,7 @@ import time
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,7 @@ from search.table import as_table, number
 
 REFRESH_SECONDS = 1.0
 SHOWN = 10  # rows of the live view
+BAR = 16  # columns of the bar that shows how far a run is
 
 
 class Progress:
@@ -69,7 +71,8 @@ class Progress:
             table = Table(box=None, show_header=False)
             for run in running:
                 partial = self.selection.score(run.metrics) if run.metrics else None
-                table.add_row("running", run.config_id, seed(run), f"epoch {run.step}", number(partial))
+                bar = ProgressBar(total=run.epochs or 1, completed=run.step, width=BAR)
+                table.add_row("running", run.config_id, seed(run), bar, f"epoch {run.step}", number(partial))
             lines.append(table)
         return Group(*lines)
 

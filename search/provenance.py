@@ -44,16 +44,21 @@ def command() -> str:
 
 def checksums(specification: dict) -> dict[str, str]:
     """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
-    from trainables.inputs.paths import checksum, locate
+    from trainables.inputs.paths import by_language, checksum, locate
     from trainables.tasks.sources import Classification
 
-    names = {}
+    names: dict[str, str] = {}
     if specification["model"]:
         names["model"] = specification["model"]
     inputs = specification["inputs"]
     names |= {f"inputs.{kind}": inputs[kind] for kind in ("multilingual", "synonyms") if inputs.get(kind)}
-    for kind in ("vectors", "lexicons", "subwords", "stop_words"):
+    for kind in ("vectors", "lexicons", "subwords", "stop_words", "probes"):
         names |= {f"inputs.{kind}.{language}": name for language, name in inputs.get(kind, {}).items()}
+    sets = {f"inputs.static.{name}": files for name, files in inputs.get("static", {}).items()}
+    for key, files in (sets | {"inputs.text": inputs.get("text", {})}).items():
+        names |= {f"{key}.{language}": name for language, name in by_language(files, specification["task"]).items()}
+    for language, sides in inputs.get("parallel", {}).items():
+        names |= {f"inputs.parallel.{language}.{side}": name for side, name in enumerate(sides)}
     found = {}
     if specification["task"] and (files := Classification(specification["task"]).paths()):
         found["task.data"] = _checksum_of_all(files)

@@ -19,8 +19,9 @@ AGGREGATES = {"mean": fmean, "worst": min}
 class Selection:
     """How runs are ranked.
 
-    `on` is source_dev (honest zero-shot), pivot_dev (labelled dev sets of languages that are never reported) or
-    target_dev (an oracle: it uses target labels and is always labelled so); `aggregate` joins several languages: mean,
+    `on` is source_dev (honest zero-shot), pivot_dev (labelled dev sets of languages that are never reported),
+    unlabelled (all languages, by a metric that needs no labels) or target_dev (an oracle: it uses target labels or
+    translations and is always labelled so); `aggregate` joins several languages: mean,
     or worst for the lowest of them. `second` is another objective and its direction: it makes a Pareto front in the
     leaderboard and does not rank.
     """
@@ -65,7 +66,12 @@ class Selection:
         """The metrics that the score is made of."""
         if self.on == "metric":
             return [self.metric]
-        languages = {"source_dev": (self.source,), "pivot_dev": self.pivots, "target_dev": self.targets}[self.on]
+        languages = {
+            "source_dev": (self.source,),
+            "pivot_dev": self.pivots,
+            "target_dev": self.targets,
+            "unlabelled": (self.source, *self.targets),
+        }[self.on]
         return [f"dev/{self.metric}/{language}" for language in languages]
 
     @property

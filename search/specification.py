@@ -20,7 +20,7 @@ from trainables.options import check_type
 from trainables.streams import STREAMS
 
 BUILT_IN = Path(__file__).with_name("builtin")
-METHODS = ("stitching", "ear")
+METHODS = ("stitching", "dcca", "ear")
 TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
 
 Text = Annotated[str, Field(min_length=1)]
@@ -36,6 +36,9 @@ def _named(value: Any) -> Any:
 
 
 Named = Annotated[dict[str, dict[str, Any]], BeforeValidator(_named)]
+
+
+Files = Text | dict[str, Text]
 
 
 class Model(BaseModel):
@@ -71,7 +74,10 @@ class Task(Model):
 
 
 class Inputs(Model):
-    """What a method reads besides the task; vectors and the like by target language."""
+    """What a method reads besides the task; vectors and the like by target language.
+
+    Where all languages have files of one kind, `FILES` is one by each, or a path with {language} in it.
+    """
 
     vectors: dict[str, Text] = {}
     lexicons: dict[str, Text] = {}
@@ -79,6 +85,14 @@ class Inputs(Model):
     stop_words: dict[str, Text] = {}  # lists, one word a line, for space: {stop_words: drop}
     quality: float | None = None  # lexicon entries below this quality (their third column) are left out
     synonyms: Text | None = None  # of the source language, for ear: JSON as published, or lines of word, tab, synonyms
+    text: Files = {}  # of all languages, for dcca: unlabelled, one sentence a line
+    text_blocks: Count = 20_000  # of max_length tokens, drawn from the text of a language; memory, and nothing else
+    static: dict[str, Files] = {}  # sets of static vectors of all languages, by a name of one's own, for dcca
+    # How the static vectors of the targets come into the source's space, with `lexicons` or without any (docs/dcca.md).
+    align: Literal["off", "orthogonal", "supervised", "aaai2018"] = "off"
+    probes: dict[str, Text] = {}  # lexica of the targets that dcca's encoders are scored by, and nothing is learnt from
+    parallel: dict[str, tuple[Text, Text]] = {}  # by target: a file of its sentences, and the source's, line by line
+    retrieval_layer: Count | None = None  # whose states sentences are compared by, from 1; None: the last
     multilingual: Text | None = None  # the encoder of the zero_shot baseline: a hub id or a folder
     splitting: Splitting | dict[str, Splitting] = "unicode"  # how target text becomes words, for all or by language
     vector_rows: Count = 200_000  # rows read from the top of a vector file; files are sorted by frequency
@@ -139,12 +153,15 @@ class Second(Model):
 class Select(Model):
     """What ranks. `on: target_dev` uses target labels: an oracle, and labelled so wherever it is shown.
 
+    `on: unlabelled` is the mean over the source and the targets of a metric that needs no labels and no translations
+    (dcca has correlation and mlm_probability).
+
     `on: metric` ranks by the reported metric of exactly that name, for methods without a task. `second` does not rank:
     it marks the configurations that nobody beats in both.
     """
 
     metric: Text = "macro_f1"
-    on: Literal["source_dev", "pivot_dev", "target_dev", "metric"] = "source_dev"
+    on: Literal["source_dev", "pivot_dev", "target_dev", "unlabelled", "metric"] = "source_dev"
     aggregate: Literal[tuple(AGGREGATES)] = "mean"
     second: Second | None = None
 

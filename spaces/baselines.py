@@ -3,37 +3,38 @@
 How long and how fast a baseline is trained follows the method's own space, so that none loses for want of tuning.
 """
 
-import random
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from math import sqrt
 from typing import Any
 
 from search.errors import RequestError
-from spaces import ear_baselines, stitching_baselines
-from spaces.space import PROBES, Space
-from spaces.trials import Probe
+from spaces import dcca_baselines, ear_baselines, stitching_baselines
+from spaces.dcca import without_tuning
+from spaces.space import Space
+from trainables.dcca import options as dcca_options
 from trainables.ear import options as ear_options
 from trainables.options import TrainingOptions
 from trainables.stitching import baseline_options as stitching_options
 
 TRAINING = tuple(field.name for field in fields(TrainingOptions))
-NAMES = {"stitching": tuple(stitching_baselines.FUNCTIONS), "ear": tuple(ear_baselines.FUNCTIONS)}  # by method
-FUNCTIONS = {**stitching_baselines.FUNCTIONS, **ear_baselines.FUNCTIONS}
-OPTIONS = {**stitching_options.OPTIONS, **ear_options.OPTIONS}
-FOLLOWED = (*TRAINING, *stitching_baselines.FOLLOWED, *ear_baselines.FOLLOWED)
+OF = {"stitching": stitching_baselines, "dcca": dcca_baselines, "ear": ear_baselines}  # by method
+NAMES = {method: tuple(module.FUNCTIONS) for method, module in OF.items()}
+FUNCTIONS = {name: function for module in OF.values() for name, function in module.FUNCTIONS.items()}
+OPTIONS = {**stitching_options.OPTIONS, **dcca_options.OPTIONS, **ear_options.OPTIONS}
+FOLLOWED = (*TRAINING, *(name for module in OF.values() for name in module.FOLLOWED))
+LONGEST = ("epochs", "steps")  # of several values a baseline gets the largest
 
 
 def baseline_space(name: str, of: Space, overrides: dict[str, Any]) -> Space:
     """The space of a baseline beside `of`, the space of the method it is compared with.
 
     How models are trained and how data are made is as in `of` where it has one value. Several learning rates become
-    three: the lowest, the highest and their geometric middle. Several numbers of epochs become the largest, the longest
-    that the method itself may train; beside EAR they become those that cost as many encoder passes as the dearest of
-    its configurations. All else that `of` varies is at its default. `overrides` win over this.
+    three: the lowest, the highest and their geometric middle. Several numbers of epochs or steps become the largest,
+    the longest that the method itself may train; beside EAR they become those that cost as many encoder passes as the
+    dearest of its configurations. All else that `of` varies is at its default. `overrides` win over this.
     """
-    probe = Probe(random.Random(0))
-    met = [of(probe) for _ in range(PROBES)]  # a probe answers with the ends of ranges too
+    met = of.met()
     function = _function(name, met, overrides)
     fixed = {key: value for key, value in of.overrides.items() if not isinstance(value, list | dict)}
     taken = _taken(met) | {key: value for key, value in fixed.items() if key in FOLLOWED}
@@ -66,6 +67,8 @@ def _function(name: str, met: list[dict], overrides: dict[str, Any]) -> Callable
         if own.get("epochs") == 1:
             own.pop("redraw", None)  # there is nothing to draw again
         own = stitching_baselines.canonical(own)
+        if name in NAMES["dcca"]:
+            own = without_tuning(own)
         OPTIONS[name](**own)
         return {"baseline": name, **own}
 
@@ -83,6 +86,5 @@ def _taken(met: list[dict]) -> dict[str, Any]:
     if len(rates := values["lr"]) > 1:
         middle = float(f"{sqrt(min(rates) * max(rates)):.3g}")  # no more digits than a person would write
         taken["lr"] = [min(rates), middle, max(rates)]
-    if len(epochs := values["epochs"]) > 1:
-        taken["epochs"] = max(epochs)
+    taken |= {key: max(values[key]) for key in LONGEST if len(values[key]) > 1}
     return taken

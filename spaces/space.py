@@ -22,10 +22,12 @@ from spaces.trials import Open, Overriding, Probe, Scripted
 
 BUILT_IN = {
     "stitching": {"default": "spaces.stitching:default", "paper": "spaces.stitching:paper"},
+    "dcca": {"default": "spaces.dcca:default", "paper": "spaces.dcca:paper"},
     "ear": {"default": "spaces.ear:default", "paper": "spaces.ear:paper"},
 }
 COMPAT = {
     "stitching": {"paper": "trainables.stitching.options:PAPER"},
+    "dcca": {"paper": "trainables.dcca.options:PAPER", "reference": "trainables.dcca.options:REFERENCE"},
     "ear": {"paper": "trainables.ear.options:PAPER", "reference": "trainables.ear.options:REFERENCE"},
 }
 PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
@@ -103,6 +105,11 @@ class Space:
     def dimensions(self) -> dict[str, Dimension]:
         """Every dimension the function may ask for, found by walking through it at random (with a fixed seed)."""
         return _probe(self.function)
+
+    def met(self) -> list[dict]:
+        """Configurations that random walks meet (with a fixed seed), with the ends of all ranges among them."""
+        probe = Probe(random.Random(0))
+        return [self(probe) for _ in range(PROBES)]
 
     def reachable(self, name: str) -> list:
         """Values of a parameter that configurations of this space have: the bounds of its range, and what walks met."""

@@ -15,6 +15,7 @@ from tests.conftest import ROOT, real
 from trainables.ear.options import REFERENCE
 from trainables.ear.prepare import check_layers
 from trainables.encoder import Encoder
+from trainables.inputs.paths import by_language
 from trainables.tasks.layouts import LAYOUTS
 
 ROWS = {"taxi1500": "1\tFaith\tx\n", "amazon": '{"stars": "1", "review_body": "x"}\n'}
@@ -28,6 +29,11 @@ def specification(name: str) -> Specification:
     task, inputs = content["task"], content["inputs"]
     if content["method"] == "ear":
         files = [inputs["synonyms"]]
+    elif content["method"] == "dcca":
+        languages = {"source": task["source"], "targets": task["targets"]}
+        files = [name for pair in inputs["parallel"].values() for name in pair]
+        for of_all in (inputs["text"], *inputs["static"].values()):
+            files += by_language(of_all, languages).values()
     else:
         files = [*inputs["vectors"].values(), *inputs["lexicons"].values()]
     if task["name"] in ROWS:
@@ -47,6 +53,8 @@ def test_a_ready_specification_is_valid_once_its_files_exist(name):
     assert found.name == name
     if found.method == "ear":
         assert {"plain", "rs_da"} <= set(found.baselines)
+    elif found.method == "dcca":
+        assert "untouched" in found.baselines
     else:
         assert set(found.baselines) == {"ls", "lr", "zero_shot", "constant"}
     assert found.task.source.startswith("en")
@@ -143,3 +151,29 @@ def test_the_sib200_specifications_run_on_local_copies(name, language, vectors, 
     }
     found = read(str(ROOT / "configs" / f"{name}.yaml"), [f"{key}={path}" for key, path in changes.items()])
     assert found.task.targets == [language]
+
+
+def test_the_settings_of_dcca_are_the_four_rows_of_its_paper_in_forty_languages():
+    found = specification("dcca-xlmr")
+    rows = [params for params, _ in found.load_space().grid()]
+    assert [(row["alignment"], row.get("static")) for row in rows] == [
+        ("none", None),
+        ("dcca", "fasttext"),
+        ("mse", "x2s_ma"),
+        ("dcca", "x2s_ma"),
+    ]
+    assert {(row["steps"], row["blocks"], row["lr"]) for row in rows} == {(7500, 64, 5e-5)}
+    assert (found.model, found.compat) == ("FacebookAI/xlm-roberta-base", "paper")
+    assert len({found.task.source, *found.task.targets}) == 40
+    # Tatoeba has 36 of them besides English; Malay, Burmese and Yoruba are missing.
+    assert set(found.task.targets) - set(found.inputs.parallel) == {"zsm_Latn", "mya_Mymr", "yor_Latn"}
+    assert found.budget.runs == len(rows) * (1 + found.replicates.confirm.fresh)
+    assert (found.replicates.confirm.top, found.replicates.confirm.fresh) == (4, 3)
+
+
+def test_the_sib200_specification_of_dcca_runs_all_rows_at_equal_steps():
+    found = specification("sib200-dcca")
+    steps = {one["baseline"]: one.get("steps") for one in found.baseline_runs(found.standing()).configurations}
+    assert steps == {"untouched": None, "mlm": 200, "mse": 200}
+    (own,) = (found.load_space().complete(params) for params in found.enqueue)
+    assert (own["steps"], own["alignment"]) == (200, "dcca")

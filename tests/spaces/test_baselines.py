@@ -15,7 +15,9 @@ from trainables.options import TrainingOptions
 
 METHOD = spaces.load("stitching", "default")
 EAR = spaces.load("ear", "default")
-OF = {name: {"stitching": METHOD, "ear": EAR}[method] for method, names in NAMES.items() for name in names}
+DCCA = spaces.load("dcca", "default")
+SPACES = {"stitching": METHOD, "dcca": DCCA, "ear": EAR}
+OF = {name: SPACES[method] for method, names in NAMES.items() for name in names}
 
 
 def grid(name, of=None, **overrides):
@@ -28,7 +30,11 @@ def default_grid(name):
 
 
 def test_every_method_has_its_own():
-    assert NAMES == {"stitching": ("ls", "lr", "zero_shot", "constant"), "ear": ("plain", "rs_da", "rs_rp", "adv")}
+    assert NAMES == {
+        "stitching": ("ls", "lr", "zero_shot", "constant"),
+        "dcca": ("untouched", "mlm", "mse"),
+        "ear": ("plain", "rs_da", "rs_rp", "adv"),
+    }
     assert set(FUNCTIONS) == set(OF)
 
 
@@ -55,6 +61,7 @@ def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name):
     assert {params["baseline"] for params in found} == {name}
     others = [params for other in FUNCTIONS if other != name for params in default_grid(other)]
     others += [METHOD.complete({"k": 1}), METHOD.complete({}), EAR.complete({}), EAR.complete({"epochs": 1})]
+    others += [DCCA.complete({"alignment": alignment}) for alignment in ("none", "mse", "dcca")]
     assert not {spaces.config_id(params) for params in found} & {spaces.config_id(params) for params in others}
     assert [space.canonical(params) for params in found] == found
 
@@ -143,6 +150,9 @@ def test_own_overrides_win():
         ("rs_rp", {"radius": {"low": 0.1, "high": 1.0}}, r"^baselines\.rs_rp\.radius: all values are tried. Write"),
         ("adv", {"ascents": 0}, r"^baselines\.adv\.ascents: 0 must be at least 1"),
         ("adv", {"epochs": 0}, r"^baselines\.adv\.epochs: 0 must be above 0"),
+        ("untouched", {"steps": 10}, r"^baselines\.untouched\.steps: there is no such dimension"),
+        ("mlm", {"weight": 1.0}, r"^baselines\.mlm\.weight: there is no such dimension"),
+        ("mse", {"words": 0}, r"^baselines\.mse\.words: 0 must be above 0"),
     ],
 )
 def test_a_wrong_override_names_its_key(name, overrides, message):
@@ -152,6 +162,7 @@ def test_a_wrong_override_names_its_key(name, overrides, message):
 
 def test_the_functions_alone_are_finite():
     sizes = {"ls": 9, "lr": 8, "zero_shot": 3, "constant": 1, "plain": 3, "rs_da": 3, "rs_rp": 9, "adv": 18}
+    sizes |= {"untouched": 1, "mlm": 3, "mse": 3}
     assert {name: Space(function).size() for name, function in FUNCTIONS.items()} == {
         name: f"{size} configurations" for name, size in sizes.items()
     }
@@ -232,3 +243,17 @@ def test_texts_and_classifier_are_made_as_for_ear(name):
     (paper, *_) = grid(name, spaces.load("ear", "paper", "paper"))
     assert paper["head"] == "linear"
     assert paper.get("matching", "exact") == "exact"
+
+
+def test_the_baselines_of_dcca_take_as_many_steps_as_it_may_at_its_rates():
+    of = spaces.load("dcca", {"steps": [200, 900], "lr": [1e-5, 4e-3], "blocks": 8, "words": 256, "tune_epochs": 2})
+    for name in ("mlm", "mse"):
+        found = grid(name, of)
+        assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in found} == {(900, 8, 2)}
+        assert [params["lr"] for params in found] == [1e-5, 2e-4, 4e-3]
+    assert {params["words"] for params in grid("mse", of)} == {256}
+    assert grid("untouched", of) == [
+        {"baseline": "untouched", "tune_epochs": 2, "tune_lr": 2e-5, "tune_warmup": 0.0, "tune_batch_size": 32}
+    ]
+    without = spaces.load("dcca", {"tune_epochs": 0})
+    assert grid("untouched", without) == [{"baseline": "untouched", "tune_epochs": 0}]

@@ -1,6 +1,6 @@
 """What an EAR search reads, once, on the driver. `prepare` opens no test set; `prepare_test` does, for confirmation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -60,26 +60,30 @@ def prepare(specification: dict) -> EarInputs:
     """Read the encoder, the task and the dictionary of synonyms that a specification names."""
     task, reader = specification["task"], Reader(specification)
     check_layers(specification, reader.encoder)
-    train = examples(*reader.texts(task["source"], "train"), reader.tokenizer, reader.longest)
-    languages = [task["source"], *task["targets"]]
-    key, synonyms, notes = "inputs.synonyms", {}, []
-    if specification["inputs"]["synonyms"]:
-        found = read_synonyms(locate(specification["inputs"]["synonyms"], key), key)
-        synonyms = found.words
-        notes += [f"{key}: {note}" for note in found.notes]
-        check_coverage(train, synonyms, specification["inputs"]["synonyms"])
-    parallel = {}
+    inputs, key, name = read_task(reader), "inputs.synonyms", specification["inputs"]["synonyms"]
+    if name:
+        found = read_synonyms(locate(name, key), key)
+        check_coverage(inputs.train, found.words, name)
+        notes = (*inputs.notes, *(f"{key}: {note}" for note in found.notes))
+        inputs = replace(inputs, synonyms=found.words, notes=notes)
     if reader.task.parallel:
-        parallel = parallel_words(reader, languages)
+        inputs = replace(inputs, parallel=parallel_words(reader, [task["source"], *task["targets"]]))
+    return inputs
+
+
+def read_task(reader: Reader) -> EarInputs:
+    """The encoder and the labelled data for fine-tuning as it is, without synonyms and pictures."""
+    task = reader.specification["task"]
+    languages = [task["source"], *task["targets"], *(task.get("pivots") or [])]
     return EarInputs(
         source=task["source"],
         labels=reader.task.labels,
         encoder=reader.encoder,
-        train=train,
-        dev={language: reader.encoded(language, "dev") for language in [*languages, *(task.get("pivots") or [])]},
-        synonyms=synonyms,
-        parallel=parallel,
-        notes=(*reader.task.notes, *notes),
+        train=examples(*reader.texts(task["source"], "train"), reader.tokenizer, reader.longest),
+        dev={language: reader.encoded(language, "dev") for language in languages},
+        synonyms={},
+        parallel={},
+        notes=tuple(reader.task.notes),
     )
 
 

@@ -1,0 +1,74 @@
+"""The space of DCCA continued pretraining, its canonical form, and the four settings of the paper."""
+
+from dataclasses import asdict
+from typing import Any
+
+from trainables.dcca.options import DccaOptions
+
+OF_ALIGNMENT = ("static", "weight", "layer", "pooling", "padding", "words", "word_batch")
+OF_CORRELATION = ("loss", "top_k", "directions", "ridge")
+
+
+def default(trial: Any) -> dict:
+    """Everything that can matter, each dimension only where it does.
+
+    Layers go from 6 to 12, those of the paper's encoder; for a smaller one write `layer: [1, N]`. `mse` needs static
+    vectors as wide as the encoder; where they are not, write `alignment: [dcca, none]`.
+    """
+    params: dict[str, Any] = {"alignment": trial.suggest_categorical("alignment", ["dcca", "mse", "none"])}
+    if params["alignment"] != "none":
+        params["weight"] = trial.suggest_float("weight", 0.01, 10.0, log=True)
+        params["layer"] = trial.suggest_int("layer", 6, 12)
+        params["pooling"] = trial.suggest_categorical("pooling", ["pieces", "all", "cls"])
+    if params["alignment"] == "dcca":
+        params["top_k"] = trial.suggest_int("top_k", 5, 60)
+        params["words"] = trial.suggest_categorical("words", [256, 512, 1024, 2048])
+    params["blocks"] = trial.suggest_categorical("blocks", [32, 64, 128, 256])
+    params["steps"] = trial.suggest_int("steps", 1000, 15_000, step=500)
+    params["lr"] = trial.suggest_float("lr", 5e-6, 1e-4, log=True)
+    params["freeze_layers"] = trial.suggest_categorical("freeze_layers", [0, 6, 9])  # all, 6 and 3 of 12 are trained
+    return params
+
+
+# Table 3. One run each; the correlations that count (10) are in the code alone.
+PROCEDURE = {"steps": 7500, "words": 1024, "blocks": 64, "lr": 5e-5, "weight": 1.0, "layer": "last", "top_k": 10}
+ROWS = {
+    "+MLM": {"alignment": "none"},
+    "+fastText, DCCA": {"alignment": "dcca", "static": "fasttext"},
+    "+X2S-MA, MSE": {"alignment": "mse", "static": "x2s_ma"},
+    "+X2S-MA, DCCA": {"alignment": "dcca", "static": "x2s_ma"},
+}
+
+
+def paper(trial: Any) -> dict:
+    """The four rows of Table 3. They need two sets of vectors, inputs.static.x2s_ma and inputs.static.fasttext."""
+    return {**PROCEDURE, **ROWS[trial.suggest_categorical("row", list(ROWS))]}
+
+
+def canonical(params: dict) -> dict:
+    """Drop what cannot matter: all of an alignment of weight 0, the correlation's options of any other alignment."""
+    params = dict(params)
+    if params["weight"] == 0:
+        params["alignment"] = "none"
+    unread: tuple[str, ...] = ()
+    if params["alignment"] == "none":
+        unread = (*OF_ALIGNMENT, *OF_CORRELATION)
+    elif params["alignment"] == "mse":
+        unread = OF_CORRELATION
+    elif params["loss"] == "released":
+        unread = ("directions", "ridge")  # and it is what its batches are, so word_batch stays
+    DccaOptions(**params)
+    return without_tuning({name: value for name, value in params.items() if name not in unread})
+
+
+def without_tuning(params: dict) -> dict:
+    """How a classifier is fine-tuned does not matter where none is."""
+    if params["tune_epochs"]:
+        return params
+    return {name: value for name, value in params.items() if not name.startswith("tune_") or name == "tune_epochs"}
+
+
+default.first = ({"alignment": "none"}, {"alignment": "dcca"})
+for _space in (default, paper):
+    _space.defaults = asdict(DccaOptions())
+    _space.canonical = canonical

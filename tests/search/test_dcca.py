@@ -1,0 +1,111 @@
+"""A search of continued pretraining from end to end on the embedded world, and another method that starts from it."""
+
+import json
+
+import pytest
+
+from search.errors import RequestError
+from search.ledger import read
+from search.specification import read as specify
+from tests.search.test_search import board, run
+from trainables.world import FILES
+
+CHANGES = [
+    "task.targets=[qan]",
+    "inputs.lexicons={qan: world:lexicons/qel-qan.txt}",
+    "inputs.probes={qan: world:lexicons/qel-qan.txt}",
+    "space={alignment: [dcca, none], steps: 4, words: 64, directions: 16, top_k: 5, blocks: 4, lr: 1e-3, layer: 4,"
+    " pooling: pieces, weight: [0.1, 10.0], freeze_layers: 0, tune_epochs: 1, tune_lr: 3e-3, tune_batch_size: 8}",
+    "budget.runs=3",
+    "replicates={policy: fixed, n: 1, confirm: {top: 1, fresh: 1}}",
+    "select={metric: correlation, on: unlabelled}",
+    "enqueue=[{alignment: dcca, weight: 10.0}, {alignment: none}]",
+]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    home = tmp_path_factory.mktemp("dcca")
+    lines = (FILES / "topics/qel/dev.tsv").read_text().splitlines()[1:13]
+    for language in ("qel", "qan"):
+        rows = (FILES / f"topics/{language}/dev.tsv").read_text().splitlines()[1 : 1 + len(lines)]
+        (home / language).write_text("".join(row.split("\t")[2] + "\n" for row in rows))
+    changes = [*CHANGES, f"inputs.parallel={{qan: ['{home / 'qan'}', '{home / 'qel'}']}}"]
+    output = run(home, "search", "demo-dcca", *(word for change in changes for word in ("--set", change)))
+    return home, output
+
+
+def test_the_search_ranks_by_unlabelled_correlation_and_confirms_the_best(searched):
+    home, output = searched
+    rows = board(home / "runs" / "demo-dcca")
+    own = [row for row in rows if not row["baseline"]]
+    assert [row["params"]["alignment"] for row in own] == ["dcca", "none"]
+    assert {row["baseline"] for row in rows if row["baseline"]} == {"untouched", "MLM only"}
+    state = read(home / "runs" / "demo-dcca" / "ledger.jsonl")
+    for one in own:
+        metrics = state.configurations[one["config_id"]].runs[0].metrics
+        score = (metrics["dev/correlation/qel"] + metrics["dev/correlation/qan"]) / 2
+        assert one["mean"] == pytest.approx(score)
+    assert "correlation on unlabelled (mean)" in output
+    assert "oracle" not in output
+
+
+def test_retrieval_and_the_test_sets_are_in_the_confirmation_alone(searched):
+    state = read(searched[0] / "runs" / "demo-dcca" / "ledger.jsonl")
+    for one in state.configurations.values():
+        for replicate, done in one.runs.items():
+            tested = {name for name in done.metrics if name.startswith("test/")}
+            assert bool(tested) == (replicate >= 1000)
+            assert ("test/retrieval/qan" in tested) == bool(tested)
+            assert {"dev/lexicon/qan", "dev/mlm_loss/qel", "dev/macro_f1/qan"} <= done.metrics.keys()
+
+
+def test_another_method_starts_from_the_exported_encoder(searched):
+    home, _ = searched
+    exported = run(home, "export", "runs/demo-dcca", "--model", "continued")
+    assert "another search can start from it: --set model=" in exported
+    assert "the scores are those of the search" in exported
+    folder = home / "continued" / "encoder"
+    assert json.loads((folder / "config.json").read_text())["architectures"] == ["BertForMaskedLM"]
+    changes = (f"model={folder}", "task.targets=[qan]", "space.epochs=1", "budget.runs=1", "enqueue=[{alpha: 1.0}]")
+    fixed = ("replicates={policy: fixed, n: 1, confirm: {top: 0}}", "baselines={}", "tracking.uri=off")
+    more = run(home, "search", "demo-ear", *(word for one in (*changes, *fixed) for word in ("--set", one)))
+    assert "1 configurations, 1 runs" in more
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["inputs.text={}"], r"^inputs\.text: dcca pretrains on unlabelled text\. Add a file for each language"),
+        (["inputs.text={qel: world:text/qel.txt.gz}"], r"^inputs\.text\.qan: this language has no file\."),
+        (["inputs.text=world:text/qel.txt.gz"], r"^inputs\.text: .* has no \{language\} in it\."),
+        (["inputs.static={}"], r"^inputs\.static: the alignment needs static vectors\."),
+        (["space.static=other"], r"^space\.static: there is no inputs\.static\.other\."),
+        (
+            ["inputs.static={a: 'world:vectors/{language}.vec.gz', b: 'world:vectors/{language}.vec.gz'}"],
+            r"^space\.static: which of a, b\?",
+        ),
+        (["inputs.align=off"], r"^inputs\.lexicons: they are for inputs\.align\."),
+        (["inputs.probes={qor: nowhere.txt}"], r"^inputs\.probes\.qor: nowhere\.txt: there is no such file"),
+        (["inputs.parallel={qzz: [a, b]}"], r"^inputs\.parallel\.qzz: not one of task\.targets"),
+        (["inputs.synonyms=x.json"], r"^inputs\.synonyms: dcca does not read it\. Remove it\."),
+        (["inputs.vectors={qan: x.vec}"], r"^inputs\.vectors: dcca does not read it\. Remove it\."),
+        (["select={metric: macro_f1, on: unlabelled}"], r"^select\.on: unlabelled, but macro_f1 needs labels"),
+        (["select={metric: retrieval}"], r"^select\.on: retrieval uses translations\. Write select\.on: target_dev"),
+        (["select={metric: lexicon, on: target_dev}"], r"^inputs\.probes\.qan: lexicon selects, and needs it"),
+        (["space.tune_epochs=0"], r"^space\.tune_epochs: macro_f1 selects, which needs a classifier"),
+        (["select.metric=bleu"], r"^select\.metric: 'bleu' is not recorded"),
+    ],
+)
+def test_what_is_missing_or_does_not_belong_is_said_in_a_line(changes, message):
+    with pytest.raises(RequestError, match=message):
+        specify("demo-dcca", changes)
+
+
+def test_what_only_dcca_reads_is_refused_by_others():
+    with pytest.raises(RequestError, match=r"^inputs\.text: ear does not read it\. Remove it\."):
+        specify("demo-ear", ["inputs.text=world:text/{language}.txt.gz"])
+    with pytest.raises(RequestError, match=r"^inputs\.align: stitching does not read it\. Remove it\."):
+        specify("demo", ["inputs.align=orthogonal"])
+    with pytest.raises(RequestError, match=r"^select\.metric: 'correlation' is not recorded"):
+        specify("demo", ["select.metric=correlation"])

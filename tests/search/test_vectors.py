@@ -1,0 +1,109 @@
+"""The commands about static vectors, as a person types them, on the embedded world."""
+
+import re
+
+import numpy as np
+import pytest
+
+from run_search import main
+from search.errors import RequestError
+from search.vectors import by_language, settings_of
+from trainables.inputs.vectors import read_vectors
+from trainables.static.align_options import AlignOptions
+from trainables.static.options import ExtractOptions
+from trainables.world import path
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEEDWISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def printed(capsys, *arguments, code=0):
+    assert main([str(argument) for argument in arguments]) == code
+    found = capsys.readouterr()
+    return found.out + found.err
+
+
+def test_vectors_are_extracted_aligned_and_evaluated(tmp_path, capsys):
+    settings = ("most_sentences=300", "epochs=1", "layer=2", "least_count=3", "subsampling=0")  # few words for so little
+    options = [word for setting in settings for word in ("--set", setting)]
+    for language in ("qel", "qan"):
+        said = printed(
+            capsys,
+            *("vectors", "extract", "world:multilingual-encoder", path(f"text/{language}.txt.gz")),
+            *("--language", language, "--to", tmp_path / f"{language}.vec", *options),
+        )
+        vectors = read_vectors(tmp_path / f"{language}.vec", "x", rows=10_000)
+        assert f"wrote {tmp_path / language}.vec: {len(vectors.words)} words from 300 sentences" in said
+        assert vectors.table.shape[1] == 64
+    both = [f"{language}={tmp_path / language}.vec" for language in ("qel", "qan")]
+    lexicon = path("lexicons/qel-qan.txt")
+    said = printed(capsys, "vectors", "align", *both, "--dictionary", f"qan={lexicon}", "--to", tmp_path / "aligned")
+    assert re.search(r"qan: (left un)?aligned by \d+ pairs; precision_at_1 0?\.\d+ before, 0?\.\d+ after", said)
+    fixed = read_vectors(tmp_path / "aligned" / "qel.vec", "x", rows=10_000)
+    np.testing.assert_allclose(np.linalg.norm(fixed.table, axis=1), 1, rtol=1e-4)  # normalised and nothing else
+    files = [tmp_path / "aligned" / f"{language}.vec" for language in ("qel", "qan")]
+    said = printed(capsys, "vectors", "evaluate", *files, "--lexicon", lexicon)
+    scores = dict(line.split() for line in said.splitlines())
+    assert {"coverage", "nn_p1", "csls_p1", "csls_p10", "csls_p1_all"} <= scores.keys()
+    assert float(scores["nn_p1"]) <= float(scores["nn_p10"])
+
+
+def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
+    words = read_vectors(path("vectors/qel.vec.gz"), "x", rows=10).words
+    lines = [f"{words[0]} {word} {9 - row}" for row, word in enumerate(words[1:6])] + [f"{words[0]} nowhere 1"]
+    (tmp_path / "judged.txt").write_text("\n".join(lines) + "\n")
+    said = printed(capsys, "vectors", "evaluate", path("vectors/qel.vec.gz"), "--similarity", tmp_path / "judged.txt")
+    scores = dict(line.split() for line in said.splitlines())
+    assert (scores["coverage"], scores["pairs"]) == ("0.833", "6")
+    assert -1 <= float(scores["spearman"]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["extract", "world:multilingual-encoder", "nowhere.txt", "--language", "fr", "--to", "x.vec"],
+            "TEXT: nowhere.txt",
+        ),
+        (["align", "en", "fr=x.vec", "--to", "x"], "en: write LANG=FILE, for example fr=fr.vec."),
+        (["align", "en=a.vec", "en=b.vec", "--to", "x"], "en=b.vec: en stands there twice."),
+        (
+            ["align", "en=a.vec", "fr=b.vec", "--dictionary", "fi=c.txt", "--to", "x"],
+            "--dictionary fi=...: no such lang",
+        ),
+        (["evaluate", "a.vec"], "vectors evaluate: nothing to evaluate by. Add --lexicon FILE or --similarity FILE."),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_change(arguments, message, capsys):
+    said = printed(capsys, "vectors", *arguments, code=2)
+    assert said.startswith(f"seedwise: {message}")
+    assert said.count("\n") == 1
+
+
+def test_vectors_of_two_widths_are_not_compared(tmp_path, capsys):
+    (tmp_path / "narrow.vec").write_text("2 2\nba 1 0\ndai 0 1\n")
+    said = printed(
+        capsys,
+        *("vectors", "evaluate", path("vectors/qel.vec.gz"), tmp_path / "narrow.vec"),
+        *("--lexicon", path("lexicons/qel-qan.txt")),
+        code=2,
+    )
+    assert "TARGET: 2 dimensions, but SOURCE has 50: not one space. Align them first" in said
+
+
+def test_settings_are_checked_by_name_and_type():
+    assert settings_of(ExtractOptions, ["layer=3", "context=with", "lr=1e-2"]) == ExtractOptions(
+        layer=3, context="with", lr=0.01
+    )
+    for kind, change, message in (
+        (ExtractOptions, "layr=3", "--set layr=3: there is no such option. Did you mean layer?"),
+        (ExtractOptions, "layer=two", "--set layer: 'two' is not a whole number."),
+        (AlignOptions, "preset=best", "--set preset: 'best' is not one of orthogonal, supervised, aaai2018."),
+    ):
+        with pytest.raises(RequestError) as raised:
+            settings_of(kind, [change])
+        assert str(raised.value) == message
+    assert by_language(["a=b", "c=d=e"]) == {"a": "b", "c": "d=e"}

@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainables.dcca.drawing import Draws
+
+
+@given(count=st.integers(1, 60), size=st.integers(1, 20), passes=st.integers(0, 3))
+def test_a_pass_has_everything_once_but_what_is_too_little_for_a_batch(count, size, passes):
+    draws = Draws(count, size, lambda number: number)
+    size = min(size, count)
+    start = passes * (count // size)
+    batches = [draws.rows(start + step) for step in range(count // size)]
+    together = np.concatenate(batches)
+    assert {len(batch) for batch in batches} == {size}
+    assert len(set(together.tolist())) == len(together) > count - size
+
+
+@given(steps=st.lists(st.integers(0, 40), min_size=1, max_size=6))
+def test_the_things_of_a_step_depend_on_nothing_before_it(steps):
+    draws = Draws(17, 4, lambda number: number)
+    for step in steps:
+        np.testing.assert_array_equal(draws.rows(step), Draws(17, 4, lambda number: number).rows(step))
+
+
+def test_drawn_anew_a_third_is_missed():
+    draws = Draws(1000, 4, lambda number: number, anew=True)
+    seen = {row for step in range(250) for row in draws.rows(step)}
+    assert len(seen) == pytest.approx(633, abs=25)  # 1 - 1/e, as measured on the released code

@@ -1,0 +1,50 @@
+"""A masked language model as plain arrays that travel to the workers, and what is built from it there."""
+
+from typing import Any
+
+import numpy as np
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedModel
+
+from search.errors import RequestError
+from trainables.dcca.masking import head_of
+from trainables.encoder import Encoder, loaded, set_weights
+
+
+def load_masked(name: str, key: str = "model") -> tuple[Encoder, dict[str, np.ndarray]]:
+    """The encoder with its head for masked words, by the names that the whole model gives to weights, and the rest.
+
+    Weights of a head that the checkpoint lacks are not among them: `masked_model` draws them. The rest are weights of
+    the encoder, by its own names, that a masked language model has no use for and a classifier has: a pooler's.
+    """
+    encoder, _ = loaded(name, key, AutoModelForMaskedLM)
+    alone, _ = loaded(name, key, AutoModel)
+    model = skeleton(encoder.config)
+    try:
+        head_of(model)
+    except ValueError as error:
+        raise RequestError(f"{key}: {name}: {error}. Name an encoder of BERT's or RoBERTa's kind.") from error
+    own, prefix = dict(model.named_parameters()), model.base_model_prefix  # a table that both ends share is there once
+    weights = {name: one for name, one in encoder.weights.items() if name in own}
+    rest = {name: one for name, one in alone.weights.items() if f"{prefix}.{name}" not in own}
+    return Encoder(encoder.config, weights), rest
+
+
+def skeleton(config: dict[str, Any]) -> PreTrainedModel:
+    """A masked language model of this kind, its weights not yet set."""
+    config = dict(config)
+    kind = config.pop("model_type")
+    config.pop("dtype", None)
+    return AutoModelForMaskedLM.from_config(AutoConfig.for_model(kind, **config))
+
+
+def masked_model(encoder: Encoder, seed: int) -> PreTrainedModel:
+    """The model with the checkpoint's weights; those that it lacks are drawn from `seed`."""
+    model = skeleton(encoder.config)
+    set_weights(model, encoder.weights, seed)
+    return model
+
+
+def encoder_of(model: PreTrainedModel, rest: dict[str, np.ndarray]) -> Encoder:
+    """The encoder of a model without its head, as another method would load it; `rest` is what `load_masked` gave."""
+    weights = {name: one.detach().cpu().numpy().copy() for name, one in model.base_model.named_parameters()}
+    return Encoder(model.config.to_dict(), weights | rest)

@@ -1,0 +1,88 @@
+"""A frozen encoder that reads sentences, and the vectors from which their words are predicted."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoConfig, AutoModel
+
+from search.errors import RequestError
+from trainables.ear.examples import tokenise, words_of
+from trainables.encoder import Encoder
+from trainables.static.options import ExtractOptions
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+AT_ONCE = 32  # sentences of like length in one pass: a third of it is padding; of 128 in any order, two thirds
+
+
+class FrozenEncoder:
+    """The lowest `options.layer` blocks of an encoder, without dropout. Its final norm, if it has one, is applied."""
+
+    def __init__(self, name: str, encoder: Encoder, tokenizer: Any, options: ExtractOptions, device: torch.device):
+        if not tokenizer.is_fast:
+            raise RequestError(f"model: {name}: its tokenizer does not say where its pieces are. Name another encoder.")
+        settings = dict(encoder.config)
+        settings.pop("dtype", None)
+        config = AutoConfig.for_model(settings.pop("model_type"), **settings)
+        if options.layer > config.num_hidden_layers:
+            most = config.num_hidden_layers
+            raise RequestError(f"layer: {options.layer}, but {name} has {most}. Write a number from 1 to {most}.")
+        config.num_hidden_layers = options.layer
+        self.model = AutoModel.from_config(config)
+        weights = {key: torch.from_numpy(value) for key, value in encoder.weights.items()}
+        lacking = [key for key in self.model.load_state_dict(weights, strict=False).missing_keys if "pooler" not in key]
+        if lacking:
+            raise RequestError(f"model: {name} has no weights for {lacking[0]}. Name a whole encoder.")
+        self.model.to(device, DTYPES[options.precision]).eval().requires_grad_(False)
+        self.tokenizer, self.context, self.device = tokenizer, options.context, device
+        self.max_length = min(options.max_length, _room(config, tokenizer))
+        self.dimension = config.hidden_size
+
+    def contexts(self, sentences: list[list[str]], sentence: np.ndarray, word: np.ndarray) -> tuple[Tensor, np.ndarray]:
+        """The context vectors (n, d), in float32, of some words, and which of the words have one.
+
+        A word is given by the number of its sentence, ascending, and its number in it. Sentences should be ordered by
+        length. One has no context where nothing is left of its sentence without it. A word beyond `max_length` is not
+        read, and yet belongs to the sentence whose beginning is.
+        """
+        found, usable = [], []
+        for first in range(0, len(sentences), AT_ONCE):
+            start, end = np.searchsorted(sentence, [first, first + AT_ONCE])
+            part = sentences[first : first + AT_ONCE]
+            vectors, have = self._read(part, sentence[start:end] - first, word[start:end])
+            found.append(vectors)
+            usable.append(have)
+        return torch.cat(found), np.concatenate(usable)
+
+    def _read(self, sentences: list[list[str]], sentence: np.ndarray, word: np.ndarray) -> tuple[Tensor, np.ndarray]:
+        """`contexts` of sentences that are read in one pass."""
+        batch = tokenise(self.tokenizer, [(" ".join(words),) for words in sentences], self.max_length)
+        counted = np.array(batch["attention_mask"], dtype=bool)[sentence]
+        if self.context == "without":
+            owner = np.stack(
+                [
+                    words_of(batch.sequence_ids(row), batch["offset_mapping"][row], (words,))
+                    for row, words in enumerate(sentences)
+                ]
+            )[sentence]
+            lengths = np.array([len(words) for words in sentences])[sentence]
+            counted &= (owner < lengths[:, None]) & (owner != word[:, None])  # special tokens come after all words
+        usable = counted.any(1)
+        sentence, counted = sentence[usable], counted[usable]
+        # One product for each sentence: (its targets, pieces) x (pieces, d). `slot` numbers the targets of a sentence.
+        slot = np.arange(len(sentence)) - np.searchsorted(sentence, sentence)
+        weights = np.zeros((len(sentences), slot.max(initial=0) + 1, counted.shape[1]), dtype=np.float32)
+        weights[sentence, slot] = counted / counted.sum(1, keepdims=True)
+        names = ("input_ids", "attention_mask", "token_type_ids")
+        inputs = {name: torch.tensor(batch[name], device=self.device) for name in names if name in batch}
+        with torch.no_grad():
+            states = self.model(**inputs).last_hidden_state.float()
+            means = torch.from_numpy(weights).to(self.device) @ states
+        return means[torch.from_numpy(sentence), torch.from_numpy(slot)], usable
+
+
+def _room(config: Any, tokenizer: Any) -> int:
+    """How many positions an encoder has for a sentence."""
+    room = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    return room - tokenizer.pad_token_id - 1 if "roberta" in config.model_type else room  # its first are never used

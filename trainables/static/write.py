@@ -1,0 +1,61 @@
+"""Word vectors in fastText's text format."""
+
+import gzip
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from search.errors import RequestError
+from search.files import writing
+
+BLOCK = 1000  # rows that are converted together, for speed
+SPACE = tuple(" \t\n\r\v\f")
+
+
+def write_vectors(path: Path, words: Sequence[str], table: np.ndarray) -> None:
+    """Write `n d`, then `word v1 ... vd` lines, packed where the name ends in .gz. The file appears when it is whole.
+
+    Numbers are the shortest that give the same float32 again. The same vectors are the same bytes.
+    """
+    table = np.asarray(table, dtype=np.float32)
+    _refuse(path, words, table)
+    with writing(path) as file:
+        if path.suffix != ".gz":
+            _write(file.buffer, words, table)
+            return
+        # No time and no name in the archive: they would differ from writing to writing.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file.buffer, compresslevel=6, mtime=0) as packed:
+            _write(packed, words, table)
+
+
+def _refuse(path: Path, words: Sequence[str], table: np.ndarray) -> None:
+    """Refuse what a reader could not tell apart from something else."""
+    if table.ndim != 2 or len(words) != len(table) or not table.size:
+        raise ValueError(f"{len(words)} words do not go with a table of shape {table.shape}")
+    for row, word in enumerate(words):
+        if not word or any(space in word for space in SPACE):
+            raise RequestError(
+                f"{path}: word {row + 1}, {word!r}, is empty or holds a space. Join its parts, or drop it."
+            )
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if len(bad):
+        raise RequestError(
+            f"{path}: the vector of {words[bad[0]]!r} is not finite. Drop the word, or look where it is from."
+        )
+
+
+def _write(file: BinaryIO, words: Sequence[str], table: np.ndarray) -> None:
+    file.write(f"{len(words)} {table.shape[1]}\n".encode())
+    for first in range(0, len(words), BLOCK):
+        block = table[first : first + BLOCK]
+        numbers = io.BytesIO()
+        columns = pa.table({str(column): block[:, column] for column in range(block.shape[1])})
+        csv.write_csv(columns, numbers, csv.WriteOptions(include_header=False, delimiter=" "))
+        lines = numbers.getvalue().splitlines(keepends=True)
+        for word, line in zip(words[first : first + BLOCK], lines, strict=True):
+            file.write(word.encode() + b" " + line)
