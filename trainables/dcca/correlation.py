@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.linalg import cholesky, qr, solve_triangular, svd, svdvals
 
-WORDS_PER_DIRECTION = 4  # with fewer, independent views correlate by 0.87 and more: the edge is 2 sqrt(p/N (1 - p/N))
+from trainables.dcca.options import WORDS_PER_DIRECTION
+
 FLOOR = 1e-8  # added to every variance, so that a constant batch has one; far below that of any encoder's states
 ROUNDS = 4  # of the search for the directions of most variance
 DRAWS = 64  # of the simulated chance level, whose standard error is then below 0.003 from 64 words on

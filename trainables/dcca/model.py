@@ -23,9 +23,11 @@ def load_masked(name: str, key: str = "model") -> tuple[Encoder, dict[str, np.nd
         head_of(model)
     except ValueError as error:
         raise RequestError(f"{key}: {name}: {error}. Name an encoder of BERT's or RoBERTa's kind.") from error
-    own, prefix = dict(model.named_parameters()), model.base_model_prefix  # a table that both ends share is there once
-    weights = {name: one for name, one in encoder.weights.items() if name in own}
-    rest = {name: one for name, one in alone.weights.items() if f"{prefix}.{name}" not in own}
+    # A table that both ends share has two names, and which of them comes first differs between kinds of encoders.
+    once, prefix = dict(model.named_parameters()), model.base_model_prefix
+    names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    weights = {name: one for name, one in encoder.weights.items() if name in once}
+    rest = {name: one for name, one in alone.weights.items() if f"{prefix}.{name}" not in names}
     return Encoder(encoder.config, weights), rest
 
 

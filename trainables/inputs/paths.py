@@ -16,10 +16,11 @@ def locate(name: str, key: str, *, folder: bool = False) -> Path:
     return path
 
 
-def by_language(files: str | dict[str, str], task: dict) -> dict[str, str]:
+def by_language(files: str | dict[str, str], task: dict | None) -> dict[str, str]:
     """Files of all languages of a task: one by each, or a path with {language} in it."""
-    languages = (task["source"], *task["targets"])
-    return {one: files.replace("{language}", one) for one in languages} if isinstance(files, str) else files
+    if not isinstance(files, str):
+        return files
+    return {one: files.replace("{language}", one) for one in (task["source"], *task["targets"])}
 
 
 def read_text(path: Path, key: str) -> str:
