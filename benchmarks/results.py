@@ -53,7 +53,8 @@ def name_of(row: dict) -> str:
         weights = [f"{name} = {params[name]:g}" for name in ("alpha", "beta") if name in params]
         return ", ".join(["EAR", reading, *weights])
     if "alignment" in params and not row["baseline"]:
-        return {"dcca": "DCCA", "mse": "MSE", "none": "MLM only"}[params["alignment"]]
+        name = {"dcca": "DCCA", "mse": "MSE", "none": "MLM only"}[params["alignment"]]
+        return f"{name}, {params['static']}" if params.get("static") else name
     tau = f", tau = {params['tau']:g}" if "tau" in params else ""
     return row["baseline"] or params.get("weighting", "k = 1") + tau
 

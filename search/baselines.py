@@ -26,6 +26,17 @@ def spaces_of(method: object, space: Space, chosen: dict[str, dict]) -> dict[str
     return {name: baseline_space(name, space, overrides) for name, overrides in chosen.items()}
 
 
+def asked_of(specification: dict) -> dict[str, list[dict]]:
+    """Configurations that a search can ask for, the ends of all ranges among them, by the key that says so."""
+    space = load(specification["method"], specification["space"], specification["compat"])
+    asked = {"space": space.met()}
+    for name, one in spaces_of(specification["method"], space, specification["baselines"]).items():
+        asked[f"baselines.{name}"] = one.met()
+    for index, params in enumerate(specification["enqueue"] or []):
+        asked[f"enqueue.{index}"] = [space.complete(params)]
+    return asked
+
+
 @dataclass(frozen=True)
 class Baselines:
     """All configurations of all baselines, at the first `replicates` replicates each."""

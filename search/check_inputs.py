@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from search.baselines import asked_of
 from search.errors import RequestError
 from spaces.dimension import nearest
+from trainables.dcca.options import OPTIONS
 from trainables.inputs.paths import locate
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ READ_BY = {
     "stop_words": ("stitching",),
     "multilingual": ("stitching",),
     "synonyms": ("ear",),
-    **dict.fromkeys(("text", "static", "align", "probes", "parallel", "retrieval_layer"), ("dcca",)),
+    **dict.fromkeys(("text", "static", "align", "probes", "parallel", "score_layer"), ("dcca",)),
 }
 
 
@@ -66,7 +68,7 @@ def _check_stitching(specification: "Specification") -> None:
 def _check_dcca(specification: "Specification") -> None:
     inputs, task = specification.inputs, specification.task
     _check_multilingual(specification)
-    languages, space = [task.source, *task.targets], specification.load_space()
+    languages = [task.source, *task.targets]
     if not inputs.text:
         raise RequestError(
             "inputs.text: dcca pretrains on unlabelled text. Add a file for each language, one sentence a line: "
@@ -75,22 +77,18 @@ def _check_dcca(specification: "Specification") -> None:
     _check_files("inputs.text", inputs.text, languages)
     for name, files in inputs.static.items():
         _check_files(f"inputs.static.{name}", files, languages)
-    asked = {*space.reachable("static"), *(params.get("static", "") for params in specification.enqueue or [])}
-    for name in sorted(asked):
-        if name and name not in inputs.static:
-            hint = nearest(name, inputs.static) if inputs.static else ""
-            raise RequestError(f"space.static: there is no inputs.static.{name}.{hint} Add it, or search without it.")
-    if asked and not inputs.static:
-        raise RequestError(
-            "inputs.static: the alignment needs static vectors. Add a set of them, such as static: {x2s: FILES}, or "
-            "write space.alignment: none."
-        )
-    if "" in asked and len(inputs.static) > 1:
-        raise RequestError(
-            f"space.static: which of {', '.join(inputs.static)}? Write space.static: [...] with one or several names."
-        )
+    for key, met in asked_of(specification.as_dict()).items():
+        for params in met:
+            _check_static(key, params, inputs.static)
     if inputs.lexicons and inputs.align == "off":
         raise RequestError("inputs.lexicons: they are for inputs.align. Set that too, or remove them.")
+    if inputs.align != "off" and (without := [one for one in task.targets if one not in inputs.lexicons]):
+        raise RequestError(
+            f"inputs.lexicons.{without[0]}: inputs.align needs it. Add it, or align without one beforehand, by "
+            "`run_search.py vectors align`."
+        )
+    if specification.prune != "off":
+        raise RequestError("prune: dcca has no score before its last epochs, so nothing could be pruned. Remove it.")
     for kind in ("lexicons", "probes", "parallel"):
         for language, names in getattr(inputs, kind).items():
             if language not in task.targets:
@@ -99,6 +97,22 @@ def _check_dcca(specification: "Specification") -> None:
                 )
             for name in [names] if isinstance(names, str) else names:
                 locate(name, f"inputs.{kind}.{language}")
+
+
+def _check_static(key: str, params: dict, sets: dict) -> None:
+    """Whether the set of static vectors that a configuration means is there, and is one."""
+    if (params.get("alignment") or OPTIONS[params["baseline"]].alignment) == "none":
+        return
+    name = params["static"]
+    if not sets:
+        raise RequestError(
+            f"inputs.static: the alignment of {key} needs static vectors. Add a set of them, such as static: "
+            "{x2s: FILES}, or write space.alignment: none."
+        )
+    if name and name not in sets:
+        raise RequestError(f"{key}.static: there is no inputs.static.{name}.{nearest(name, sets)}")
+    if not name and len(sets) > 1:
+        raise RequestError(f"{key}.static: which of {', '.join(sets)}? Write {key}.static with one of these names.")
 
 
 def _check_files(key: str, files: str | dict[str, str], languages: list[str]) -> None:

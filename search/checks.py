@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from search.baselines import asked_of
 from search.check_inputs import check_inputs
 from search.errors import RequestError
 from spaces.dimension import nearest
@@ -76,6 +77,10 @@ def _check_metric(specification: "Specification") -> None:
             f"select.on: unlabelled, but {select.metric} needs labels or translations. "
             + (f"Choose {' or '.join(UNLABELLED)}, or on: source_dev." if dcca else "Choose source_dev.")
         )
+    if select.metric in UNLABELLED and select.on == "pivot_dev":
+        raise RequestError(f"select.on: pivots have no {select.metric}. Write select.on: unlabelled.")
+    if select.metric == "correlation" and not specification.inputs.static:
+        raise RequestError("inputs.static: correlation selects, and is one with static vectors. Add a set of them.")
     if select.metric in TRANSLATED:
         kind = TRANSLATED[select.metric]
         if select.on != "target_dev":
@@ -83,11 +88,12 @@ def _check_metric(specification: "Specification") -> None:
         for language in specification.task.targets:
             if language not in getattr(specification.inputs, kind):
                 raise RequestError(f"inputs.{kind}.{language}: {select.metric} selects, and needs it. Add it.")
-    if dcca and select.metric in METRICS and 0 in specification.load_space().reachable("tune_epochs"):
-        raise RequestError(
-            f"space.tune_epochs: {select.metric} selects, which needs a classifier. Write 1 or more, or select by "
-            f"{' or '.join(UNLABELLED)} with on: unlabelled."
-        )
+    for key, met in asked_of(specification.as_dict()).items() if dcca and select.metric in METRICS else ():
+        if any(params["tune_epochs"] == 0 for params in met):
+            raise RequestError(
+                f"{key}.tune_epochs: {select.metric} selects, which needs a classifier. Write 1 or more, or select by "
+                f"{' or '.join(UNLABELLED)} with on: unlabelled."
+            )
 
 
 def _check_budget(specification: "Specification") -> None:

@@ -31,13 +31,14 @@ def read_earlier(folders: Sequence[Path], specification: Specification) -> list[
         before = state.search["specification"]
         if before["method"] != method:
             raise RequestError(f"--from {folder}: its method is {before['method']}, this one's is {method}.")
-        used = {name.rpartition("/")[2] for name in Selection.of(before).names}
+        chosen = Selection.of(before)
+        used = set() if chosen.on == "unlabelled" else {name.rpartition("/")[2] for name in chosen.names}
         if not selection.oracle and (leaked := sorted(used & set(selection.targets))):
             raise RequestError(
                 f"--from {folder}: it was selected on labels of {leaked[0]}, a target of this search. "
                 "Leave it out, or set select.on: target_dev (oracle)."
             )
-        standing = Standing(Selection.of(before)).of(state)
+        standing = Standing(chosen).of(state)
         if standing is None:
             raise RequestError(f"--from {folder}: no run of it has finished.")
         scores = (standing.mean - np.median(standing.mean)) / (np.std(standing.mean) or 1.0)

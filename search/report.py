@@ -168,11 +168,11 @@ def underspecification(state: State, standing: Standing) -> dict | None:
     `rank_correlation` is Spearman's, between the estimates of the selection score and of the target score over
     configurations; `gap` is how much higher the target estimate of the configuration with the highest one is. Both are
     estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without targets,
-    with fewer than three configurations that have both scores, or where the selection is the oracle itself.
+    with fewer than three configurations that have both scores, where no label selects, or the oracle itself does.
     """
     selection = standing.selection
     found = standing.of(state)
-    if found is None or selection.oracle or not selection.targets or selection.on == "metric":
+    if found is None or selection.oracle or not selection.targets or selection.on in ("metric", "unlabelled"):
         return None
     target = Standing(replace(selection, on="target_dev", second=None)).of(state)
     seen = [{one.ids[i] for i in range(len(one.ids)) if one.failed[i] < one.count[i]} for one in (found, target)]

@@ -86,13 +86,13 @@ class Inputs(Model):
     quality: float | None = None  # lexicon entries below this quality (their third column) are left out
     synonyms: Text | None = None  # of the source language, for ear: JSON as published, or lines of word, tab, synonyms
     text: Files = {}  # of all languages, for dcca: unlabelled, one sentence a line
-    text_blocks: Count = 20_000  # of max_length tokens, drawn from the text of a language; memory, and nothing else
+    text_blocks: Count = 20_000  # of max_length tokens, drawn from all text of a language: more is more text and memory
     static: dict[str, Files] = {}  # sets of static vectors of all languages, by a name of one's own, for dcca
-    # How the static vectors of the targets come into the source's space, with `lexicons` or without any (docs/dcca.md).
+    # How the static vectors of the targets come into the source's space, by `lexicons`; off: they are in it.
     align: Literal["off", "orthogonal", "supervised", "aaai2018"] = "off"
     probes: dict[str, Text] = {}  # lexica of the targets that dcca's encoders are scored by, and nothing is learnt from
     parallel: dict[str, tuple[Text, Text]] = {}  # by target: a file of its sentences, and the source's, line by line
-    retrieval_layer: Count | None = None  # whose states sentences are compared by, from 1; None: the last
+    score_layer: Count | None = None  # whose states words and sentences are scored by, from 1; None: the last
     multilingual: Text | None = None  # the encoder of the zero_shot baseline: a hub id or a folder
     splitting: Splitting | dict[str, Splitting] = "unicode"  # how target text becomes words, for all or by language
     vector_rows: Count = 200_000  # rows read from the top of a vector file; files are sorted by frequency

@@ -1,7 +1,7 @@
 """The commands about static vectors: out of an encoder, into one space, and how good they are."""
 
 import argparse
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def extract(options: argparse.Namespace, console: Console) -> int:
 
 
 def align(options: argparse.Namespace, console: Console) -> int:
+    from trainables.device import gpus_here
     from trainables.inputs.lexicons import read_lexicon
     from trainables.inputs.paths import locate
     from trainables.inputs.vectors import read_vectors
@@ -85,7 +86,7 @@ def align(options: argparse.Namespace, console: Console) -> int:
         if language not in moving:
             raise RequestError(f"--dictionary {language}=...: no such language is mapped.{nearest(language, moving)}")
     with console.status("reading the vectors") as status:
-        vectors = {one: read_vectors(locate(name, one), one, rows=ROWS) for one, name in files.items()}
+        vectors = {one: writable(read_vectors(locate(name, one), one, rows=ROWS)) for one, name in files.items()}
         lexica = {
             one: read_lexicon(locate(name, f"--dictionary {one}"), f"--dictionary {one}")
             for one, name in dictionaries.items()
@@ -96,6 +97,7 @@ def align(options: argparse.Namespace, console: Console) -> int:
             {one: lexica.get(one) for one in moving},
             settings,
             options.seed,
+            device="cuda" if gpus_here() else "cpu",
             progress=status.update,
         )
         options.to.mkdir(parents=True, exist_ok=True)
@@ -146,6 +148,12 @@ def evaluate(options: argparse.Namespace, console: Console) -> int:
             ),
         )
     return 0
+
+
+def writable(vectors: Any) -> Any:
+    """Vectors without words that hold a space, which nobody could read again."""
+    kept = [row for row, word in enumerate(vectors.words) if not any(map(str.isspace, word))]
+    return replace(vectors, words=[vectors.words[row] for row in kept], table=vectors.table[kept])
 
 
 def show(console: Console, found: dict[str, float]) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 from transformers import PreTrainedModel
 
+from trainables.base import RunFailed
 from trainables.options import OptimiserOptions
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -40,7 +41,9 @@ class Trainer:
     def update(self) -> None:
         if self.options.clip:
             self.scaler.unscale_(self.optimiser)
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
+            if not (self.scaler.is_enabled() or norm.isfinite()):  # fp16 skips such a step and scales less
+                raise RunFailed("nan", f"the norm of the gradient is {norm.item()}")
         self.scaler.step(self.optimiser)
         self.scaler.update()
         self.optimiser.zero_grad(set_to_none=True)

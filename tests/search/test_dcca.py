@@ -2,18 +2,19 @@
 
 import json
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from search.errors import RequestError
 from search.ledger import read
 from search.specification import read as specify
 from tests.search.test_search import board, run
+from trainables.stitching.trainable import Stitching
 from trainables.world import FILES
 
 CHANGES = [
     "task.targets=[qan]",
-    "inputs.lexicons={qan: world:lexicons/qel-qan.txt}",
-    "inputs.probes={qan: world:lexicons/qel-qan.txt}",
     "space={alignment: [dcca, none], steps: 4, words: 64, directions: 16, top_k: 5, blocks: 4, lr: 1e-3, layer: 4,"
     " pooling: pieces, weight: [0.1, 10.0], freeze_layers: 0, tune_epochs: 1, tune_lr: 3e-3, tune_batch_size: 8}",
     "budget.runs=3",
@@ -30,7 +31,11 @@ def searched(tmp_path_factory):
     for language in ("qel", "qan"):
         rows = (FILES / f"topics/{language}/dev.tsv").read_text().splitlines()[1 : 1 + len(lines)]
         (home / language).write_text("".join(row.split("\t")[2] + "\n" for row in rows))
+    entries = (FILES / "lexicons/qel-qan.txt").read_text().splitlines(keepends=True)
+    for part, name in enumerate(("learnt.txt", "probe.txt")):
+        (home / name).write_text("".join(entries[part::2]))
     changes = [*CHANGES, f"inputs.parallel={{qan: ['{home / 'qan'}', '{home / 'qel'}']}}"]
+    changes += ["inputs.lexicons={qan: learnt.txt}", "inputs.probes={qan: probe.txt}"]
     output = run(home, "search", "demo-dcca", *(word for change in changes for word in ("--set", change)))
     return home, output
 
@@ -67,10 +72,15 @@ def test_another_method_starts_from_the_exported_encoder(searched):
     assert "the scores are those of the search" in exported
     folder = home / "continued" / "encoder"
     assert json.loads((folder / "config.json").read_text())["architectures"] == ["BertForMaskedLM"]
-    changes = (f"model={folder}", "task.targets=[qan]", "space.epochs=1", "budget.runs=1", "enqueue=[{alpha: 1.0}]")
+    changes = (f"model={folder}", "task.targets=[qan]", "space.epochs=1", "budget.runs=1", "enqueue=[{layer: 2}]")
     fixed = ("replicates={policy: fixed, n: 1, confirm: {top: 0}}", "baselines={}", "tracking.uri=off")
     more = run(home, "search", "demo-ear", *(word for one in (*changes, *fixed) for word in ("--set", one)))
     assert "1 configurations, 1 runs" in more
+    # And stitching, whose run reconstructs the word table that was just trained.
+    specification = specify("demo", [f"model={folder}"]).as_dict()
+    table = Stitching.prepare(specification).encoder.weights["embeddings.word_embeddings.weight"]
+    trained = load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"]
+    np.testing.assert_array_equal(table, trained)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +89,7 @@ def test_another_method_starts_from_the_exported_encoder(searched):
         (["inputs.text={}"], r"^inputs\.text: dcca pretrains on unlabelled text\. Add a file for each language"),
         (["inputs.text={qel: world:text/qel.txt.gz}"], r"^inputs\.text\.qan: this language has no file\."),
         (["inputs.text=world:text/qel.txt.gz"], r"^inputs\.text: .* has no \{language\} in it\."),
-        (["inputs.static={}"], r"^inputs\.static: the alignment needs static vectors\."),
+        (["inputs.static={}"], r"^inputs\.static: the alignment of space needs static vectors\."),
         (["space.static=other"], r"^space\.static: there is no inputs\.static\.other\."),
         (
             ["inputs.static={a: 'world:vectors/{language}.vec.gz', b: 'world:vectors/{language}.vec.gz'}"],
@@ -94,6 +104,15 @@ def test_another_method_starts_from_the_exported_encoder(searched):
         (["select={metric: retrieval}"], r"^select\.on: retrieval uses translations\. Write select\.on: target_dev"),
         (["select={metric: lexicon, on: target_dev}"], r"^inputs\.probes\.qan: lexicon selects, and needs it"),
         (["space.tune_epochs=0"], r"^space\.tune_epochs: macro_f1 selects, which needs a classifier"),
+        (
+            ["select={metric: correlation, on: pivot_dev}", "task.pivots=[qor]", "task.targets=[qan]"],
+            r"^select\.on: pivots",
+        ),
+        (["inputs.static={}", "select={metric: correlation, on: unlabelled}"], r"^inputs\.static: correlation selects"),
+        (["enqueue=[{tune_epochs: 0}]"], r"^enqueue\.0\.tune_epochs: macro_f1 selects, which needs a classifier"),
+        (["inputs.lexicons={qan: world:lexicons/qel-qan.txt}"], r"^inputs\.lexicons\.qor: inputs\.align needs it"),
+        (["baselines={mse: {static: other}}"], r"^baselines\.mse\.static: there is no inputs\.static\.other"),
+        (["prune=asha"], r"^prune: dcca has no score before its last epochs"),
         (["select.metric=bleu"], r"^select\.metric: 'bleu' is not recorded"),
     ],
 )

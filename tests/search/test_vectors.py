@@ -27,7 +27,13 @@ def printed(capsys, *arguments, code=0):
 
 
 def test_vectors_are_extracted_aligned_and_evaluated(tmp_path, capsys):
-    settings = ("most_sentences=300", "epochs=1", "layer=2", "least_count=3", "subsampling=0")  # few words for so little
+    settings = (
+        "most_sentences=300",
+        "epochs=1",
+        "layer=2",
+        "least_count=3",
+        "subsampling=0",
+    )  # few words for so little
     options = [word for setting in settings for word in ("--set", setting)]
     for language in ("qel", "qan"):
         said = printed(

@@ -162,7 +162,7 @@ def test_a_wrong_override_names_its_key(name, overrides, message):
 
 def test_the_functions_alone_are_finite():
     sizes = {"ls": 9, "lr": 8, "zero_shot": 3, "constant": 1, "plain": 3, "rs_da": 3, "rs_rp": 9, "adv": 18}
-    sizes |= {"untouched": 1, "mlm": 3, "mse": 3}
+    sizes |= {"untouched": 1, "mlm": 3, "mse": 9}
     assert {name: Space(function).size() for name, function in FUNCTIONS.items()} == {
         name: f"{size} configurations" for name, size in sizes.items()
     }
@@ -250,8 +250,8 @@ def test_the_baselines_of_dcca_take_as_many_steps_as_it_may_at_its_rates():
     for name in ("mlm", "mse"):
         found = grid(name, of)
         assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in found} == {(900, 8, 2)}
-        assert [params["lr"] for params in found] == [1e-5, 2e-4, 4e-3]
-    assert {params["words"] for params in grid("mse", of)} == {256}
+        assert {params["lr"] for params in found} == {1e-5, 2e-4, 4e-3}
+    assert {(params["words"], params["weight"]) for params in grid("mse", of)} == {(256, 0.1), (256, 1.0), (256, 10.0)}
     assert grid("untouched", of) == [
         {"baseline": "untouched", "tune_epochs": 2, "tune_lr": 2e-5, "tune_warmup": 0.0, "tune_batch_size": 32}
     ]

@@ -38,7 +38,7 @@ def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, most: int)
     """
     made_from = {
         "file": checksum(path),
-        "tokenizer": content_hash(tokenizer.backend_tokenizer.to_str()),
+        "tokenizer": tokenizer_hash(tokenizer),
         "length": length,
         "most": most,
         "version": VERSION,
@@ -59,6 +59,14 @@ def _arrays(path: Path, key: str, tokenizer: Any, length: int, most: int) -> dic
         for sentence, ids in zip(chunk, of_chunk, strict=True):
             (dev if held_out(sentence, HELD_OUT) else train).add(ids)
     return {"train": train.array(), "dev": dev.array()}
+
+
+def tokenizer_hash(tokenizer: Any) -> str:
+    """What a tokenizer is, without how it was last called: it remembers that."""
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    return content_hash(backend.to_str())
 
 
 def held_out(text: str, one_in: int) -> bool:

@@ -1,5 +1,6 @@
 """A masked language model as plain arrays that travel to the workers, and what is built from it there."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,22 @@ from trainables.dcca.masking import head_of
 from trainables.encoder import Encoder, loaded, set_weights
 
 
-def load_masked(name: str, key: str = "model") -> tuple[Encoder, dict[str, np.ndarray]]:
-    """The encoder with its head for masked words, by the names that the whole model gives to weights, and the rest.
+@dataclass(frozen=True)
+class Loaded:
+    """An encoder with its head for masked words, by the names that the whole model gives to weights.
 
-    Weights of a head that the checkpoint lacks are not among them: `masked_model` draws them. The rest are weights of
-    the encoder, by its own names, that a masked language model has no use for and a classifier has: a pooler's.
+    Weights of a head that the checkpoint lacks are not among them but in `drawn`, by name: `masked_model` draws them.
+    `rest` are weights of the encoder, by its own names, that a masked language model has no use for and a classifier
+    has: a pooler's.
     """
+
+    model: Encoder
+    rest: dict[str, np.ndarray]
+    drawn: tuple[str, ...]
+
+
+def load_masked(name: str, key: str = "model") -> Loaded:
+    """The masked language model of a hub id, a folder in the hub's format, or `world:NAME`."""
     encoder, _ = loaded(name, key, AutoModelForMaskedLM)
     alone, _ = loaded(name, key, AutoModel)
     model = skeleton(encoder.config)
@@ -28,7 +39,7 @@ def load_masked(name: str, key: str = "model") -> tuple[Encoder, dict[str, np.nd
     names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     weights = {name: one for name, one in encoder.weights.items() if name in once}
     rest = {name: one for name, one in alone.weights.items() if f"{prefix}.{name}" not in names}
-    return Encoder(encoder.config, weights), rest
+    return Loaded(Encoder(encoder.config, weights), rest, tuple(sorted(once.keys() - weights.keys())))
 
 
 def skeleton(config: dict[str, Any]) -> PreTrainedModel:
@@ -47,6 +58,6 @@ def masked_model(encoder: Encoder, seed: int) -> PreTrainedModel:
 
 
 def encoder_of(model: PreTrainedModel, rest: dict[str, np.ndarray]) -> Encoder:
-    """The encoder of a model without its head, as another method would load it; `rest` is what `load_masked` gave."""
+    """The encoder of a model without its head, as another method would load it; for `rest` see `Loaded`."""
     weights = {name: one.detach().cpu().numpy().copy() for name, one in model.base_model.named_parameters()}
     return Encoder(model.config.to_dict(), weights | rest)

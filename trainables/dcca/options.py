@@ -43,7 +43,7 @@ class MaskedOptions(OptimiserOptions, UntouchedOptions):
     blocks: int = 64  # blocks of text per update, each of inputs.max_length tokens
     block_batch: int = 4  # blocks per forward pass: memory, not the loss
     mask_rate: float = 0.15  # share of the tokens that are to be guessed
-    # Blocks come in passes over all of them, or from a new permutation at every step, as the released code draws (D6).
+    # Blocks come in passes over all of them, or are drawn anew for each forward pass, as by the released code (D6).
     drawn: Literal["passes", "anew"] = "passes"
 
     def __post_init__(self) -> None:
@@ -98,8 +98,10 @@ class DccaOptions(MseOptions):
         if self.alignment != "dcca":
             return
         if self.loss == "released":
-            if self.top_k >= min(self.words, self.word_batch):
+            if self.top_k >= self.word_batch:
                 raise ValueError(f"top_k: {self.top_k} must be below word_batch, or the released loss is constant (D5)")
+            if self.words % self.word_batch:
+                raise ValueError(f"words: {self.words} must be a multiple of word_batch ({self.word_batch}) (D12)")
         elif not self.top_k <= self.directions <= self.words / WORDS_PER_DIRECTION:
             raise ValueError(
                 f"directions: {self.directions} must be at least top_k ({self.top_k}) and at most "

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from search.baselines import spaces_of
+from search.baselines import asked_of
 from search.errors import RequestError
-from spaces import load
 from trainables.dcca.blocks import read_blocks
 from trainables.dcca.masking import Hiding
 from trainables.dcca.model import load_masked
@@ -22,6 +21,7 @@ from trainables.inputs.text import Encoded, encode
 from trainables.inputs.vectors import Vectors, read_vectors
 
 MASK_RATE, MASK_SEED = 0.15, 0  # of the hidden tokens that runs are scored on: the same in all searches
+METRICS = ("macro_f1", "accuracy")  # of a classifier
 PROBED = 5000  # words of each language in a lexicon induction, besides those of the lexicon, the most frequent ones
 
 
@@ -38,7 +38,8 @@ class DccaInputs:
     static: dict[str, Static]  # by the name of the set
     probes: dict[str, Probe]
     parallel: dict[str, tuple[Encoded, Encoded]]  # target and source; only where retrieval selects
-    retrieval_layer: int | str
+    score_layer: int | str
+    classifies: bool  # whether a classifier's score selects: only then does a collapsed one fail its run
     notes: tuple[str, ...] = ()
 
 
@@ -51,9 +52,14 @@ class DccaTests:
 def prepare(specification: dict) -> DccaInputs:
     """Read the encoder, the task, the text and the static vectors that a specification names."""
     inputs, reader = specification["inputs"], DccaReader(specification)
-    (model, rest), task = load_masked(specification["model"]), read_task(reader)
+    loaded, task = load_masked(specification["model"]), read_task(reader)
     hiding = Hiding.of(reader.tokenizer)
     blocks, dev, notes = [], {}, list(task.notes)
+    if loaded.drawn:
+        notes.append(
+            f"model: {specification['model']} has no head for masked words. One is drawn at random, so the first steps "
+            "train little else, and mlm_loss of the untouched encoder means nothing."
+        )
     for language in reader.languages:
         key = f"inputs.text.{language}"
         path = locate(by_language(inputs["text"], specification["task"])[language], key)
@@ -65,12 +71,14 @@ def prepare(specification: dict) -> DccaInputs:
         vectors, said = reader.vectors(f"inputs.static.{name}", files)
         static[name], more = join(vectors, reader.tokenizer, f"inputs.static.{name}")
         notes += [*said, *more]
-    check(specification, reader.encoder, static)
+    check(specification, reader.encoder, static, blocks=sum(map(len, blocks)))
+    for language in inputs["parallel"]:
+        reader.translations(language)  # which only the confirmation reads: better to know now that it can
     return DccaInputs(
         source=reader.languages[0],
         languages=reader.languages,
-        model=model,
-        rest=rest,
+        model=loaded.model,
+        rest=loaded.rest,
         task=replace(task, encoder=Encoder(task.encoder.config, {})),
         hiding=hiding,
         blocks=np.concatenate(blocks),
@@ -78,7 +86,8 @@ def prepare(specification: dict) -> DccaInputs:
         static=static,
         probes={language: reader.probe(language) for language in inputs["probes"]},
         parallel=reader.parallel("dev") if specification["select"]["metric"] == "retrieval" else {},
-        retrieval_layer=inputs["retrieval_layer"] or "last",
+        score_layer=inputs["score_layer"] or "last",
+        classifies=specification["select"]["metric"] in METRICS,
         notes=tuple(notes),
     )
 
@@ -126,7 +135,7 @@ class DccaReader(Reader):
         return read_vectors(path, key, rows=self.inputs["vector_rows"])
 
     def aligned(self, key: str, found: dict[str, Vectors], notes: list[str]) -> tuple[dict[str, Vectors], list[str]]:
-        """All languages in the space of the source, by inputs.align and the lexica that there are."""
+        """All languages in the space of the source, by inputs.align and the lexica."""
         from trainables.static.align import align, fixed_table
         from trainables.static.align_options import AlignOptions
 
@@ -140,13 +149,23 @@ class DccaReader(Reader):
         tables = {fixed: fixed_table(found[fixed], options)} | {one: result.table for one, result in mapped.items()}
         for language, result in mapped.items():
             notes += [f"{key}.{language}: {note}" for note in result.notes]
+            if not result.aligned:
+                scores = f"{result.measure} {result.before:.3f} before, {result.after:.3f} after"
+                notes.append(f"{key}.{language}: left unaligned, as alignment hurts: {scores}")
         return {one: replace(found[one], table=table) for one, table in tables.items()}, notes
 
     def probe(self, language: str) -> Probe:
         """The words that a lexicon induction looks among: those of the lexicon and the most frequent ones."""
         key = f"inputs.probes.{language}"
         lexicon = read_lexicon(locate(self.inputs["probes"][language], key), key)
-        pairs = [(entry.source, entry.target) for entry in lexicon.entries]
+        learnt: set[str] = set()
+        if name := self.inputs["lexicons"].get(language):
+            learnt = {entry.source for entry in read_lexicon(locate(name, key), key).entries}
+        pairs = [(entry.source, entry.target) for entry in lexicon.entries if entry.source not in learnt]
+        if not pairs:
+            raise RequestError(
+                f"{key}: all its words are in inputs.lexicons.{language}, by which vectors are aligned. Name another."
+            )
         sides = []
         for side, one in enumerate((self.languages[0], language)):
             words = dict.fromkeys(pair[side] for pair in pairs)
@@ -159,35 +178,35 @@ class DccaReader(Reader):
     def parallel(self, split: str) -> dict[str, tuple[Encoded, Encoded]]:
         """Translated sentences by target language, the target's first. dev: every other pair; test: the others."""
         part = {"all": slice(None), "dev": slice(0, None, 2), "test": slice(1, None, 2)}[split]
-        found = {}
-        for language, names in self.inputs["parallel"].items():
-            key = f"inputs.parallel.{language}"
-            sides = [[line.strip() for line in lines_of(locate(name, key), key)] for name in names]
-            sides = [side[:-1] if not side[-1] else side for side in sides]
-            if len(sides[0]) != len(sides[1]):
-                raise RequestError(
-                    f"{key}: {names[0]} has {len(sides[0])} lines and {names[1]} {len(sides[1])}: line n of one must "
-                    "translate line n of the other. Make them equal."
-                )
-            found[language] = tuple(self.sentences(side[part]) for side in sides)
-        return found
+        found = {language: self.translations(language) for language in self.inputs["parallel"]}
+        return {one: tuple(self.sentences(side[part]) for side in sides) for one, sides in found.items()}
+
+    def translations(self, language: str) -> list[list[str]]:
+        """The sentences of a target language and those of the source, line by line."""
+        key, names = f"inputs.parallel.{language}", self.inputs["parallel"][language]
+        sides = [[line.strip() for line in lines_of(locate(name, key), key)] for name in names]
+        sides = [side[:-1] if not side[-1] else side for side in sides]
+        if len(sides[0]) != len(sides[1]) or len(sides[0]) < 2:
+            raise RequestError(
+                f"{key}: {names[0]} has {len(sides[0])} lines and {names[1]} {len(sides[1])}: line n of one must "
+                "translate line n of the other, of two lines or more. Make them equal."
+            )
+        return sides
 
     def sentences(self, texts: list[str]) -> Encoded:
         ids = self.tokenizer(texts, truncation=True, max_length=self.longest)["input_ids"]
         return encode(ids, [0] * len(ids), pad=self.tokenizer.pad_token_id)
 
 
-def check(specification: dict, encoder: Encoder, static: dict[str, Static]) -> None:
-    """Whether all that the search can ask for fits the encoder and the vectors."""
-    space = load(specification["method"], specification["space"], specification["compat"])
-    asked = {"space": space.met()}
-    for name, one in spaces_of(specification["method"], space, specification["baselines"]).items():
-        asked[f"baselines.{name}"] = one.met()
-    for index, params in enumerate(specification["enqueue"] or []):
-        asked[f"enqueue.{index}"] = [space.complete(params)]
+def check(specification: dict, encoder: Encoder, static: dict[str, Static], *, blocks: int) -> None:
+    """Whether all that the search can ask for fits the encoder, the vectors and the text."""
     layers, width = encoder.config["num_hidden_layers"], encoder.config["hidden_size"]
-    for key, met in asked.items():
+    for key, met in asked_of(specification).items():
         for params in met:
+            if params.get("blocks", 0) > blocks:
+                raise RequestError(
+                    f"{key}.blocks: {params['blocks']}, but the text has {blocks}. Write fewer, or add text."
+                )
             for name in ("layer", "freeze_layers"):
                 if params.get(name, 0) != "last" and params.get(name, 0) > layers:
                     raise RequestError(
@@ -195,10 +214,8 @@ def check(specification: dict, encoder: Encoder, static: dict[str, Static]) -> N
                         f"Write {layers} or less."
                     )
             check_vectors(key, params, width, static)
-    if (asked_for := specification["inputs"]["retrieval_layer"] or 0) > layers:
-        raise RequestError(
-            f"inputs.retrieval_layer: {asked_for}, but the encoder has {layers}. Write {layers} or less."
-        )
+    if (asked_for := specification["inputs"]["score_layer"] or 0) > layers:
+        raise RequestError(f"inputs.score_layer: {asked_for}, but the encoder has {layers}. Write {layers} or less.")
 
 
 def check_vectors(key: str, params: dict, width: int, static: dict[str, Static]) -> None:

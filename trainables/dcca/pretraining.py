@@ -58,7 +58,7 @@ class Pretrainer(Trainer):
         """Add the gradient of the alignment, times its weight. Words of like lengths share a forward pass."""
         options = self.options
         encoding = Encoding(self.hiding.pad, options.layer, options.pooling, options.padding)
-        if options.padding == "masked":  # else what a word is padded with is part of the released method
+        if not split_matters(options):
             rows = by_length(static.pieces, rows)
         targets = torch.from_numpy(static.table[rows]).to(self.device)
         parts = [slice(start, start + options.word_batch) for start in range(0, len(rows), options.word_batch)]
@@ -85,6 +85,11 @@ class Pretrainer(Trainer):
 
     def _ids(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array.astype(np.int64)).to(self.device)
+
+
+def split_matters(options: MseOptions) -> bool:
+    """Whether the loss depends on which words share a forward pass: then they are those that were drawn together."""
+    return options.padding == "attended" or (options.alignment == "dcca" and options.loss == "released")
 
 
 def alignment_of(options: MseOptions) -> Callable[[Tensor, Tensor], Tensor]:

@@ -21,7 +21,8 @@ from trainables.static.evaluate import lexicon_induction
 from trainables.training import by_length
 
 DIRECTIONS, TOP_K, RIDGE = 64, 10, 1e-3  # of the correlation that is a score: the same for all configurations
-BATCH = 64  # words, sentences or blocks per forward pass
+BATCH = 64  # words or sentences per forward pass
+BLOCK_BATCH = 8  # blocks per forward pass, each with logits over the whole vocabulary for its hidden tokens
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ def guessing(model: PreTrainedModel, dev: dict[str, Hidden], pad: int, device: t
     metrics = {}
     for language, hidden in dev.items():
         total = 0.0
-        for start in range(0, len(hidden.ids), BATCH):
-            parts = [part[start : start + BATCH].astype(np.int64) for part in (hidden.ids, hidden.labels)]
+        for start in range(0, len(hidden.ids), BLOCK_BATCH):
+            parts = [part[start : start + BLOCK_BATCH].astype(np.int64) for part in (hidden.ids, hidden.labels)]
             ids, labels = (torch.from_numpy(part).to(device) for part in parts)
             total += guessing_loss(model, ids, labels, pad).item()
         loss = total / int((hidden.labels >= 0).sum())

@@ -58,7 +58,7 @@ class Untouched(Method):
         self.trainer: Pretrainer | None = None
         if options.steps:
             self.trainer = Pretrainer(model, options, inputs.hiding, device)
-            anew = options.drawn == "anew"
+            anew = options.block_batch if options.drawn == "anew" else 0
             self.blocks = Draws(len(inputs.blocks), options.blocks, lambda n: streams.seed("order", 0, n), anew=anew)
         if options.alignment != "none":
             self.static = inputs.static[set_of(options.static, inputs.static)]
@@ -75,8 +75,9 @@ class Untouched(Method):
             try:
                 metrics = self.tuned.epoch(number - self.segments)
             except RunFailed as error:  # a collapsed classifier says nothing against what is known of its encoder
-                error.metrics |= self.found
-                raise
+                metrics = error.metrics = error.metrics | self.found
+                if self.inputs.classifies or error.kind != "collapsed":
+                    raise
         return metrics | self.found
 
     def pretrain(self, segment: int) -> dict[str, float]:
@@ -97,19 +98,17 @@ class Untouched(Method):
         return metrics | {"train/steps": float(steps.stop)}
 
     def finish(self) -> None:
-        """Measure the encoder, and keep it without its head and its optimiser."""
-        inputs, options, device = self.inputs, self.options, self.device
+        """Measure the encoder, as all runs of the search are measured, and drop its optimiser."""
+        self.trainer, inputs, device = None, self.inputs, self.device
         model = self.model.to(device).eval()
-        layer, pooling = getattr(options, "layer", "last"), getattr(options, "pooling", "pieces")
-        encoding = Encoding(inputs.hiding.pad, layer, pooling, "masked")
+        encoding = Encoding(inputs.hiding.pad, inputs.score_layer, "pieces", "masked")
         self.found = scores.guessing(model, inputs.dev, inputs.hiding.pad, device)
-        if inputs.static:
-            static = inputs.static[set_of(getattr(options, "static", ""), inputs.static)]
+        for static in list(inputs.static.values())[:1]:
             self.found |= scores.correlation(model, static, encoding, device)
         self.found |= scores.lexicons(model, inputs.probes, encoding, device)
-        self.found |= scores.retrieval(model, inputs.parallel, inputs.retrieval_layer, "dev", device)
+        self.found |= scores.retrieval(model, inputs.parallel, inputs.score_layer, "dev", device)
         self.encoder = encoder_of(model, inputs.rest)
-        self.trainer = None
+        model.cpu()  # it makes room for the classifier
 
     def classifier(self) -> Plain:
         """A classifier on the encoder as it is now."""
@@ -118,7 +117,8 @@ class Untouched(Method):
         return Plain(replace(self.inputs.task, encoder=self.encoder), params, self.streams, self.device)
 
     def test(self, tests: DccaTests) -> dict[str, float]:
-        found = scores.retrieval(self.model, tests.parallel, self.inputs.retrieval_layer, "test", self.device)
+        model = self.model.to(self.device)
+        found = scores.retrieval(model, tests.parallel, self.inputs.score_layer, "test", self.device)
         return found | (self.tuned.test(tests.task) if self.tuned else {})
 
     def pictures(self) -> list[dict]:
@@ -149,7 +149,7 @@ class Untouched(Method):
             self.trainer.load(folder)
             return
         set_weights(self.model, load_file(folder / "encoder.safetensors"), seed=0)
-        self.model.to(self.device).eval()
+        self.model.cpu().eval()
         self.encoder, self.trainer = encoder_of(self.model, self.inputs.rest), None
         if (folder / "tuned").exists():
             self.tuned = self.classifier()

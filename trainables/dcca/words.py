@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from search.errors import RequestError
 from trainables.dcca.blocks import held_out
 from trainables.inputs.text import encode
 from trainables.inputs.vectors import Vectors
@@ -16,6 +17,7 @@ from trainables.inputs.words import NO_WORD
 MOST_PIECES = 20  # of a word; longer ones are cut, as in the released code
 HELD_OUT = 20  # one word in so many is never trained on
 MEASURED = 500  # held-out words of each language that correlations are measured on, the most frequent ones
+LEAST_MEASURED = 10  # of each language: a correlation of fewer says nothing
 FITTED = 2000  # words of each language, the most frequent ones, that the directions of that measure are fitted on
 
 
@@ -53,35 +55,39 @@ def pieces_of(words: list[str], tokenizer: Any) -> Pieces:
 
 def join(sets: dict[str, Vectors], tokenizer: Any, key: str) -> tuple[Static, list[str]]:
     """The vectors of all languages as one set, and notes. Words that the tokenizer does not know are left out."""
-    ids, tables, notes = [], [], []
-    train, fitted, measured, start = [], {}, {}, 0
+    parts, notes, start = [], [], 0
+    train, fitted, measured = [], {}, {}
     for language, vectors in sets.items():
-        words = [word for word in vectors.words if not NO_WORD.fullmatch(word)]
-        pieces = pieces_of(words, tokenizer)
-        known = ~(pieces.ids == tokenizer.unk_token_id).any(1) & (pieces.lengths > 2)
-        table = vectors.table[[row for row, word in enumerate(vectors.words) if not NO_WORD.fullmatch(word)]]
-        known &= np.linalg.norm(table, axis=1) > 0
-        if left_out := int((~known).sum()):
+        pieces = pieces_of(vectors.words, tokenizer)
+        lengths = np.linalg.norm(vectors.table, axis=1)
+        word = np.array([NO_WORD.fullmatch(one) is None for one in vectors.words])
+        known = word & ~(pieces.ids == tokenizer.unk_token_id).any(1) & (pieces.lengths > 2) & (lengths > 0)
+        if left_out := int(word.sum() - known.sum()):
             why = "words have pieces that the encoder lacks, or no direction"
-            notes.append(f"{key}.{language}: {left_out} of {len(words)} {why}")
-        ids += [row[:length].tolist() for row, length in zip(pieces.ids[known], pieces.lengths[known], strict=True)]
-        tables.append(table[known] / np.linalg.norm(table[known], axis=1, keepdims=True))
-        apart = np.array(
-            [held_out(word, HELD_OUT) for word, kept in zip(words, known, strict=True) if kept], dtype=bool
-        )
-        rows = start + np.arange(len(apart))
+            notes.append(f"{key}.{language}: {left_out} of {word.sum()} {why}")
+        chosen = np.flatnonzero(known)
+        apart = np.array([held_out(vectors.words[row], HELD_OUT) for row in chosen], dtype=bool)
+        if apart.sum() < LEAST_MEASURED:
+            raise RequestError(
+                f"{key}.{language}: {apart.sum()} words are left to measure by, one in {HELD_OUT} of {len(chosen)}. "
+                f"Name a file with {HELD_OUT * LEAST_MEASURED * 2} words or more that the encoder knows."
+            )
+        rows = start + np.arange(len(chosen))
         train.append(rows[~apart])
         fitted[language], measured[language] = rows[~apart][:FITTED], rows[apart][:MEASURED]
-        start += len(apart)
-    encoded = encode(ids, [0] * len(ids), pad=tokenizer.pad_token_id)
-    static = Static(
-        Pieces(encoded.ids, encoded.lengths),
-        np.concatenate(tables).astype(np.float32),
-        np.concatenate(train),
-        fitted,
-        measured,
-    )
-    return static, notes
+        start += len(chosen)
+        parts.append((pieces, vectors.table, lengths, chosen))
+    longest = max(int(pieces.lengths[chosen].max()) for pieces, _, _, chosen in parts)
+    ids = np.full((start, longest), tokenizer.pad_token_id, dtype=np.int32)
+    table = np.empty((start, parts[0][1].shape[1]), dtype=np.float32)  # filled in place: it may be most of the memory
+    first = 0
+    for pieces, vectors, lengths, chosen in parts:
+        here, width = slice(first, first + len(chosen)), min(longest, pieces.ids.shape[1])
+        ids[here, :width] = pieces.ids[chosen, :width]
+        table[here] = vectors[chosen] / lengths[chosen, None]
+        first += len(chosen)
+    counts = np.concatenate([pieces.lengths[chosen] for pieces, _, _, chosen in parts])
+    return Static(Pieces(ids, counts), table, np.concatenate(train), fitted, measured), notes
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ class Encoding:
     def __call__(self, model: PreTrainedModel, batch: tuple[Tensor, Tensor]) -> Tensor:
         """Vectors (n, d) of the words of a batch."""
         ids, there = batch
-        if self.padding == "attended":  # D3: what is padding depends on the longest word of the batch
+        if self.padding == "attended" and self.pad != 0:  # D3: masks are padded with the padding id, 1 for XLM-R
             there = torch.ones_like(there)
         states = states_of(model, ids, there, self.layer)
         if self.pooling == "cls":

@@ -95,3 +95,14 @@ def test_a_loss_that_is_not_a_number_ends_the_run_before_any_weight_moves():
         trainer.step(BLOCKS, 0, STATIC, np.arange(48))
     for name, value in trainer.model.state_dict().items():
         torch.testing.assert_close(value, before[name], equal_nan=True, rtol=0, atol=0)
+
+
+def test_a_gradient_that_is_not_a_number_ends_the_run_before_any_weight_moves():
+    """The released loss has none where words repeat, and its value does not show it."""
+    options = DccaOptions(loss="released", **SMALL | {"clip": 1.0, "word_batch": 16, "words": 16})
+    trainer = Pretrainer(small_model(), options, HIDING, CPU)
+    before = copy.deepcopy(trainer.model.state_dict())
+    with pytest.raises(RunFailed, match="the norm of the gradient is nan"):
+        trainer.step(BLOCKS, 0, STATIC, np.zeros(16, dtype=np.int64))
+    for name, value in trainer.model.state_dict().items():
+        assert torch.equal(value, before[name])

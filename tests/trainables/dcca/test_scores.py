@@ -29,7 +29,7 @@ def test_the_loss_of_hidden_words_is_a_mean_over_all_of_them_whatever_the_batche
     logits = model(torch.from_numpy(ids.astype(np.int64))).logits.reshape(-1, 40)
     expected = cross_entropy(logits, torch.from_numpy(labels.astype(np.int64)).reshape(-1), ignore_index=IGNORED).item()
     for size in (64, 3):
-        monkeypatch.setattr(scores, "BATCH", size)
+        monkeypatch.setattr(scores, "BLOCK_BATCH", size)
         found = scores.guessing(model, {"a": Hidden(ids, labels)}, 0, CPU)
         assert found["dev/mlm_loss/a"] == pytest.approx(expected, rel=1e-5)
         assert found["dev/mlm_probability/a"] == pytest.approx(math.exp(-expected), rel=1e-5)
