@@ -6,7 +6,7 @@ from setuptools import find_packages, setup
 
 FASTTEXT = ["gensim>=4.4,<5"]  # binary models: subword vectors of unknown words
 CHINESE = ["jieba>=0.42,<1"]
-TEST = ["pytest>=8,<10", "hypothesis>=6.100,<7", *FASTTEXT, *CHINESE]
+TEST = ["pytest>=8,<10", "pytest-xdist>=3.6,<4", "hypothesis>=6.100,<7", *FASTTEXT, *CHINESE]
 
 setup(
     name="seedwise",
