@@ -99,6 +99,7 @@ def test_the_worlds_corpus_is_read_whole_but_for_its_short_sentences():
         (gzip.compress(b"fine\n" * 9999)[:-20], "cut.gz", "Name a whole file"),
         (b"no archive", "wrong.gz", "Name a whole file"),
     ],
+    ids=["not UTF-8", "cut archive", "no archive"],
 )
 def test_a_file_that_cannot_be_read_is_named_with_what_to_do(tmp_path, data, name, said):
     file = tmp_path / name
