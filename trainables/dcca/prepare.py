@@ -25,7 +25,6 @@ METRICS = ("macro_f1", "accuracy")  # of a classifier
 
 @dataclass(frozen=True)
 class DccaInputs:
-    source: str
     languages: tuple[str, ...]  # the source first
     model: Encoder  # with its head for masked words
     rest: dict[str, np.ndarray]  # weights of the encoder that such a model does not have: a pooler's
@@ -73,7 +72,6 @@ def prepare(specification: dict) -> DccaInputs:
     for language in inputs["parallel"]:
         reader.translations(language)  # which only the confirmation reads: better to know now that it can
     return DccaInputs(
-        source=reader.languages[0],
         languages=reader.languages,
         model=loaded.model,
         rest=loaded.rest,

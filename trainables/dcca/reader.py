@@ -74,7 +74,8 @@ class DccaReader(Reader):
         lexicon = read_lexicon(locate(self.inputs["probes"][language], key), key)
         learnt: set[str] = set()
         if name := self.inputs["lexicons"].get(language):
-            learnt = {entry.source for entry in read_lexicon(locate(name, key), key).entries}
+            own = f"inputs.lexicons.{language}"
+            learnt = {entry.source for entry in read_lexicon(locate(name, own), own).entries}
         pairs = [(entry.source, entry.target) for entry in lexicon.entries if entry.source not in learnt]
         if not pairs:
             raise RequestError(
