@@ -12,7 +12,7 @@ from torch import Tensor
 
 from trainables.dcca.correlation import correlation_loss, reference_loss
 
-WORDS, WIDTH, TOP_K, DIRECTIONS, RIDGE = 1024, 768, 10, 64, 1e-4
+WORDS, WIDTH, TOP_K, DIRECTIONS, RIDGE = 1024, 768, 10, 64, 1e-3
 GOAL = 10
 LOSSES = {
     "released": lambda contextual, static: reference_loss(contextual, static, top_k=TOP_K),
