@@ -1,7 +1,6 @@
 """The command line of Seedwise: parses, calls, prints; no logic."""
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -66,18 +65,31 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(command=resume)
 
     one = commands.add_parser("status", help="what ran, what runs, what is left")
-    one.add_argument("folder", type=Path, metavar="DIR")
+    one.add_argument("folder", type=Path, metavar="DIR", help="the search folder; with --uri the name of the search")
+    one.add_argument("--uri", help="ask MLflow there, e.g. http://host:5000, where the folder cannot be seen")
     one.set_defaults(command=status)
 
-    one = commands.add_parser("report", help="the leaderboard and the pictures as one page: DIR/report.html")
+    one = commands.add_parser("compare", help="the leaderboard; of several searches, which is better and by how much")
+    one.add_argument("folders", type=Path, metavar="DIR", nargs="+")
+    one.add_argument("--ui", action="store_true", help="open MLflow's comparison page on the best configurations")
+    one.add_argument("--top", type=positive, default=10, metavar="N", help="how many of each search (default: 10)")
+    one.add_argument("--port", type=port, default=5000, help="of the server that --ui starts (default: 5000)")
+    one.set_defaults(command=compare)
+
+    one = commands.add_parser("report", help="what was found, here and as one page: DIR/report.html")
     one.add_argument("folder", type=Path, metavar="DIR")
     one.set_defaults(command=report)
 
     one = commands.add_parser("export", help="the best configuration so far as a file that reruns it")
     one.add_argument("folder", type=Path, metavar="DIR")
-    one.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml)")
-    one.add_argument("--model", type=Path, metavar="FOLDER", help="also train it and write its models")
+    one.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml, DIR/top, DIR/tied)")
+    one.add_argument("--top", type=positive, metavar="N", help="the N best, as best-1.yaml ... in a folder")
+    one.add_argument("--tied", action="store_true", help="all that cannot be told apart from the best, likewise")
+    one.add_argument("--format", default="yaml", help="yaml, json, or hf: keys of TrainingArguments (default: yaml)")
+    one.add_argument("--model", type=Path, metavar="FOLDER", help="also train the best and write its models")
     one.add_argument("--replicate", type=int, default=0, metavar="N", help="the seed of that training (default: 0)")
+    one.add_argument("--register", metavar="NAME", help="also register the models in MLflow under this name")
+    one.add_argument("--optuna", type=Path, metavar="FILE", help="nothing but the search as an Optuna study (SQLite)")
     one.set_defaults(command=export)
 
     one = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
@@ -91,13 +103,19 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="vary one random stream at a time: where does the spread come from?",
     )
+    one.add_argument("--anyway", action="store_true", help="also where data or model are not those of the file")
     one.set_defaults(command=rerun)
 
     vectors.add_to(commands)
 
+    one = commands.add_parser("track", help="write a search into MLflow, or complete what an outage left open")
+    one.add_argument("folder", type=Path, metavar="DIR")
+    one.add_argument("--uri", default="", help="a store of your choice (default: that of the search)")
+    one.set_defaults(command=track)
+
     one = commands.add_parser("ui", help="MLflow's pages on the right store, on 127.0.0.1")
     one.add_argument("folder", type=Path, metavar="DIR", nargs="?", help="the search folder (default: runs/mlflow.db)")
-    one.add_argument("--port", type=int, default=5000)
+    one.add_argument("--port", type=port, default=5000, help="of the server (default: 5000)")
     one.set_defaults(command=ui)
     return top
 
@@ -106,6 +124,13 @@ def positive(text: str) -> int:
     """A whole number above 0, for an option."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A port that a server may listen to, for an option."""
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: 1 to 65535")
     return int(text)
 
 
@@ -127,10 +152,11 @@ def search(options: argparse.Namespace, console: Console) -> int:
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa: F821 (imported where it is needed)
     from search import yaml12
     from search.earlier import read_earlier
+    from search.follow import mask
     from search.placement import this_machine
 
     warm = read_earlier(earlier, specification)
-    print(yaml12.dump(specification.as_dict()), end="")
+    print(mask(yaml12.dump(specification.as_dict())), end="")
     placement = this_machine(specification.resources.model_dump())
     print(f"# slots: {placement.slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     print(f"# space: {specification.load_space().size()}")
@@ -155,27 +181,18 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
     from search.decompose import report as decompose
-    from search.report import in_words, leaderboard, underspecification
-    from search.specification import standing_of
-    from search.table import as_table
 
-    standing = standing_of(state.search["specification"])
     if state.search["specification"]["decompose"]:
         decompose(state, folder, console)
         return DONE if any(not run.failed for run in state.runs()) else FAILED
-    rows = leaderboard(state, standing)
-    compared = sum(not row["baseline"] for row in rows)
-    runs = sum(run.finished for run in state.runs())
     if finished_before:
+        runs = sum(run.finished for run in state.runs())
         console.print(
             f"{folder} is finished ({runs} runs: {finished_before}); nothing was started. "
             f"A new search needs a new folder: python run_search.py search {spec} --out {folder}-2",
             soft_wrap=True,
         )
-    console.print(as_table(rows, standing.selection, width=console.width))
-    console.print(f"{compared} configurations, {runs} runs: {state.finished}.")
-    if price := in_words(underspecification(state, standing)):
-        console.print(price, soft_wrap=True)
+    show_leaderboard(state, console)
     files = {"leaderboard": "leaderboard.csv", "best": "best.yaml", "report": "report.html"}
     console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
@@ -184,26 +201,43 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
     return DONE if any(not run.failed for run in state.runs()) else FAILED
 
 
-def status(options: argparse.Namespace, console: Console) -> int:
-    from search.baselines import total_runs
-    from search.ledger import busy, read
-    from search.policy import policy_of
-    from search.progress import Progress
+def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
+    from search.report import in_words, leaderboard, underspecification
     from search.specification import standing_of
+    from search.table import as_table
 
-    state = read(options.folder / "ledger.jsonl")
-    if not state.search:
-        raise RequestError(f"{options.folder}: there is no search here.")
-    specification = state.search["specification"]
-    standing = standing_of(specification)
-    total = total_runs(specification, policy_of(specification, standing), state)
-    console.print(Progress(console, state, standing, total).view())
-    if state.finished:
-        console.print(f"finished: {state.finished}")
-    elif busy(options.folder / "ledger.jsonl"):
-        console.print("the search is running")
+    standing = standing_of(state.search["specification"])
+    rows = leaderboard(state, standing)
+    console.print(as_table(rows, standing.selection, width=console.width))
+    compared, runs = sum(not row["baseline"] for row in rows), sum(run.finished for run in state.runs())
+    console.print(f"{compared} configurations, {runs} runs: {state.finished or 'not finished'}.")
+    if price := in_words(underspecification(state, standing)):
+        console.print(price, soft_wrap=True)
+
+
+def status(options: argparse.Namespace, console: Console) -> int:
+    from search.status import show, show_from_store
+
+    if options.uri:
+        show_from_store(str(options.folder), options.uri, console)
     else:
-        console.print(f"interrupted; go on with: python run_search.py resume {options.folder}", soft_wrap=True)
+        show(options.folder, console)
+    return DONE
+
+
+def compare(options: argparse.Namespace, console: Console) -> int:
+    states = {folder: whole_search(folder, "Compare") for folder in options.folders}
+    if len(states) == 1:
+        show_leaderboard(*states.values(), console)
+    else:
+        from search.compare import searches_of
+        from search.side_by_side import show
+
+        show(searches_of(states), console)
+    if options.ui:
+        from search.serve import show_comparison
+
+        show_comparison(list(states.values()), options.top, options.port, console)
     return DONE
 
 
@@ -220,13 +254,16 @@ def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
 
 
 def report(options: argparse.Namespace, console: Console) -> int:
+    from search.findings import Findings
     from search.page import write
     from search.specification import standing_of
+    from search.summary import show
 
     state = whole_search(options.folder, "Report on")
-    standing = standing_of(state.search["specification"])
+    found = Findings(state, standing_of(state.search["specification"]))
+    show(found, options.folder, console)
     try:
-        path = write(state, standing, options.folder, ended=state.finished)
+        path = write(found, options.folder, ended=state.finished)
     except OSError as error:
         raise RequestError(f"{options.folder}/report.html: {error.strerror}. Make room for it there.") from error
     console.print(f"wrote {path}", soft_wrap=True)
@@ -234,39 +271,56 @@ def report(options: argparse.Namespace, console: Console) -> int:
 
 
 def export(options: argparse.Namespace, console: Console) -> int:
-    from search.export import read_best, write_best
+    from search.export import Export, Request
     from search.specification import standing_of
 
+    request = Request(
+        options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
+    )
     state = whole_search(options.folder, "Export from")
-    path = options.to or options.folder / "best.yaml"
-    try:
-        write_best(state, standing_of(state.search["specification"]), options.folder, path)
-    except OSError as error:
-        raise RequestError(f"--to {path}: {error.strerror}. Name a file that can be written.") from error
-    console.print(f"wrote {path}; rerun it with: python run_search.py run {path}", soft_wrap=True)
+    standing = standing_of(state.search["specification"])
+    if options.optuna:
+        from search.study import write_study
+
+        done = "wrote" if write_study(state, standing, options.optuna) else "nothing to do: the same is in"
+        console.print(
+            f"{done} {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
+        )
+        return DONE
+    written = request.write(Export(state, standing, options.folder))
+    for path, _ in written:
+        again = "" if options.format == "hf" else f"; rerun it with: python run_search.py run {path}"
+        console.print(f"wrote {path}{again}", soft_wrap=True)
     if options.model:
         from search.models import export_models
 
-        config_id = read_best(path)["config_id"]
-        for folder in export_models(state, config_id, options.model, options.replicate, console):
+        folders = export_models(state, written[0][1], options.model, options.replicate, console)
+        for folder in folders:
             use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
             if state.search["specification"]["method"] == "dcca":
                 use = f"another search can start from it: --set model={folder}"
             console.print(f"wrote {folder}; {use}", soft_wrap=True)
+        if options.register:
+            from search.register import register
+
+            for model in register(state, written[0][1], options.replicate, folders, options.register):
+                console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
     return DONE
 
 
 def rerun(options: argparse.Namespace, console: Console) -> int:
-    from search.export import differences, read_best, rerun_specification
     from search.launch import search as launch
     from search.provenance import checksums
+    from search.rerun import differences, other_inputs, read_best, rerun_specification
 
     exported = read_best(options.file)
     specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
     options.folder = options.out or Path("runs") / specification.name
-    for key, value in checksums(exported["specification"]).items():
-        if exported["checksums"].get(key) != value:
-            console.print(f"{key} is not the same data as when {options.file} was made.", style="yellow")
+    if changed := other_inputs(exported, checksums(exported["specification"])):
+        told = f"{options.file}: not what it was made with: {', '.join(changed)}."
+        if not options.anyway:
+            raise RequestError(f"{told} Bring those files back, or run it on these with --anyway.")
+        console.print(told, style="yellow", soft_wrap=True)
     state = launch(specification, options.folder, console)
     conclude("", state, options.folder, console)
     compared, changed = differences(exported, state)
@@ -281,19 +335,37 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
     return FAILED if changed else DONE
 
 
+def track(options: argparse.Namespace, console: Console) -> int:
+    from rich.progress import Progress
+
+    from search.ledger import read
+    from search.tracking import mask
+    from search.tracking import track as write
+
+    if not (search := read(options.folder / "ledger.jsonl").search):
+        raise RequestError(f"{options.folder}: there is no search here.")
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("writing to MLflow", total=None)
+        trouble = write(options.folder, options.uri, lambda done, total: bar.update(task, completed=done, total=total))
+    where = mask(options.uri or search["specification"]["tracking"]["uri"])
+    if trouble:
+        console.print(f"MLflow at {where} is incomplete: {trouble}. The same command goes on.", soft_wrap=True)
+        return FAILED
+    console.print(f"{search['name']} is in {where}, complete.", soft_wrap=True)
+    return DONE
+
+
 def ui(options: argparse.Namespace, console: Console) -> int:
     from search.ledger import read
-    from search.tracking import comparison_link, resolve_uri
+    from search.serve import Pages, serve
+    from search.tracking import address_of
 
     search = read(options.folder / "ledger.jsonl").search if options.folder else {}
     if options.folder and not search:
         raise RequestError(f"{options.folder}: there is no search here.")
-    uri = resolve_uri(search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE, Path.cwd())
-    server = uri if not uri.startswith("sqlite") else f"http://127.0.0.1:{options.port}"
-    console.print(f"configurations, best first: {comparison_link(uri, server, search.get('name'))}", soft_wrap=True)
-    if uri.startswith("sqlite"):
-        mlflow = str(Path(sys.executable).with_name("mlflow"))
-        os.execv(mlflow, [mlflow, "ui", "--host", "127.0.0.1", "--port", str(options.port), "--backend-store-uri", uri])
+    pages = Pages(address_of(search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE), options.port)
+    links = {"configurations, highest mean first": pages.experiment(search["name"])} if search else {}
+    serve(pages, links | {"all searches": pages.server}, console)
     return DONE
 
 

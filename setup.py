@@ -6,11 +6,12 @@ from setuptools import find_packages, setup
 
 FASTTEXT = ["gensim>=4.4,<5"]  # binary models: subword vectors of unknown words
 CHINESE = ["jieba>=0.42,<1"]
-TEST = ["pytest>=8,<10", "pytest-xdist>=3.6,<4", "hypothesis>=6.100,<7", *FASTTEXT, *CHINESE]
+TEST = ["pytest>=8,<10", "pytest-xdist>=3.6,<4", "hypothesis>=6.100,<7", "optuna-dashboard>=0.18,<1"]
+TEST += ["playwright>=1.50,<2", *FASTTEXT, *CHINESE]  # drives a browser, where there is one
 
 setup(
     name="seedwise",
-    version="0.5.0",
+    version="0.6.0",
     description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -18,7 +19,7 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=["search*", "spaces*", "trainables*"]),
     py_modules=["run_search"],
-    package_data={"search": ["builtin/*.yaml"], "trainables.world": ["files/**/*"]},
+    package_data={"search": ["builtin/*.yaml", "assets/*"], "trainables.world": ["files/**/*"]},
     entry_points={"console_scripts": ["seedwise=run_search:main"]},
     install_requires=[
         "ray[tune]>=2.55,<3",
@@ -32,7 +33,9 @@ setup(
         "entmax>=1.3,<2",
         "mlflow>=3.10,<4",
         "matplotlib>=3.8,<4",
+        "plotly>=6,<7",
         "numpy>=2.0,<3",
+        "pandas>=2.2,<4",
         "scipy>=1.13,<2",
         "pydantic>=2.8,<3",
         "pyyaml>=6,<7",

@@ -4,6 +4,7 @@ They have small spaces of their own, which are tried completely once the policy 
 baseline is proposed, ranked, or chosen. The best of each kind is confirmed with the chosen configurations.
 """
 
+import json
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -35,6 +36,26 @@ def asked_of(specification: dict) -> dict[str, list[dict]]:
     for index, params in enumerate(specification["enqueue"] or []):
         asked[f"enqueue.{index}"] = [space.complete(params)]
     return asked
+
+
+def searched(specification: dict) -> dict[str, list[str]]:
+    """Names of the parameters that differ between the configurations of a search, and between those of each baseline.
+
+    The method's own are under an empty name. They are what a person would tell configurations apart by.
+    """
+    families: dict[str, list[dict]] = {}
+    for params in (params for found in asked_of(specification).values() for params in found):
+        families.setdefault(params.get("baseline", ""), []).append(params)
+    return {kind: varying(found) for kind, found in families.items()}
+
+
+def varying(params: list[dict]) -> list[str]:
+    """Names of the parameters that differ between the configurations that have them, in the order they come.
+
+    Whether a configuration has one follows from the others.
+    """
+    names = dict.fromkeys(name for one in params for name in one)
+    return [name for name in names if len({json.dumps(one[name]) for one in params if name in one}) > 1]
 
 
 @dataclass(frozen=True)
@@ -124,6 +145,11 @@ def scores_of(state: State, selection: Selection, phase: str) -> dict[str, dict[
         identity: {replicate: lowest if failed else score for replicate, (score, failed) in row.items()}
         for identity, row in table.items()
     }
+
+
+def all_scores(state: State, selection: Selection, phase: str) -> dict[str, dict[int, float | None]]:
+    """Scores of all finished runs of a phase, the method's own and those of baselines."""
+    return selection.scores(state, phase) | scores_of(state, selection, phase)
 
 
 def title(params: dict) -> str:

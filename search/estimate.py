@@ -47,7 +47,7 @@ def summary(values: Sequence[float]) -> Summary:
 
 
 @lru_cache
-def quantile(freedom: int) -> float:
+def quantile(freedom: float) -> float:
     """Of Student's t at 95 %; a live view asks for the same few again and again."""
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
 
@@ -99,6 +99,11 @@ class Estimate:
     @property
     def best(self) -> int:
         return self.ranking[0]
+
+    @property
+    def replicated(self) -> bool:
+        """Whether any configuration has two scores. Without, the noise is a guess: P(best) and ties mean nothing."""
+        return bool((self.count - self.failed >= 2).any())
 
     def interval(self, index: int) -> tuple[float, float]:
         """The 95 % interval of a configuration's true mean."""

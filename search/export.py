@@ -1,70 +1,164 @@
-"""The best configuration as a file that reruns it, and what such a file says."""
+"""Configurations as files that rerun them: the best one, the N best, or all that cannot be told apart from it."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
 
-from search import yaml12
 from search.errors import RequestError
 from search.files import write_atomically
-from search.ledger import State
-from search.method import method_class
-from search.policy import FRESH
-from search.report import SCORE, leaderboard, underspecification
-from search.specification import Specification, from_dict
+from search.formats import FORMATS, as_text, check_format
+from search.ledger import SEARCH, State
+from search.register import check_name
+from search.report import SCORE, chosen, leaderboard, per_language, underspecification
 from search.standing import Standing
-from spaces import config_id
+from search.table import NO_REPLICATES
 from trainables.streams import Streams
 
-DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean
+
+@dataclass
+class Export:
+    """What a search folder has to give away, best first."""
+
+    state: State
+    standing: Standing
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.rows = leaderboard(self.state, self.standing)
+        if not self.rows:
+            raise RequestError(f"{self.folder}: no run has finished yet. Try again when `status` shows one.")
+        self.best = chosen(self.state, self.rows)
+        ranked = [row for row in self.rows if row["estimate"] is not None and row is not self.best]
+        self.ranked = [self.best, *ranked]
+        self.underspecification = underspecification(self.state, self.standing)
+
+    def top(self, count: int) -> list[dict]:
+        """The `count` best rows; it is an error to ask for more than there are."""
+        if count > len(self.ranked):
+            raise RequestError(f"--top {count}: only {len(self.ranked)} configurations have a rank. Ask for fewer.")
+        return self.ranked[:count]
+
+    def tied(self) -> list[dict]:
+        """The best, and all that cannot be told apart from it; it is an error where that cannot be said."""
+        if not self.best["replicated"]:
+            raise RequestError(f"--tied: {NO_REPLICATES}. Export the best alone, or the --top N.")
+        return [row for row in self.ranked if row is self.best or row["tied"]]
+
+    def content(self, row: dict, path: Path) -> dict:
+        """What goes to `path`: a configuration, every seed and score behind it, and how it came about.
+
+        The choice was made before the fresh seeds were run, so `confirmed` is free of the luck that a choice among many
+        brings: `optimism` is by how much the search had promised more.
+        """
+        search, specification = self.state.search, self.state.search["specification"]
+        runs = self.state.configurations[row["config_id"]].runs
+        finished = [runs[replicate] for replicate in sorted(runs) if runs[replicate].finished]
+        score = {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high")}
+        score["p_best"] = row["p_best"] if row["replicated"] else None
+        dev = per_language([run.metrics for run in finished if run.phase == SEARCH], intervals=True)
+        return {
+            "name": specification["name"],
+            "method": specification["method"],
+            "model": specification["model"],
+            "task": specification["task"],
+            "checksums": search["checksums"],
+            "config_id": row["config_id"],
+            "rank": self.ranked.index(row) + 1,
+            "params": row["params"],
+            "selected_by": self.standing.selection.label,
+            "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
+            "confirmed": _confirmed(row),
+            "tied_with": self._tied_with(row),
+            "compared": sum(not one["baseline"] for one in self.rows),
+            "dev": {metric: of for metric, of in dev.items() if metric.startswith("dev/")},
+            "test": _tests(row),
+            "underspecification": self.underspecification,
+            "baselines": [_baseline(one) for one in self.rows if one["baseline"] and one["fresh"]],
+            "replicates": [
+                {
+                    "replicate": run.replicate,
+                    "phase": run.phase,
+                    "status": run.status,
+                    "seeds": Streams(specification["seed"], run.replicate).all_seeds(),
+                    "metrics": run.metrics,
+                }
+                for run in finished
+            ],
+            "versions": search["versions"],
+            "revision": search["revision"],
+            "made_by": search["command"],
+            "rerun_by": f"python run_search.py run {path}",
+            "specification": {key: value for key, value in specification.items() if key != "tracking"},
+        }
+
+    def _tied_with(self, row: dict) -> list[str] | None:
+        """Of the best: all others that cannot be told apart from it. Of another: the best, where that is so.
+
+        None where no seed was repeated, so that it cannot be said.
+        """
+        if not row["replicated"]:
+            return None
+        if row is self.best:
+            return [other["config_id"] for other in self.rows if other["tied"] and other is not row]
+        return [self.best["config_id"]] if row["tied"] else []
+
+    def write(self, row: dict, path: Path, form: str = "yaml") -> dict:
+        """Write one configuration to `path`, in a format of `FORMATS`, and return its content."""
+        content = self.content(row, path)
+        write_atomically(path, as_text(content, form))
+        return content
+
+    def write_all(self, rows: list[dict], to: Path, form: str) -> list[tuple[Path, dict]]:
+        """best-1, best-2, ... in the folder `to`, where no more of them may lie from an earlier export."""
+        paths = [to / f"best-{place}{FORMATS[form]}" for place in range(1, len(rows) + 1)]
+        if stale := sorted(set(to.glob(f"best-*{FORMATS[form]}")) - set(paths)):
+            raise RequestError(f"{stale[0]}: is of an earlier, longer export. Remove it, or name another folder: --to.")
+        return [(path, self.write(row, path, form)) for row, path in zip(rows, paths, strict=True)]
 
 
-def best(state: State, standing: Standing, folder: Path, path: Path) -> dict:
-    """What goes to `path`: the best configuration, every seed and score behind it, and how it came about.
+@dataclass(frozen=True)
+class Request:
+    """What a person wants exported. Options that do not go together are refused at once, before anything is read.
 
-    The choice was made before the fresh seeds were run, so `confirmed` is free of the luck that a choice among many
-    brings: `optimism` is by how much the search had promised more.
+    Defaults of `to`: the file best.yaml (or as `form` ends) in the search folder, or its folder top or tied.
     """
-    specification = state.search["specification"]
-    selection = standing.selection
-    rows = leaderboard(state, standing)
-    if not rows:
-        raise RequestError(f"{folder}: no run has finished yet. Try again when `status` shows one.")
-    chosen = state.frozen[0] if state.frozen else rows[0]["config_id"]
-    row = next(row for row in rows if row["config_id"] == chosen)
-    runs = state.configurations[row["config_id"]].runs
-    score = {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high", "p_best")}
-    return {
-        "name": specification["name"],
-        "method": specification["method"],
-        "config_id": row["config_id"],
-        "params": row["params"],
-        "selected_by": selection.label,
-        "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
-        "confirmed": _confirmed(row),
-        "tied_with": [other["config_id"] for other in rows if other["tied"] and other is not row],
-        "compared": sum(not one["baseline"] for one in rows),
-        "dev": {metric: of for metric, of in row["scores"].items() if metric.startswith("dev/")},
-        "test": _tests(row),
-        "underspecification": underspecification(state, standing),
-        "baselines": [_baseline(one) for one in rows if one["baseline"] and one["fresh"]],
-        "replicates": [
-            {
-                "replicate": replicate,
-                "phase": runs[replicate].phase,
-                "status": runs[replicate].status,
-                "seeds": Streams(specification["seed"], replicate).all_seeds(),
-                "metrics": runs[replicate].metrics,
-            }
-            for replicate in sorted(runs)
-            if runs[replicate].finished
-        ],
-        "checksums": state.search["checksums"],
-        "versions": state.search["versions"],
-        "revision": state.search["revision"],
-        "made_by": state.search["command"],
-        "rerun_by": f"python run_search.py run {path}",
-        "specification": {key: value for key, value in specification.items() if key != "tracking"},
-    }
+
+    to: Path | None = None
+    top: int | None = None
+    tied: bool = False
+    form: str = "yaml"
+    model: Path | None = None
+    optuna: Path | None = None
+    register: str | None = None
+
+    def __post_init__(self) -> None:
+        check_format(self.form)
+        if self.register is not None:
+            check_name(self.register)
+            if not self.model:
+                raise RequestError(f"--register {self.register}: there is nothing to register. Add --model FOLDER.")
+        given = {"--to": self.to, "--top": self.top, "--tied": self.tied, "--model": self.model}
+        given |= {"--format": self.form != "yaml"}
+        if self.optuna and (other := next((name for name, value in given.items() if value), "")):
+            raise RequestError(f"--optuna {self.optuna}: it is an export of its own. Leave out {other}, or ask apart.")
+        if self.top and self.tied:
+            raise RequestError(f"--top {self.top}: --tied says how many there are. Leave out one of the two.")
+        if self.model and (several := self._several()):
+            raise RequestError(f"--model {self.model}: it is of the best alone. Leave out --{several}.")
+
+    def _several(self) -> str:
+        return "top" if self.top else "tied" if self.tied else ""
+
+    def write(self, found: Export) -> list[tuple[Path, dict]]:
+        """Write the best, or the top or tied ones; the paths, and what they hold."""
+        several = self._several()
+        path = self.to or found.folder / (several or f"best{FORMATS[self.form]}")
+        try:
+            if several:
+                return found.write_all(found.top(self.top) if self.top else found.tied(), path, self.form)
+            return [(path, found.write(found.best, path, self.form))]
+        except OSError as error:
+            place = "folder" if several else "file"
+            raise RequestError(f"--to {path}: {error.strerror}. Name a {place} that can be written.") from error
 
 
 def _confirmed(row: dict) -> dict | None:
@@ -85,83 +179,3 @@ def _tests(row: dict) -> dict:
     if row["fresh"] is None:
         return {}
     return {metric: of for metric, of in row["fresh"]["scores"].items() if metric.startswith("test/")}
-
-
-def write_best(state: State, standing: Standing, folder: Path, path: Path) -> None:
-    content = yaml12.dump(best(state, standing, folder, path))
-    write_atomically(
-        path, "# The best configuration of a Seedwise search, with all that is needed to rerun it.\n" + content
-    )
-
-
-def read_best(path: Path) -> dict:
-    """An exported configuration."""
-    if not path.is_file():
-        raise RequestError(f"{path}: no such file. Write the path of a best.yaml.")
-    try:
-        content = yaml12.load(path.read_text(encoding="utf-8"))
-    except yaml12.YAMLError as error:
-        raise RequestError(f"{path}: not YAML: {getattr(error, 'problem', error)}.") from error
-    kinds = {
-        "name": str,
-        "config_id": str,
-        "params": dict,
-        "specification": dict,
-        "checksums": dict,
-        "replicates": list,
-    }
-    if (
-        not isinstance(content, dict)
-        or any(not isinstance(content.get(key), kind) for key, kind in kinds.items())
-        or not content["replicates"]
-    ):
-        raise RequestError(f"{path}: not an exported configuration. Make one with `python run_search.py export DIR`.")
-    return content
-
-
-def rerun_specification(exported: dict, replicates: int | None, *, decompose: bool = False) -> Specification:
-    """A search of nothing but the exported configuration, at its own replicates or at so many.
-
-    With `decompose`, it is run once per stream of randomness that it uses, with only that one varied over replicates.
-    """
-    recorded = [one["replicate"] for one in exported["replicates"]]
-    n = replicates or 1 + max(replicate for replicate in recorded if replicate < FRESH)
-    fresh = 0 if replicates or decompose else sum(replicate >= FRESH for replicate in recorded)
-    streams = []
-    if decompose:
-        n = replicates or max(n, DECOMPOSED)
-        streams = list(method_class(exported["specification"]).streams_used(exported["params"]))
-    specification = from_dict(
-        {
-            **exported["specification"],
-            "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
-            "space": "default",  # the parameters are complete: no override of the search has a say in them
-            "enqueue": [exported["params"]],
-            "sampler": "random",
-            "budget": {"runs": n * (1 + len(streams)) + fresh},
-            "replicates": {"policy": "fixed", "n": n, "confirm": {"top": min(1, fresh), "fresh": fresh or 1}},
-            "prune": "off",
-            "baselines": {},
-            "decompose": streams,
-        }
-    )
-    if config_id(specification.load_space().complete(exported["params"])) != exported["config_id"]:
-        raise RequestError(
-            "params: they are not those of config_id, so there are no scores to compare with. "
-            "Undo the change, or search with enqueue: [{...}]."
-        )
-    return specification
-
-
-def differences(exported: dict, state: State) -> tuple[int, list[str]]:
-    """How many replicates both have, and a line for every metric there that differs in as much as its last bit."""
-    runs = state.configurations[exported["config_id"]].runs
-    shared = [recorded for recorded in exported["replicates"] if recorded["replicate"] in runs]
-    lines = []
-    for recorded in shared:
-        run = runs[recorded["replicate"]]
-        for name in sorted(recorded["metrics"].keys() | run.metrics.keys()):
-            before, now = recorded["metrics"].get(name), run.metrics.get(name)
-            if before != now:
-                lines.append(f"replicate {run.replicate}: {name} was {json.dumps(before)}, is {json.dumps(now)}")
-    return len(shared), lines

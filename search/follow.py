@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import NamedTuple
 
-from search.baselines import scores_of
+from search.baselines import all_scores, title
+from search.describe import description, replicated
 from search.estimate import Summary, summary
 from search.ledger import CONFIRM, DONE, SEARCH, Run, State
+from search.policy import FRESH
 from search.selection import Selection
+from search.table import short
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
 LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]
@@ -26,6 +29,8 @@ SCORE, FRESH_SCORE = (
     "fresh_score",
 )  # the metric that all three levels have, so that the UI can sort any of them by it
 LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
+DIGEST = 16  # letters of a SHA-256 that tell files apart; MLflow takes 36
+NOTE = "mlflow.note.content"  # the tag that MLflow shows as a run's description, in Markdown
 RESULTS = ("best.yaml", "leaderboard.json", "leaderboard.csv", "report.html")  # there once the ledger says `end`
 
 
@@ -38,6 +43,14 @@ class Point(NamedTuple):
     step: int
 
 
+class Dataset(NamedTuple):
+    """A file or folder that a search reads: the specification's key, its path, and the start of its SHA-256."""
+
+    key: str
+    path: str
+    digest: str
+
+
 @dataclass
 class Identity:
     """What an MLflow run is created with."""
@@ -46,6 +59,7 @@ class Identity:
     start: int
     tags: dict[str, str]
     params: dict[str, str]
+    datasets: list[Dataset] = field(default_factory=list)
 
 
 @dataclass
@@ -75,10 +89,10 @@ class Mirror:
         self._scores: dict[str, tuple[dict, dict]] = {}  # of search and confirmation, by replicate
         self._summaries: dict[str, Summary] = {}
         self._best = ""
+        self._names: dict[str, str] = {}  # of configurations, and who has it
 
-    def take(self, events: list[dict], written: str = "") -> None:
-        """Take in new events. Those that `written`, an earlier `position`, covers leave nothing pending."""
-        known = _covered(events, written)
+    def take(self, events: list[dict], known: int = 0) -> None:
+        """Take in new events. The first `known` of them are in MLflow already and leave nothing pending."""
         for event in events[:known]:
             self._take(event)
         if known:
@@ -94,7 +108,7 @@ class Mirror:
     @property
     def position(self) -> str:
         """How far the ledger was read. The time guards against a ledger that was cut by hand and grew again."""
-        return _position(self.lines, self.state.last_time)
+        return f"{self.lines} lines until {self.state.last_time}"
 
     def status(self, key: Key, *, last: bool) -> tuple[str, int]:
         """MLflow's status of a run and when it was reached. `last` says that nobody works on this search any more."""
@@ -124,10 +138,14 @@ class Mirror:
             case "ask":
                 tags = {name: event[name] for name in ("vary",) if event.get(name)}
                 tags |= {name: event["params"][name] for name in ("baseline",) if name in event["params"]}
-                self._open(key, event["config_id"], _texts(event["params"]), **tags)
+                self._open(key, self._named(event["params"], event["config_id"]), _texts(event["params"]), **tags)
             case "start":
-                name = f"{event['config_id']} replicate {event['replicate']}"
-                self._open(key, name, self.identities[key[:1]].params, phase=event["phase"])
+                which = event["replicate"]
+                seed = f"fresh replicate {which - FRESH}" if event["phase"] == CONFIRM else f"replicate {which}"
+                above = self.identities[key[:1]]
+                # The box plot of MLflow's comparison groups by a parameter: this one shows the replicates of each.
+                params = {"configuration": above.name, **above.params}
+                self._open(key, f"{above.name}, {seed}", params, phase=event["phase"])
             case "step":
                 self._step(key, event["metrics"])
             case "result":
@@ -140,6 +158,7 @@ class Mirror:
                 skipped = ["best.yaml", "report.html"] if decomposed else []
                 self.files += [name for name in RESULTS if name not in (*self.files, *skipped)]
                 self._entry(TOP).tags["ended"] = event["because"]
+                self._describe()
 
     def _search(self, event: dict) -> None:
         """Parameters cannot change in MLflow, so they stay those of the first session; a resume only changes tags."""
@@ -151,19 +170,40 @@ class Mirror:
             "sessions": str(self.state.sessions),
             "command": mask(event.get("command", ""))[:LONGEST_TAG],
         }
+        self._describe()
         self.files.append("search.yaml")
+
+    def _named(self, params: dict, config_id: str) -> str:
+        """A configuration in words: what a person searched over, as `k=50 softmax tau=0.2`.
+
+        Rounding may give two the same words: the second one has its id, too.
+        """
+        kind = params.get("baseline", "")
+        searched = self.state.search.get("searched", {}).get(kind, ())
+        words = [title(params)] if kind else []
+        name = " ".join([*words, *(short(name, params[name]) for name in searched if name in params)])
+        if not name or self._names.setdefault(name, config_id) != config_id:
+            return f"{name} {config_id}".strip()
+        return name
+
+    def _describe(self) -> None:
+        names = {key[0]: identity.name for key, identity in self.identities.items() if len(key) == 1}
+        self._entry(TOP).tags[NOTE] = mask(description(self.state, self._selection, names))[:LONGEST_TAG]
 
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
         self._aggregate()  # after a restart, what was written before the freeze was only read
         self._entry(TOP).tags |= {"stopped": event["because"], "frozen": ", ".join(event["configs"])}
         estimates = event.get("estimates", {})
+        if not replicated(self.state, self._selection):  # one seed each tells nothing of the best
+            estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
         chosen = next(iter([*event["configs"], *estimates]), "")
         if chosen in self._summaries:
             self._choose(chosen)
         for config_id, values in estimates.items():
             step = sum(map(len, self._scores.get(config_id, ())))
             self._entry((config_id,)).points += _points(values, self._moment, step)
+        self._describe()
 
     def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
         """A run begins, or goes on after an interruption: the same MLflow run then, tagged with its latest code."""
@@ -182,7 +222,8 @@ class Mirror:
             "selection": self._selection.label,
             **({"oracle": "true"} if self._selection.oracle else {}),
         }
-        self.identities[key] = Identity(name, self._moment, tags, params)
+        datasets = _datasets(self.state.search) if len(key) < 2 else []
+        self.identities[key] = Identity(name[:LONGEST_NAME], self._moment, tags, params, datasets)
 
     def _step(self, key: Key, metrics: dict[str, float]) -> None:
         """A run that began again after an interruption repeats its first steps: the same values are not news."""
@@ -210,10 +251,7 @@ class Mirror:
 
         That is the one with the new result, and, when a new lowest score is reached, all that a failure counts for.
         """
-        scores, fresh = (
-            self._selection.scores(self.state, phase) | scores_of(self.state, self._selection, phase)
-            for phase in (SEARCH, CONFIRM)
-        )
+        scores, fresh = (all_scores(self.state, self._selection, phase) for phase in (SEARCH, CONFIRM))
         for config_id in scores.keys() | fresh.keys():
             now = (scores.get(config_id, {}), fresh.get(config_id, {}))
             if self._scores.get(config_id) == now:
@@ -255,18 +293,21 @@ class Mirror:
 
 def mask(text: str) -> str:
     """The text without the credentials of any address in it."""
-    return re.sub(r"(?i)(password=)[^&\s]+", r"\1***", re.sub(r"://[^/\s]*@", "://***@", text))
+    return re.sub(r"(?i)(password=)[^&\s]+", r"\1***", re.sub(r"""://[^\s"']*@""", "://***@", text))
 
 
-def _position(lines: int, time: float) -> str:
-    return f"{lines} lines until {time}"
-
-
-def _covered(events: list[dict], written: str) -> int:
-    """How many of a ledger's events an earlier `Mirror.position` covers; none, if it is not of this ledger."""
-    lines = int(written.split()[0]) if written else 0
-    fits = 0 < lines <= len(events) and written == _position(lines, events[lines - 1]["time"])
-    return lines if fits else 0
+def _datasets(search: dict) -> list[Dataset]:
+    """What the search reads, as far as it has a checksum: the folder or file of every key."""
+    found = []
+    for key, digest in search.get("checksums", {}).items():
+        place = search["specification"]
+        for part in key.split("."):
+            if not isinstance(place, dict):
+                break  # one path with {language} in it, for all of them
+            place = place.get(part)
+        if place and key != "model":
+            found.append(Dataset(_name(key), str(place), digest[:DIGEST]))
+    return found
 
 
 def _points(metrics: dict[str, float | None], moment: int, step: int) -> list[Point]:

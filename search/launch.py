@@ -12,12 +12,14 @@ from typing import Any
 
 from rich.console import Console
 
-from search import export, page, provenance, report, tracking, yaml12
-from search.baselines import baselines_of, total_runs
+from search import page, provenance, report, tracking, yaml12
+from search.baselines import baselines_of, searched, total_runs
 from search.decide import freeze
 from search.earlier import read_earlier
 from search.errors import RequestError
+from search.export import Export
 from search.files import write_atomically
+from search.findings import Findings
 from search.follow import mask
 from search.ledger import CONFIRM, SEARCH, Ledger, State, read
 from search.method import method_class
@@ -94,6 +96,7 @@ def search(
                 "revision": provenance.revision(),
                 "versions": provenance.versions(),
                 "checksums": sums,
+                "searched": searched(resolved),
                 "earlier": warm,
                 "notes": list(getattr(inputs, "notes", ())),
             }
@@ -105,20 +108,25 @@ def search(
                 ledger.append(freeze(ledger.state, phases.standing, because, phases.confirm["top"]))
             if ledger.state.frozen:
                 phases.run(CONFIRM)
-            write_results(ledger.state, phases.standing, folder)
+            write_results(ledger.state, phases.standing, folder, console)
             ledger.append({"event": "end", "because": ledger.state.stopped})
     finally:
         ledger.close()
     return ledger.state
 
 
-def write_results(state: State, standing: Standing, folder: Path) -> None:
+def write_results(state: State, standing: Standing, folder: Path, console: Console) -> None:
     """The leaderboard, the best configuration and the report, as files in the search folder."""
     rows = report.leaderboard(state, standing)
     report.write(rows, folder)
     if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
-        export.write_best(state, standing, folder, folder / "best.yaml")
-        page.write(state, standing, folder, ended=state.stopped)
+        found = Export(state, standing, folder)
+        found.write(found.best, folder / "best.yaml")
+        try:
+            page.write(Findings(state, standing), folder, ended=state.stopped)
+        except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
+            again = f"Try again with: python run_search.py report {folder}"
+            console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)
 
 
 @dataclass

@@ -37,6 +37,7 @@ class Run:
     error: str = ""
     fingerprint: str = ""  # equal for runs that do the same work
     same_as: str = ""  # CONFIGURATION/REPLICATE of the run whose results this one took, for they do the same work
+    ended: int = 0  # its place among the runs that have ended, from 1 on; 0 before it has
 
     @property
     def finished(self) -> bool:
@@ -80,12 +81,13 @@ class State:
     sessions: int = 0
     stopped: str = ""  # why the search phase ended; empty while it has not
     frozen: tuple[str, ...] = ()  # the configurations that it chose for confirmation, best first
+    estimates: dict[str, dict] = field(default_factory=dict)  # how all of them stood then, best first
     policy_stopped: str = ""  # why the policy stopped, where baselines come after it
     frozen_baselines: tuple[str, ...] = ()  # the best configuration of each baseline
     finished: str = ""  # why all ended; empty while it has not
     results: int = 0  # how many runs have ended, confirmation included
     next_ask: int = 0  # the number of the next draw
-    worked: float = 0.0  # seconds between the first and the last line of each session, added up
+    worked: float = 0.0  # seconds between the first and the last line of each session, but its end, added up
     last_time: float = 0.0
 
     def apply(self, event: dict) -> None:
@@ -96,7 +98,7 @@ class State:
             self.finished = ""
             for run in self.runs():
                 run.status = INTERRUPTED if run.status == RUNNING else run.status
-        else:
+        elif kind != "end":  # what comes before it is the writing of results: a report says the same before and after
             self.worked += max(0.0, moment - self.last_time)
         self.last_time = moment
         if kind == "ask":
@@ -122,9 +124,10 @@ class State:
             run.fingerprint, run.same_as = event.get("fingerprint", ""), event.get("same_as", "")
             run.steps[run.step] = run.metrics
             self.results += 1
+            run.ended = self.results
         elif kind == "freeze":
             self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
-            self.frozen_baselines = tuple(event.get("baselines", ()))
+            self.frozen_baselines, self.estimates = tuple(event.get("baselines", ())), event.get("estimates", {})
         elif kind == "baselines":
             self.policy_stopped = event["because"] or "stopped"
         elif kind == "end":
@@ -181,11 +184,16 @@ class Ledger:
         self._file.close()
 
 
-def scan(path: Path, start: int = 0) -> tuple[list[dict], int]:
-    """Events of the whole lines from byte `start` on, and the byte after the last of them."""
+def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
+    """Events of the whole lines from byte `start` on, and the byte after the last of them.
+
+    `most` bounds the bytes that are read at once (default: all), but one line is read whole however long it is.
+    """
     with open(path, "rb") as file:
         file.seek(start)
-        content = file.read()
+        content = file.read(most)
+        if b"\n" not in content:
+            content += file.readline()
     whole = content.rfind(b"\n") + 1
     events = []
     for number, line in enumerate(content[:whole].splitlines(), start=1):

@@ -8,24 +8,28 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+from search.card import Card
 from search.errors import RequestError
 from search.ledger import Configuration, State
 from search.method import method_class
 from search.placement import this_machine
+from search.provenance import checksums
+from search.rerun import other_inputs
 from search.specification import from_dict
 from trainables import device
 from trainables.base import Method, RunFailed
 from trainables.streams import Streams
 
 
-def export_models(state: State, config_id: str, to: Path, replicate: int, console: Console) -> list[Path]:
-    """Train a configuration once more, at one replicate, and write its models below `to`, which must be new or empty.
+def export_models(state: State, exported: dict, to: Path, replicate: int, console: Console) -> list[Path]:
+    """Train an exported configuration once more, at one replicate, and write its models, each with a model card.
 
-    A search keeps scores and no weights. The same seeds give the same model; its scores are compared with the ledger's.
+    `to` must be new or empty. A search keeps scores and no weights. The same seeds on the same files, which is checked,
+    give the same model; its scores are compared with the ledger's.
     """
     to = to.resolve()
     specification = from_dict(state.search["specification"]).as_dict()
-    configuration = state.configurations[config_id]
+    configuration = state.configurations[exported["config_id"]]
     method = method_class(specification)
     if method.export is Method.export:
         raise RequestError("--model: this method has no models to export. Leave it out.")
@@ -33,13 +37,20 @@ def export_models(state: State, config_id: str, to: Path, replicate: int, consol
         raise RequestError(f"--replicate {replicate}: replicates are counted from 0.")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise RequestError(f"--model {to}: it is there and not an empty folder. Name another one.")
+    if changed := other_inputs(exported, checksums(specification)):
+        told = f"--model {to}: not what the search was made with: {', '.join(changed)}."
+        raise RequestError(f"{told} Bring those files back.")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=to.parent, prefix=f".{to.name}-"))
     except OSError as error:
         raise RequestError(f"--model {to}: {error}. Name a folder that can be made.") from error
     try:
-        written = _train_and_export(method, specification, configuration, replicate, temporary, console)
+        written, metrics = _train_and_export(method, specification, configuration, replicate, temporary, console)
+        for folder in written:
+            card = folder / "README.md"
+            use = card.read_text(encoding="utf-8") if card.exists() else ""
+            card.write_text(Card(exported, folder.name, replicate, metrics, use).text(), encoding="utf-8")
         for path in [temporary, *temporary.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)  # weights are written for their owner alone
         os.replace(temporary, to)  # all languages at once, or none
@@ -51,7 +62,11 @@ def export_models(state: State, config_id: str, to: Path, replicate: int, consol
 
 def _train_and_export(
     method: type[Method], specification: dict, configuration: Configuration, replicate: int, to: Path, console: Console
-) -> list[Path]:
+) -> tuple[list[Path], dict[str, float]]:
+    """The folders that were written, and the scores of this run, with those on test where the search has read it.
+
+    A model with other scores than the search's is another model, which nobody has tested.
+    """
     with console.status("reading the inputs"):
         inputs = method.prepare(specification)
     placement = this_machine(specification["resources"])
@@ -64,10 +79,12 @@ def _train_and_export(
             metrics = run.epoch(number)
     except RunFailed as error:
         raise RequestError(f"--replicate {replicate}: this run fails ({error.kind}: {error}). Name another.") from error
+    recorded: dict[str, float] = {}
     if replicate in configuration.runs:
         recorded = configuration.runs[replicate].metrics
         changed = [name for name in metrics if name in recorded and recorded[name] != metrics[name]]
         said = f"{len(changed)} scores differ from the search's" if changed else "the scores are those of the search"
         console.print(f"{name}: {said}.", soft_wrap=True)
+        recorded = {} if changed else recorded
     with console.status("writing the models"):
-        return run.export(specification, to)
+        return run.export(specification, to), recorded | metrics

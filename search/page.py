@@ -1,118 +1,161 @@
-"""The report: the leaderboard and all pictures of a search as one page that needs no network."""
+"""The report: the answer, the leaderboard, charts and all pictures of a search as one page that needs no network."""
 
-import html
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+from search import charts, components, costs, importance
+from search.answer import answer
+from search.chart import Chart, escaped
+from search.failures import MOST, counted, failures, in_common
 from search.files import write_atomically
-from search.ledger import CONFIRM, DONE, State
-from search.pictures import plain, read, svg
+from search.findings import Findings
+from search.languages import languages, of_fewer
+from search.ledger import CONFIRM, DONE
+from search.pictures import read, svg
 from search.policy import FRESH
-from search.report import in_words, leaderboard, number, underspecification
-from search.selection import Selection
-from search.standing import Standing
-from search.table import Columns, best_baselines, notes
+from search.report import number
+from search.table import Columns, notes
 
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
-h1, h2 { line-height: 1.2; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-th, td { padding: .2rem .6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
-th:nth-child(2), th:nth-child(3), td:nth-child(2), td:nth-child(3) { text-align: left; }
-tbody + tbody { border-top: 2px solid #888; }
-.audit, .note { opacity: .75; }
-figure { margin: 1.5rem 0; }
-svg { max-width: 100%; height: auto; background: #fff; }
-"""
+ASSETS = Path(__file__).with_name("assets")
+# Nothing is loaded from anywhere, whatever the page may hold.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 
 
-def write(state: State, standing: Standing, folder: Path, *, ended: str) -> Path:
+def write(found: Findings, folder: Path, *, ended: str) -> Path:
     """Write `report.html` of a search folder. `ended` says why the search did; without it the page is one so far."""
     path = folder / "report.html"
-    write_atomically(path, page(state, standing, folder, ended=ended))
+    write_atomically(path, page(found, folder, ended=ended))
     return path
 
 
-def page(state: State, standing: Standing, folder: Path, *, ended: str) -> str:
-    """The page as text; well-formed XML too, so that anything can read it."""
-    rows = leaderboard(state, standing)
-    sections = {row["config_id"]: found for row in rows if (found := _section(row, state, folder))}
-    runs, compared = sum(run.finished for run in state.runs()), sum(not row["baseline"] for row in rows)
+def page(found: Findings, folder: Path, *, ended: str) -> str:
+    """The page as text; well-formed XML but for plotly's script, so that anything can read it."""
+    runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
     said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
-    price = in_words(underspecification(state, standing))
-    name = _escaped(state.search["name"])
+    name = escaped(found.state.search["name"])
+    parts = list(_parts(found, folder)) if found.ranked else []
+    contents = [f'<li><a href="#{key}">{escaped(title)}</a></li>' for key, title, _ in parts]
+    *sentences, last = answer(found, folder)
+    words, colon, command = last.partition(": ")
+    closing = f"{escaped(words + colon)}<code>{escaped(command)}</code>" if command else escaped(last)
     return "\n".join(
         [
             f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{name}</title>',
             '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-            f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{name}</h1>",
-            f"<p>{compared} configurations, {runs} runs: {_escaped(said)}</p>",
-            _board(rows, standing.selection, links=set(sections)) if rows else "",
-            f"<p>{_escaped(price)}</p>" if price else "",
-            *sections.values(),
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>',
+            f"<style>{_asset('page.css')}</style>\n</head>\n<body>\n<h1>{name}</h1>",
+            f'<p class="note">{compared} configurations, {runs} runs: {escaped(said)}</p>',
+            '<div class="answer">',
+            *(f"<p>{escaped(sentence)}</p>" for sentence in sentences),
+            f"<p>{closing}</p>\n</div>",
+            f'<nav aria-label="contents"><ul>{"".join(contents)}</ul></nav>' if parts else "",
+            *(f'<section id="{key}">\n<h2>{escaped(title)}</h2>\n{body}\n</section>' for key, title, body in parts),
+            *(_scripts() if parts else []),
             "</body>\n</html>\n",
         ]
     )
 
 
-def _board(rows: list[dict], selection: Selection, links: set[str]) -> str:
+def _parts(found: Findings, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """The sections: key, title, content."""
+    pictures = {row["config_id"]: drawn for row in found.rows if (drawn := _pictures(row, found, folder))}
+    yield "leaderboard", "Leaderboard", _board(found, links=set(pictures))
+    yield "replicates", "Replicates of every configuration", _shown(charts.replicates(found))
+    yield "course", "Score over runs", _shown(charts.course(found))
+    slices = "\n".join(chart.html() for chart in importance.slices(found))
+    bars = "Bars are 95 % intervals, the" if found.estimate.replicated else "The"
+    about = f'<h3>Estimates against every parameter</h3>\n<p class="note">{bars} star is the chosen.'
+    slices = f'{about}</p>\n<div class="slices">\n{slices}\n</div>' if slices else ""
+    yield "importance", "Which parameters matter", _shown(importance.chart(found)) + slices
+    yield "target", "Selection score against target scores", _shown(charts.target(found))
+    yield "languages", "Languages", "\n".join(_shown(languages(found, split)) for split in ("dev", "test"))
+    yield "components", "Where the variance comes from", _shown(components.chart(found))
+    told = f"<p>{escaped(costs.in_words(costs.cost(found.state)))}</p>\n"
+    yield "cost", "Time and cost", told + _shown(costs.chart(found))
+    yield "failures", "What was tried and failed", _failures(found)
+    if pictures:
+        yield "pictures", "Pictures of fresh runs", "\n".join(pictures.values())
+
+
+def _shown(chart: Chart | str) -> str:
+    """A chart, or why there is none."""
+    return f'<p class="note">{escaped(chart)}</p>' if isinstance(chart, str) else chart.html()
+
+
+def _board(found: Findings, links: set[str]) -> str:
     """The table, the best of each baseline below the configurations; those in `links` point to their pictures."""
-    ranked, baselines = [row for row in rows if not row["baseline"]], best_baselines(rows)
-    columns, tests = Columns.of(rows, selection), _tests(rows, selection)
-    names = ["rank", *columns.names, *(f"test {language}" for _, language in tests)]
+    rows, selection = found.rows, found.selection
+    ranked = [row for row in rows if not row["baseline"]]
+    shown = [*ranked, *found.baselines]
+    columns, metric = Columns.of(rows, selection), f"test/{found.metric}"
+    tests = found.languages(name for row in rows if row["fresh"] for name in row["fresh"]["scores"].get(metric, {}))
+    names = ["rank", *columns.names, *(f"test {language}" for language in tests)]
     last = 1 + len(columns.names)
     audit = range(last - len(columns.audit), last)
+    kinds = ["number", "", "long", *("audit number" if place in audit else "number" for place in range(3, len(names)))]
     lines = []
-    for rank, row in enumerate([*ranked, *baselines], start=1):
-        fresh = row["fresh"]["scores"] if row["fresh"] else {}
+    for rank, row in enumerate(shown, start=1):
+        fresh = row["fresh"]["scores"].get(metric, {}) if row["fresh"] else {}
         cells = ["" if row["estimate"] is None else str(rank), *columns.cells(row, first=row is rows[0])]
-        cells += [number(fresh.get(metric, {}).get(language, {}).get("mean")) for metric, language in tests]
+        texts = [escaped(cell) for cell in [*cells, *(number(fresh.get(name, {}).get("mean")) for name in tests)]]
+        if row["config_id"] in links:
+            texts[1] = f'<a href="#{escaped(row["config_id"])}">{texts[1]}</a>'
         lines += ["</tbody><tbody>"] if rank == len(ranked) + 1 else []
-        lines.append(_line("td", cells, audit, link=row["config_id"] if row["config_id"] in links else ""))
-    remarks = notes(rows, [*ranked, *baselines], selection)
+        lines.append(_line("td", texts, kinds, ' class="chosen"' if row is found.chosen else ""))
+    remarks = [f"ranked by the estimate of {selection.label}", *notes(rows, shown, selection)]
+    remarks += [f"test scores leave out failed runs: {fewer}"] if (fewer := of_fewer(shown, metric)) else []
     remarks += [f"grey: {selection.metric} on dev sets that are not ranked on"] if columns.audit else []
-    return "\n".join(
-        [
-            f"<h2>Ranked by the estimate of {_escaped(selection.label)}</h2>",
-            f'<div class="wide"><table>\n<thead>{_line("th", names, audit)}</thead><tbody>',
-            *lines,
-            f'</tbody></table></div>\n<p class="note">{_escaped("; ".join(remarks))}</p>',
-        ]
-    )
+    table = _table(_line("th", [escaped(name) for name in names], kinds), lines)
+    return f'{table}\n<p class="note">{escaped("; ".join(remarks))}</p>'
 
 
-def _tests(rows: list[dict], selection: Selection) -> list[tuple[str, str]]:
-    """Where there are test scores of the metric that ranks: its name and the languages."""
-    parts = selection.metric.split("/")  # one's own metric may have its split and language with it
-    metric = f"test/{parts[1] if len(parts) == 3 else selection.metric}"
-    found = [row["fresh"]["scores"].get(metric, {}) for row in rows if row["fresh"]]
-    return [(metric, language) for language in dict.fromkeys(language for of_row in found for language in of_row)]
+def _failures(found: Findings) -> str:
+    """A table of the runs without a score of their own."""
+    rows = failures(found)
+    if not rows:
+        return "<p>No run that has ended failed, was pruned or predicts a single class.</p>"
+    names = ["configuration", "replicate", "phase", "kind", "seconds", "parameters", "error"]
+    kinds = ["", "number", "", "", "number", "long", "long"]
+    lines = []
+    for row in rows[:MOST]:
+        texts = [row["config_id"], str(row["replicate"]), row["phase"], row["kind"], f"{row['seconds']:.1f}"]
+        lines.append(_line("td", [escaped(text) for text in (*texts, row["params"], row["error"])], kinds))
+    told = [in_common(found), f"{len(rows) - MOST} more are in the ledger." if len(rows) > MOST else ""]
+    words = f"<p>{counted(len(rows))}. {escaped(' '.join(filter(None, told)))}</p>\n"
+    return words + _table(_line("th", names, kinds), lines)
 
 
-def _line(tag: str, cells: list[str], audit: range, link: str = "") -> str:
-    """One row of the table."""
-    texts = [_escaped(cell) for cell in cells]
-    if link:
-        texts[1] = f'<a href="#{_escaped(link)}">{texts[1]}</a>'
-    marks = [' class="audit"' if place in audit else "" for place in range(len(texts))]
-    return "<tr>" + "".join(f"<{tag}{m}>{text}</{tag}>" for m, text in zip(marks, texts, strict=True)) + "</tr>"
+def _table(head: str, lines: list[str]) -> str:
+    body = "\n".join(lines)
+    return f'<div class="wide"><table>\n<thead>{head}</thead><tbody>\n{body}\n</tbody></table></div>'
 
 
-def _section(row: dict, state: State, folder: Path) -> str:
+def _line(tag: str, texts: list[str], kinds: list[str], mark: str = "") -> str:
+    """One row of a table; `kinds` are classes of its columns."""
+    marks = [f' class="{kind}"' if kind else "" for kind in kinds]
+    return f"<tr{mark}>" + "".join(f"<{tag}{m}>{text}</{tag}>" for m, text in zip(marks, texts, strict=True)) + "</tr>"
+
+
+def _pictures(row: dict, found: Findings, folder: Path) -> str:
     """The pictures of one configuration; empty where it has none."""
     config_id, figures = row["config_id"], []
-    for run in state.configurations[config_id].of_phase(CONFIRM):
+    for run in found.state.configurations[config_id].of_phase(CONFIRM):
         for picture in read(folder, config_id, run.replicate) if run.status == DONE else []:
             drawing = svg(picture, prefix=f"{config_id}-{run.replicate}-{picture['name']}-")
             seed = f"Fresh seed {run.replicate - FRESH + 1}."
-            figures.append(f"<figure>\n{drawing}<figcaption>{_escaped(picture['text'])} {seed}</figcaption>\n</figure>")
+            figures.append(f"<figure>\n{drawing}<figcaption>{escaped(picture['text'])} {seed}</figcaption>\n</figure>")
     title = f"{row['baseline'] and 'Baseline: ' + row['baseline'] + ', '}{config_id}"
     params = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row["params"].items())
-    head = f'<h2 id="{_escaped(config_id)}">{_escaped(title)}</h2>\n<p class="note">{_escaped(params)}</p>'
+    head = f'<h3 id="{escaped(config_id)}">{escaped(title)}</h3>\n<p class="note">{escaped(params)}</p>'
     return "\n".join([f"<section>\n{head}", *figures, "</section>"]) if figures else ""
 
 
-def _escaped(text: str) -> str:
-    return html.escape(plain(text))
+def _scripts() -> list[str]:
+    from plotly.offline import get_plotlyjs
+
+    return [f"<script>{get_plotlyjs()}</script>", f"<script>{_asset('page.js')}</script>"]
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")

@@ -210,14 +210,18 @@ class Proposer:
         return self._point(f"earlier {config_id(one['params'])}", one["suggested"] or one["params"])
 
     def _point(self, identity: str, values: dict) -> FixedTrial | None:
-        """A configuration as a point of the space; None for one outside it, as enqueued ones may be."""
         if identity not in self._points:
-            fixed = FixedTrial(values)
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error", UserWarning)  # how Optuna says that a value is out of range
-                    self.space(fixed)
-            except (ValueError, UserWarning):
-                fixed = None
-            self._points[identity] = fixed
+            self._points[identity] = point(self.space, values)
         return self._points[identity]
+
+
+def point(space: Space, values: dict) -> FixedTrial | None:
+    """A configuration as a point of the space; None for one outside it, as enqueued ones may be."""
+    fixed = FixedTrial(values)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # how Optuna says that a value is out of range
+            space(fixed)
+    except (ValueError, UserWarning):
+        return None
+    return fixed

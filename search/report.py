@@ -27,7 +27,8 @@ def leaderboard(state: State, standing: Standing, most: int | None = None) -> li
 
     `mean`, `sd` and the interval are those of the configuration's own replicates; `estimate` is the posterior mean that
     ranks. Pruned configurations come last and have no rank: their scores are of shorter runs. `fresh` is what the
-    confirmation says, for those that were in it.
+    confirmation says, for those that were in it. Where `replicated` is false no configuration of the search has two
+    scores: `p_best` and `tied` then rest on a guess of the noise between seeds, and no view shows them.
     """
     found = standing.of(state)
     if found is None:
@@ -49,7 +50,7 @@ def leaderboard(state: State, standing: Standing, most: int | None = None) -> li
     pruned = [one for one in state.configurations.values() if one.pruned]
     rows += [_pruned(one) for one in pruned]
     rows += _baselines(state, selection) if most is None else []
-    return [{"selected_by": selection.label, **row} for row in rows][:most]
+    return [{"selected_by": selection.label, "replicated": found.replicated, **row} for row in rows][:most]
 
 
 def _row(
@@ -92,15 +93,15 @@ def _summarised(runs: list[Run], scores: Sequence[float | None], *, intervals: b
         "replicates": len(runs),
         **{name: of_score.get(name) for name in SCORE},
         "failed": sum(run.failed for run in runs),
-        "collapsed": _collapsed([run.metrics for run in runs]),
-        "scores": _per_language([run.metrics for run in runs], intervals=intervals),
+        "collapsed": dict(Counter(place for run in runs for place in single_class(run.metrics))),
+        "scores": per_language([run.metrics for run in runs], intervals=intervals),
     }
 
 
-def _collapsed(metrics: list[dict[str, float]]) -> dict[str, int]:
-    """How many runs predict a single class, by split and language: only those where it happens."""
-    found = (name for of_run in metrics for name, value in of_run.items() if value == 1)
-    return dict(Counter(name.replace("predicted_classes/", "") for name in found if "/predicted_classes/" in name))
+def single_class(metrics: dict[str, float]) -> list[str]:
+    """Where a run predicts a single class, as `split/language`."""
+    found = (name for name, value in metrics.items() if value == 1 and "/predicted_classes/" in name)
+    return [name.replace("predicted_classes/", "") for name in found]
 
 
 def _status(runs: list[Run]) -> str:
@@ -162,6 +163,12 @@ def _second(row: dict, by: str) -> float | None:
     return mean_of(row, by)
 
 
+def chosen(state: State, rows: Sequence[dict]) -> dict:
+    """The row of the configuration that a search stands for: the one frozen first or, before that, the best so far."""
+    config_id = state.frozen[0] if state.frozen else rows[0]["config_id"]
+    return next(row for row in rows if row["config_id"] == config_id)
+
+
 def underspecification(state: State, standing: Standing) -> dict | None:
     """What choosing without target labels costs, on target dev: nothing here ever ranks.
 
@@ -170,27 +177,35 @@ def underspecification(state: State, standing: Standing) -> dict | None:
     estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without targets,
     with fewer than three configurations that have both scores, where no label selects, or the oracle itself does.
     """
+    both = selection_and_target(state, standing)
+    selected = state.frozen[0] if state.frozen else next(iter(both), None)
+    if len(both) < 3 or selected not in both:
+        return None
+    estimates, targets = zip(*both.values(), strict=True)
+    constant = len(set(estimates)) == 1 or len(set(targets)) == 1
+    oracle = max(both, key=lambda key: both[key][1])
+    return {
+        "configurations": len(both),
+        "rank_correlation": None if constant else float(spearmanr(estimates, targets).statistic),
+        "selected": {"config_id": selected, "target_score": both[selected][1]},
+        "oracle": {"config_id": oracle, "target_score": both[oracle][1]},
+        "gap": both[oracle][1] - both[selected][1],
+    }
+
+
+def selection_and_target(state: State, standing: Standing) -> dict[str, tuple[float, float]]:
+    """Estimates of the selection score and of the target score, best selection first: configuration id -> both.
+
+    Only configurations that have both; none at all where the two are the same or cannot be compared.
+    """
     selection = standing.selection
     found = standing.of(state)
     if found is None or selection.oracle or not selection.targets or selection.on in ("metric", "unlabelled"):
-        return None
+        return {}
     target = Standing(replace(selection, on="target_dev", second=None)).of(state)
     seen = [{one.ids[i] for i in range(len(one.ids)) if one.failed[i] < one.count[i]} for one in (found, target)]
     shared = [key for key in (found.ids[index] for index in found.ranking) if key in seen[0] & seen[1]]
-    selected = state.frozen[0] if state.frozen else next(iter(shared), None)
-    if len(shared) < 3 or selected not in shared:
-        return None
-    scores = {key: float(target.mean[target.place[key]]) for key in shared}
-    estimates = [float(found.mean[found.place[key]]) for key in shared]
-    constant = len(set(estimates)) == 1 or len(set(scores.values())) == 1
-    oracle = max(shared, key=lambda key: scores[key])
-    return {
-        "configurations": len(shared),
-        "rank_correlation": None if constant else float(spearmanr(estimates, list(scores.values())).statistic),
-        "selected": {"config_id": selected, "target_score": scores[selected]},
-        "oracle": {"config_id": oracle, "target_score": scores[oracle]},
-        "gap": scores[oracle] - scores[selected],
-    }
+    return {key: (float(found.mean[found.place[key]]), float(target.mean[target.place[key]])) for key in shared}
 
 
 def in_words(price: dict | None) -> str:
@@ -206,7 +221,7 @@ def in_words(price: dict | None) -> str:
     )
 
 
-def _per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -> dict[str, dict[str, dict]]:
+def per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -> dict[str, dict[str, dict]]:
     """`{"dev/macro_f1": {"bel": {mean, sd, n}}}` from the flat metrics of several runs, maybe with intervals."""
     table: dict[str, dict[str, dict]] = {}
     for name in sorted({name for of_run in metrics for name in of_run}):
@@ -221,27 +236,36 @@ def _per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -
 def write(rows: list[dict], folder: Path) -> None:
     """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
     write_atomically(folder / "leaderboard.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    columns, lines = flat(rows)
+    with writing(folder / "leaderboard.csv") as file:
+        table = csv.writer(file)
+        table.writerow(columns)
+        table.writerows(lines)
+
+
+def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
+    """The names of the columns of leaderboard.csv, and its lines, whose numbers are numbers; None where a row has none.
+
+    `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a mean over replicates, `fresh.NAME` one over fresh ones.
+    """
     plain = [name for name in rows[0] if name not in ("params", "scores", "fresh", "collapsed")] if rows else []
     fresh = ["replicates", "failed", *SCORE]
     parameters = list(dict.fromkeys(name for row in rows for name in row["params"]))
     scores = list(dict.fromkeys(pair for row in rows for pair in _pairs(row["scores"])))
     tests = list(dict.fromkeys(pair for row in rows if row["fresh"] for pair in _pairs(row["fresh"]["scores"])))
-    with writing(folder / "leaderboard.csv") as file:
-        table = csv.writer(file)
-        table.writerow(
-            [*plain, "collapsed", *(f"fresh.{name}" for name in fresh), *(f"params.{name}" for name in parameters)]
-            + ["/".join(pair) for pair in scores]
-            + ["fresh." + "/".join(pair) for pair in tests]
+    columns = [*plain, "collapsed", *(f"fresh.{name}" for name in fresh), *(f"params.{name}" for name in parameters)]
+    columns += ["/".join(pair) for pair in scores] + ["fresh." + "/".join(pair) for pair in tests]
+    lines = []
+    for row in rows:
+        confirmed = row["fresh"] or {"scores": {}}
+        lines.append(
+            [*(row.get(name) for name in plain), " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())]
+            + [confirmed.get(name) for name in fresh]
+            + [row["params"].get(name) for name in parameters]
+            + [row["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in scores]
+            + [confirmed["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in tests]
         )
-        for row in rows:
-            confirmed = row["fresh"] or {"scores": {}}
-            table.writerow(
-                [*(row.get(name) for name in plain), " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())]
-                + [confirmed.get(name) for name in fresh]
-                + [row["params"].get(name, "") for name in parameters]
-                + [row["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in scores]
-                + [confirmed["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in tests]
-            )
+    return columns, lines
 
 
 def _pairs(scores: dict[str, dict]) -> list[tuple[str, str]]:

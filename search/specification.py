@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from search import yaml12
 from search.baselines import Baselines, baselines_of
 from search.checks import check
 from search.errors import RequestError
+from search.follow import mask
 from search.policy import Policy, options_of, policy_of
 from search.propose import SAMPLERS, Proposer
 from search.selection import AGGREGATES, Selection
@@ -33,6 +34,13 @@ Splitting = Literal["unicode", "whitespace", "jieba"]
 def _named(value: Any) -> Any:
     """A list of names is a mapping without overrides."""
     return {name: {} for name in value} if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
+
+
+def _without_password(address: str) -> str:
+    """An address that may be written down."""
+    if mask(address) != address:
+        raise ValueError("it has a password, which would be written down; give it to MLflow by its own variables")
+    return address
 
 
 Named = Annotated[dict[str, dict[str, Any]], BeforeValidator(_named)]
@@ -174,9 +182,14 @@ class Resources(Model):
 
 
 class Tracking(Model):
-    """Where MLflow lives: a database next to the searches, or a server. `off` for none."""
+    """Where MLflow lives: a database next to the searches, or a server. `off` for none.
+
+    `artifacts` is where files go (a folder, s3://..., gs://...), for an experiment that is not there yet; without it,
+    next to a sqlite database, or where the server puts them.
+    """
 
     uri: Text = "sqlite:///runs/mlflow.db"
+    artifacts: Annotated[Text, AfterValidator(_without_password)] | None = None
 
 
 class Checkpoints(Model):

@@ -1,15 +1,19 @@
 """The leaderboard as a table in the terminal."""
 
-import json
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from search.baselines import varying
 from search.report import mean_of, number
 from search.selection import Selection
 
 WIDE = 100  # columns of a terminal that has room for intervals
+NO_REPLICATES = (
+    "no configuration has two replicates: there is no estimate of the noise between seeds, so nothing can be said "
+    "about P(best), ties and intervals of estimates"
+)
 
 
 @dataclass(frozen=True)
@@ -19,13 +23,14 @@ class Columns:
     varying: list[str]
     audit: list[str]
     confirmed: bool
+    replicated: bool
     wide: bool
 
     @classmethod
     def of(cls, rows: list[dict], selection: Selection, *, wide: bool = True) -> "Columns":
-        varying = _varying([row["params"] for row in rows if not row["baseline"]])
+        differing = varying([row["params"] for row in rows if not row["baseline"]])
         audit = [name for name in selection.audit if any(mean_of(row, name) is not None for row in rows)]
-        return cls(varying, audit, any(row["fresh"] for row in rows), wide)
+        return cls(differing, audit, any(row["fresh"] for row in rows), replicated(rows), wide)
 
     @property
     def names(self) -> list[str]:
@@ -42,7 +47,7 @@ class Columns:
             f"baseline: {row['baseline']}" if row["baseline"] else " ".join(params),
             str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else ""),
             *_score_cells(row, wide=self.wide),
-            "" if row["baseline"] else f"{row['p_best']:.2f}",
+            "" if row["baseline"] else f"{row['p_best']:.2f}" if self.replicated else "-",
             *([_fresh_cell(row["fresh"], wide=self.wide)] if self.confirmed else []),
             *(number(mean_of(row, name)) for name in self.audit),
         ]
@@ -78,7 +83,9 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
 
 def notes(rows: list[dict], shown: list[dict], selection: Selection) -> list[str]:
     """What the marks behind a configuration mean, where any of them is shown."""
-    found = ["= cannot be told apart from the best"] if any(row["tied"] for row in shown[1:]) else []
+    ties = replicated(rows) and any(row["tied"] for row in shown[1:])
+    found = ["= cannot be told apart from the best"] if ties else []
+    found += [] if replicated(rows) else [NO_REPLICATES]
     found += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
     if selection.second:
         reported = any(row.get("second") is not None for row in rows)
@@ -91,24 +98,38 @@ def _score_cells(row: dict, *, wide: bool) -> list[str]:
     """Own mean, estimate and its interval; in a narrow terminal the estimate with the own spread over seeds."""
     if row["status"] == "pruned":
         return ["", "pruned", ""] if wide else ["pruned"]
+    if _only_failed(row):
+        return ["", "failed", ""] if wide else ["failed"]
     own = f"{number(row['mean'])} ± {number(row['sd'])}"
     if row["baseline"]:
         return [own, "", ""] if wide else [own]
     if not wide:
         return [f"{number(row['estimate'])} ± {number(row['sd'])}"]
     interval = f"{number(row['estimate_low'])} .. {number(row['estimate_high'])}"
-    return [own, number(row["estimate"]), interval]
+    return [own, number(row["estimate"]), interval if row["replicated"] else "-"]
 
 
 def _fresh_cell(fresh: dict | None, *, wide: bool) -> str:
     if fresh is None:
         return ""
+    if _only_failed(fresh):
+        return "failed"
     return f"{number(fresh['mean'])} ± {number(fresh['sd'])}" if wide else number(fresh["mean"])
 
 
+def _only_failed(row: dict) -> bool:
+    """Whether no run has a score of its own. What it counts as by rule is no measurement, and is not shown as one."""
+    return 0 < row["replicates"] == row["failed"]
+
+
 def _marks(row: dict, *, first: bool) -> str:
-    marks = {"=": row["tied"] and not first, "*": row.get("front"), "!": row["collapsed"]}
+    marks = {"=": row["tied"] and row["replicated"] and not first, "*": row.get("front"), "!": row["collapsed"]}
     return "".join(f" {mark}" for mark, holds in marks.items() if holds)
+
+
+def replicated(rows: list[dict]) -> bool:
+    """Whether the noise between seeds is known; no rows need no remark."""
+    return all(row["replicated"] for row in rows)
 
 
 def best_baselines(rows: list[dict]) -> list[dict]:
@@ -118,12 +139,6 @@ def best_baselines(rows: list[dict]) -> list[dict]:
         if row["baseline"]:
             found.setdefault(row["baseline"], row)
     return list(found.values())
-
-
-def _varying(params: list[dict]) -> list[str]:
-    """Names of the parameters that differ between the rows: the rest would be noise in a narrow terminal."""
-    names = dict.fromkeys(name for row in params for name in row)
-    return [name for name in names if len({json.dumps(row.get(name)) for row in params}) > 1]
 
 
 def short(name: str, value: object) -> str:

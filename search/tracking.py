@@ -8,25 +8,27 @@ MLflow itself, so a follower that was killed, or a database that was deleted, is
 import argparse
 import contextlib
 import fcntl
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
-from urllib.parse import urlencode
 
 from search.errors import RequestError
-from search.follow import SCORE, Mirror, mask
-from search.ledger import scan
+from search.follow import Mirror, mask
+from search.ledger import busy, scan
 from search.store import Store
 
 LEDGER = "ledger.jsonl"
 POLL = 0.5  # seconds between two looks at the ledger
 SHARE = 4  # rest this many times as long as writing took, at most REST: the processors belong to the search
 REST = 5.0
-GRACE = 60.0
+GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to go on trying after a search, and when a person waits
+CHUNK = 1 << 20  # bytes of the ledger that are read at once: what is pending takes a few times as much memory
 INCOMPLETE = 3  # exit code: MLflow could not be reached, and the search is over
 ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the loop below retries; MLflow's own way blocks for minutes
@@ -81,54 +83,51 @@ def resolve_uri(uri: str, base: Path) -> str:
     if scheme != "sqlite":
         return uri
     file = (base / path).absolute()
-    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"tracking.uri: {file.parent}: {error.strerror}. Name another place.") from error
     return f"sqlite:///{file}"
 
 
-def comparison_link(uri: str, server: str, name: str | None) -> str:
-    """The page of MLflow that lists a search's configurations, best first; without a name, its front page."""
-    if name is None:
-        return server
-    os.environ.update(ENVIRONMENT)
-    from mlflow import MlflowClient, MlflowException
-
-    try:
-        experiment = MlflowClient(uri).get_experiment_by_name(name)
-    except MlflowException as error:
-        raise RequestError(f"tracking.uri: {mask(uri)} does not answer ({mask(str(error))[:200]}).") from error
-    if experiment is None:
-        raise RequestError(
-            f"MLflow has no experiment {name!r} yet. Bring it there with python run_search.py resume DIR."
-        )
-    view = {"searchFilter": "tags.level = 'configuration'", "orderByKey": f"metrics.`{SCORE}`", "orderByAsc": "false"}
-    return f"{server}/#/experiments/{experiment.experiment_id}/runs?{urlencode(view)}"
-
-
 class Follower:
-    """Brings MLflow to where the ledger is, again and again, until the search is over and both agree."""
+    """Brings MLflow to where the ledger is, again and again, until the search is over and both agree.
 
-    def __init__(self, folder: Path, over: threading.Event) -> None:
+    The ledger is the queue: it is read only as far as MLflow has taken what was read before, so memory does not grow
+    while MLflow is away. `uri` is where to (default: as the specification says). `progress` is told after each part how
+    many bytes of the ledger are written, and how many there are.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        over: threading.Event,
+        uri: str = "",
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
         self.trouble = ""  # why MLflow cannot be written; empty while it can
-        self.address = ""
-        self._folder, self._over = folder, over
+        self.address = uri
+        self._folder, self._over, self._progress = folder, over, progress
         self._lock = open(folder / "tracking.log", "ab")  # noqa: SIM115 (held for the life of this process)
         self._mirror = Mirror()
+        self._known = 0  # lines that MLflow had before this process began, and that are still to be read
+        self._end = 0  # bytes of the ledger that were read
+        self._behind = False  # there may be more to read at once
         self._store: Store | None = None
+        self._before: Store | None = None  # what was known of it before the last failure
         self._doubtful = False  # a request failed: the server may have carried it out nevertheless
 
     def follow(self, grace: float) -> bool:
         """Whether all is written. It gives up once the search is over and `grace` seconds went by without success."""
-        events, end, failures, success = [], 0, 0, time.monotonic()
+        failures, success = 0, time.monotonic()
         while True:
-            last, began = self._over.is_set(), time.monotonic()
-            if (self._folder / LEDGER).exists():
-                new, end = scan(self._folder / LEDGER, end)
-                events += new
-            left = len(self._mirror.pending)
-            if self._advance(events, last=last):
+            last, began, left = self._over.is_set(), time.monotonic(), len(self._mirror.pending)
+            if self._advance(last=last):
+                failures, success = 0, time.monotonic()
+                if self._behind:
+                    continue
                 if last:
                     return True
-                failures, success = 0, time.monotonic()
                 self._over.wait(min(max(POLL, SHARE * (time.monotonic() - began)), REST))
                 continue
             if not last or len(self._mirror.pending) < left:
@@ -138,20 +137,32 @@ class Follower:
             time.sleep(min(POLL * 2**failures, REST))
             failures += 1
 
-    def _advance(self, events: list[dict], *, last: bool) -> bool:
-        """Take in the events and write all that is pending; whether that worked. Without a ledger there is no work."""
-        if not (events or self._mirror.lines):
+    def _advance(self, *, last: bool) -> bool:
+        """Read the next part of the ledger and write all that is pending; whether that worked.
+
+        Without a ledger there is no work.
+        """
+        path = self._folder / LEDGER
+        if not path.exists() or not (first := scan(path, most=1)[0]):
             return True
+        self.address = self.address or address_of(first[0]["specification"]["tracking"]["uri"])
         if last and self._doubtful:
-            self._store, self._doubtful = None, False  # looks for runs that were created twice
-        if self._store is None:
-            search = self._mirror.state.search or events[0]
-            self.address = _address(search["specification"]["tracking"]["uri"])
-            if not self._attempt(lambda: self._connect(search)):
-                return False
-        self._mirror.take(events, written="" if self._mirror.lines else self._store.written)
-        events.clear()
-        return self._attempt(lambda: self._store.write(self._mirror, self._folder, last=last))
+            self._before, self._store, self._doubtful = self._store or self._before, None, False  # finds double runs
+        if self._store is None and not self._attempt(lambda: self._connect(first[0])):
+            return False
+        if not self._mirror.lines:
+            self._known = covered(path, self._store.written)
+        self._behind = bool(self._mirror.pending)  # what a failure left is written first; there may be more
+        if not self._behind:
+            events, self._end = scan(path, self._end, CHUNK)
+            self._mirror.take(events, self._known)
+            self._known = max(0, self._known - len(events))
+            self._behind = bool(events) and self._end < path.stat().st_size
+        last = last and not self._behind
+        if not self._attempt(lambda: self._store.write(self._mirror, self._folder, last=last)):
+            return False
+        self._progress(self._end, path.stat().st_size)
+        return True
 
     def _connect(self, search: dict) -> None:
         """Two followers of one folder would create every run twice: the second waits until the first is done."""
@@ -159,7 +170,10 @@ class Follower:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RuntimeError("another process is writing this search to it") from None
-        self._store = Store(self.address, search["name"], search["search_id"])
+        artifacts = search["specification"]["tracking"].get("artifacts")
+        self._store = Store(self.address, search["name"], search["search_id"], artifacts)
+        if self._before and not self._before.within(self._store):  # it was deleted, or set back to an older state
+            self._mirror, self._end = Mirror(), 0
 
     def _attempt(self, action: Callable[[], None]) -> bool:
         """Whatever goes wrong between here and MLflow is an outage: said once, and tried again."""
@@ -169,6 +183,7 @@ class Follower:
             reason = mask(f"{type(error).__name__}: {error}").split("\n")[0][:300]
             if not self.trouble:
                 print(f"MLflow at {mask(self.address)} cannot be written, trying again. {reason}", flush=True)
+            self._before = self._store or self._before
             self.trouble, self._store, self._doubtful = reason, None, True
             return False
         if self.trouble:
@@ -177,13 +192,44 @@ class Follower:
         return True
 
 
-def _address(uri: str) -> str:
+def covered(path: Path, written: str) -> int:
+    """How many lines of a ledger an earlier `Mirror.position` covers; none, if it is not of this ledger."""
+    lines = int(written.split()[0]) if written else 0
+    with open(path, "rb") as file:
+        line = next(islice(file, lines - 1, lines), b"") if lines else b""
+    fits = line.endswith(b"\n") and written == f"{lines} lines until {json.loads(line).get('time')}"
+    return lines if fits else 0
+
+
+def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
+    """Write a search that is not running into a store, in whole; why that failed, or an empty text.
+
+    `uri` is the store's address (default, empty: that of the specification). What it has already is left as it is, so
+    the second time nothing changes.
+    """
+    if busy(folder / LEDGER):
+        raise RequestError(f"{folder}: this search is running, and is written as it goes. Wait until it has ended.")
+    os.environ.update(ENVIRONMENT)
+    over = threading.Event()
+    over.set()
+    try:
+        follower = Follower(folder, over, resolve_uri(uri, Path.cwd()) if uri else "", progress)
+    except OSError as error:
+        raise RequestError(
+            f"{folder}/tracking.log: {error.strerror}. Copy the folder to where you may write."
+        ) from error
+    return "" if follower.follow(TRACK_GRACE) else follower.trouble
+
+
+def address_of(uri: str) -> str:
     """The tracking address of a specification; where its password was left out, the one of the environment."""
+    if uri == "off":
+        raise RequestError("tracking.uri: it is off in this search. Name a store with --uri.")
     if "***" not in uri:
         return resolve_uri(uri, Path.cwd())
     if not (whole := os.environ.get("MLFLOW_TRACKING_URI")):
         raise RequestError(
-            f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address and resume."
+            f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address, and repeat."
         )
     return whole
 

@@ -26,6 +26,13 @@ _Loader.add_implicit_resolver(
 )
 
 
+class _Dumper(yaml.SafeDumper):
+    """Says everything where it belongs: a person does not read `*id001`."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 def load(text: str) -> Any:
     """The data of a YAML text."""
     return yaml.load(text, Loader=_Loader)
@@ -33,4 +40,4 @@ def load(text: str) -> Any:
 
 def dump(data: Any) -> str:
     """Plain data as YAML, keys in their order."""
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spaces.dimension import Dimension, overridden
+from spaces.dimension import Dimension
 from spaces.space import Space
 
 ABSENT = object()  # the value of a parameter that the canonical form has dropped
@@ -23,9 +23,7 @@ def features(space: Space, params: Sequence[dict]) -> np.ndarray:
     more coordinate says so. A parameter that is no dimension of the space, since the function makes it from another, is
     scaled by the values at hand. Parameters that neither the space nor the configurations vary are left out.
     """
-    dimensions = dict(space.dimensions)
-    for name, override in space.overrides.items():
-        dimensions[name] = overridden(name, dimensions.get(name), override)
+    dimensions = space.searched
     columns: list[np.ndarray] = []
     for name in sorted({name for row in params for name in row}):
         values = [row.get(name, ABSENT) for row in params]

@@ -106,6 +106,12 @@ class Space:
         """Every dimension the function may ask for, found by walking through it at random (with a fixed seed)."""
         return _probe(self.function)
 
+    @cached_property
+    def searched(self) -> dict[str, Dimension]:
+        """The dimensions as the overrides leave them, those that they add among them."""
+        known = dict(self.dimensions)
+        return known | {name: overridden(name, known.get(name), how) for name, how in self.overrides.items()}
+
     def met(self) -> list[dict]:
         """Configurations that random walks meet (with a fixed seed), with the ends of all ranges among them."""
         probe = Probe(random.Random(0))

@@ -1,15 +1,19 @@
 """The embedded demo, made small, as a person runs it: stitching on Ray, MLflow beside it, export and rerun."""
 
 import json
+import signal
 import subprocess
 import sys
+from itertools import takewhile
 
 import pytest
 from mlflow import MlflowClient
 
 from search import yaml12
 from search.ledger import read
-from tests.search.test_search import board, run
+from search.serve import Pages, free_port
+from tests.browser import browser_page
+from tests.search.test_search import board, command, environment, run
 
 SMALL = [
     "budget.runs=10",
@@ -109,3 +113,145 @@ def test_the_output_names_the_next_steps(searched):
     assert "rerun the best: python run_search.py run runs/demo/best.yaml" in output
     assert "Traceback" not in output
     assert "Warning" not in output
+
+
+def test_a_registered_model_predicts_what_the_exported_folder_does(searched):
+    """Loaded by MLflow alone, from its own store."""
+    home, _ = searched
+    output = run(home, "export", "runs/demo", "--model", "models", "--register", "topics")
+    assert "registered models:/topics/1" in output
+    program = """
+import sys, mlflow, transformers
+mlflow.set_tracking_uri(sys.argv[1])
+text = open(sys.argv[2]).read()
+folder = transformers.pipeline("text-classification", model=sys.argv[3])
+print(mlflow.transformers.load_model("models:/topics/1")(text) == folder(text))
+"""
+    words = home / "text.txt"
+    words.write_text("baka nobu lomi")
+    store = f"sqlite:///{home}/runs/mlflow.db"
+    line = [sys.executable, "-c", program, store, str(words), str(home / "models" / "qan")]
+    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip() == "True"
+    client = MlflowClient(store)
+    version = client.get_model_version("topics", "1")
+    best = board(home / "runs" / "demo")[0]["config_id"]
+    assert version.tags.items() >= {"config_id": best, "replicate": "0", "search": "demo"}.items()
+    assert client.get_run(version.run_id).data.tags["replicate"] == "0"
+    assert "Scores over seeds" in version.description
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--register", "x"], "--register x: there is nothing to register. Add --model FOLDER."),
+        (["--register", "a/b", "--model", "m"], "--register a/b: write letters, digits"),
+    ],
+)
+def test_a_model_that_cannot_be_registered_is_said_before_it_is_trained(searched, arguments, said):
+    assert said in run(searched[0], "export", "runs/demo", *arguments, code=2)
+
+
+@pytest.fixture(scope="module")
+def shown(searched):
+    """`compare --ui` as a person starts it: the store, and the addresses that it prints. Ctrl-C ends it."""
+    home, _ = searched
+    port = free_port()
+    process = subprocess.Popen(
+        command("compare", "runs/demo", "--ui", "--top", "3", "--port", str(port)),
+        cwd=home,
+        env={**environment(), "BROWSER": "true"},  # a program that shows nothing
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # whoever runs the tests may ignore it
+    )
+    links = {}
+    for line in process.stdout:
+        what, _, link = line.strip().partition(": http")
+        links |= {what: f"http{link}"} if link else {}
+        if line.startswith("Ctrl-C"):
+            break
+    yield Pages(f"sqlite:///{home}/runs/mlflow.db", port), links
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+
+
+def configurations(pages):
+    """The configurations in MLflow, the highest mean first: id, name, mean score, parameters."""
+    client = MlflowClient(pages.uri)
+    experiment = client.get_experiment_by_name("demo").experiment_id
+    found = client.search_runs([experiment], "tags.level = 'configuration'", order_by=["metrics.score DESC"])
+    return [(r.data.tags["config_id"], r.info.run_name, r.data.metrics["score"], r.data.params) for r in found]
+
+
+ROWS = ".ag-pinned-left-cols-container .ag-row"
+
+
+def names(page):
+    """The runs that the table of an experiment shows, from the top."""
+    page.wait_for_selector(ROWS)
+    rows = sorted(page.locator(ROWS).all(), key=lambda row: int(row.get_attribute("row-index")))
+    texts = [[line for line in row.inner_text().splitlines() if line and line != "Pin run"] for row in rows]
+    return [next(line for line in lines if not line.startswith("#")) for lines in texts]  # without its colour
+
+
+def test_mlflows_page_lists_the_configurations_best_first(shown):
+    pages, _ = shown
+    with browser_page(1600, 1000) as (page, _):
+        page.goto(pages.experiment("demo"))
+        assert names(page) == [name for _, name, *_ in configurations(pages)]
+
+
+def test_mlflow_nests_configurations_and_replicates_below_the_search(shown):
+    pages, _ = shown
+    with browser_page(1600, 1000) as (page, _):
+        page.goto(pages.experiment("demo").partition("?")[0])
+        assert names(page) == ["demo"]
+        page.locator(f"{ROWS} button").first.click()  # unfolds the search
+        page.wait_for_selector(f"{ROWS} >> nth=1")
+        found = names(page)
+        assert found[0] == "demo"
+        own = configurations(pages)
+        assert set(found[1:]) == {name for _, name, *_ in own}
+        page.locator(f"{ROWS}[row-index='1'] button").first.click()  # unfolds the first configuration
+        page.wait_for_selector(f"text={found[1]}, replicate 0")
+        assert names(page)[2].startswith(f"{found[1]}, ")
+
+
+def test_mlflows_comparison_has_the_best_configurations_with_parameters_and_means(searched, shown):
+    pages, links = shown
+    best = [row["config_id"] for row in board(searched[0] / "runs" / "demo")[:3]]
+    with browser_page() as (page, _):
+        page.goto(links["the best configurations"])
+        page.wait_for_selector("text=Run details")
+        page.wait_for_selector(".CompareRunView .js-plotly-plot")  # parallel coordinates
+        page.wait_for_selector("text=dev/macro_f1/qel")
+        assert "Comparing 3 Runs from 1 Experiment" in page.inner_text("body").splitlines()
+        rows = "rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))"
+        table = {first: rest for first, *rest in page.eval_on_selector_all("tr", rows)}
+        # Metrics are a list of names, then all numbers row by row, rounded. The score is that of the source's dev set.
+        _, _, below = page.inner_text("body").partition("Metrics\nShow diff only\n")
+        found = list(takewhile(lambda line: line[0].isalpha(), below.splitlines()))
+        start = len(found) + 3 * found.index("dev/macro_f1/qel")
+        means = below.splitlines()[start : start + 3]
+        for config_id, name, score, params in configurations(pages):
+            if config_id in best:
+                place = best.index(config_id)
+                assert table["Run Name:"][place] == name
+                assert table["k"][place] == params["k"]
+                assert float(means[place]) == pytest.approx(score, abs=0.00051)
+        assert {"k", "score"} <= set(page.locator(".js-plotly-plot .axis-title").all_text_contents())
+
+
+def test_the_second_address_selects_the_replicates_for_a_box_plot(shown):
+    _, link = shown[1].values()
+    with browser_page() as (page, _):
+        page.goto(link)
+        page.wait_for_selector("text=Run details")
+        page.get_by_role("tab", name="Box Plot").click()
+        for axis, value in (("x", "configuration"), ("y", "score")):
+            page.locator(f"#{axis}-axis-selector").click()
+            page.get_by_role("option", name=value, exact=True).click()
+        page.wait_for_selector(".js-plotly-plot .boxlayer")
+        assert page.locator(".js-plotly-plot .boxlayer path.box").count() == 3

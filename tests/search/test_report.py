@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from search import report
+from search.baselines import varying
 from search.ledger import replay
 from search.progress import Progress, minutes_in_words
 from search.selection import Selection
@@ -233,3 +234,33 @@ def test_progress_counts_runs_and_says_how_long():
     assert "running" in text
     assert "poor" in text
     assert [minutes_in_words(value) for value in (0.5, 1.2, 12.4, 200)] == ["30 s", "72 s", "12 min", "3.3 h"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_without_replicates_nothing_is_said_about_p_best_and_ties(width):
+    """One score each: the highest would be called the best with certainty, by a guess of the noise."""
+    single = {name: runs[:1] for name, runs in SCORES.items()}
+    found = report.leaderboard(replay(events(single)), STANDING)
+    assert not any(row["replicated"] for row in found)
+    assert found[0]["p_best"] > 0.5  # the guess
+    console = Console(width=width, file=io.StringIO())
+    console.print(as_table(found, SELECTION, width=width))
+    text = " ".join(console.file.getvalue().split())
+    assert "no configuration has two replicates" in text
+    assert f"{found[0]['p_best']:.2f}" not in text
+    assert "=" not in text.replace("k=", "")
+    assert all(row["replicated"] for row in rows())  # and with them it is as it was
+
+
+def test_two_runs_of_which_one_failed_are_no_replicates():
+    lines = [line for line in events() if line.get("config_id") in (None, "good")]
+    for line in lines:
+        if line["event"] == "result" and line["replicate"] > 0:
+            line |= {"status": "failed:nan", "metrics": {}}
+    assert not report.leaderboard(replay(lines), STANDING)[0]["replicated"]
+
+
+def test_a_parameter_with_one_value_wherever_it_exists_is_not_shown():
+    rows = [{"weighting": "standard", "k": 1}, {"weighting": "softmax", "tau": 0.5, "k": 1}]
+    assert varying(rows) == ["weighting"]
+    assert varying([*rows, {"weighting": "softmax", "tau": 0.1, "k": 1}]) == ["weighting", "tau"]

@@ -5,19 +5,13 @@ Everything here is real: MLflow's sqlite store and server, and the follower as t
 
 import contextlib
 import json
-import os
-import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,182 +22,28 @@ from hypothesis import strategies as st
 from search import tracking
 from search.errors import RequestError
 from search.follow import LONGEST_PARAMETER, Mirror, mask
-from search.ledger import Ledger
 from search.pictures import path_of, svg
+from search.serve import free_port
 from search.store import WRITTEN
-
-SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
-FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
-PATIENCE = 120  # seconds; far more than anything here takes
-
-
-def specification(uri: str, **changes) -> dict:
-    return {
-        "name": "story",
-        "method": "stitching",
-        "model": "",
-        "task": {"name": "sib200", "data": None, "source": "eng", "targets": ["bel"]},
-        "space": {"k": [1, 200], "note": "x" * 7000},
-        "budget": {"runs": 6},
-        "select": {"metric": "macro_f1", "on": "source_dev", "aggregate": "mean"},
-        "tracking": {"uri": uri},
-        **changes,
-    }
-
-
-STEP = {"event": "step", "config_id": "a", "replicate": 0}
-
-
-class Story:
-    """A search as the driver would tell it, without anything being run."""
-
-    def __init__(self, append: Callable[[dict], None], uri: str, **changes):
-        self.append, self.uri, self.changes, self.sessions = append, uri, changes, 0
-
-    def write(self, event: str, **fields) -> None:
-        self.append({"event": event, **fields})
-
-    def session(self, revision: str = "first") -> None:
-        spec = specification(self.uri, **self.changes)
-        event = {"search_id": "5ea4c4", "name": "story", "session": self.sessions, "command": "run_search.py search"}
-        self.sessions += 1
-        self.write("search", **event, revision=revision, versions={}, specification=spec)
-
-    def ask(self, config_id: str) -> None:
-        self.write(
-            "ask", config_id=config_id, params={"k": ord(config_id), "weighting": "softmax"}, ask=0, suggested={}
-        )
-
-    def start(self, config_id: str, replicate: int) -> None:
-        self.write("start", config_id=config_id, replicate=replicate, phase="search")
-
-    def steps(self, config_id: str, replicate: int, count: int = 2) -> None:
-        for step in range(1, count + 1):
-            self.write("step", config_id=config_id, replicate=replicate, step=step, metrics=metrics(step / 10))
-
-    def result(self, config_id: str, replicate: int, score: float | None, error: str = "") -> None:
-        values = {} if score is None else metrics(score)
-        outcome = {"status": "failed:nan" if score is None else "done", "error": error, "seconds": 1.5}
-        self.write(
-            "result", config_id=config_id, replicate=replicate, phase="search", step=3, metrics=values, **outcome
-        )
-
-    def run(self, config_id: str, replicate: int, score: float | None) -> None:
-        self.start(config_id, replicate)
-        self.steps(config_id, replicate)
-        self.result(config_id, replicate, score, error="" if score else "loss is not finite\n" + "y" * 9000)
-
-    def end(self) -> None:
-        self.write("end", because="budget")
-
-
-def story_in(folder: Path, uri: str, **changes) -> Story:
-    """A story that is written to a search folder."""
-    ledger = Ledger(folder / "ledger.jsonl")
-    for name in FILES:
-        (folder / name).write_text(f"{name}\n")
-    return Story(partial(ledger.append, durable=False), uri, **changes)
-
-
-def metrics(score: float) -> dict[str, float]:
-    return {"dev/macro_f1/eng": score, "dev/macro_f1/bel": round(score - 0.1, 3)}
-
-
-def tell(story: Story) -> None:
-    """Two sessions: c is interrupted in the first and done in the second, a further run of c never ends."""
-    story.session()
-    for config_id in SCORES:
-        story.ask(config_id)
-    story.start("c", 0)
-    story.steps("c", 0)
-    for config_id in ("a", "b"):
-        for replicate, score in enumerate(SCORES[config_id]):
-            story.run(config_id, replicate, score)
-    story.session(revision="second")
-    story.run("c", 0, SCORES["c"][0])
-    story.start("c", 1)
-    story.end()
-
-
-def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    line = [sys.executable, "-m", "search.tracking", str(folder), *options]
-    return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
-
-
-def follow_here(folder: Path, grace: float = 0) -> bool:
-    """The same in this process, which has MLflow imported already."""
-    over = threading.Event()
-    over.set()
-    return tracking.Follower(folder, over).follow(grace)
-
-
-def runs_of(uri: str) -> dict[tuple, object]:
-    """The MLflow runs by level, configuration and replicate; a run that is there twice is an error."""
-    from mlflow import MlflowClient
-
-    client, found = MlflowClient(uri), {}
-    for run in client.search_runs([client.get_experiment_by_name("story").experiment_id], max_results=5000):
-        tags = run.data.tags
-        key = tuple(tags[name] for name in ("level", "config_id", "replicate") if name in tags)
-        assert key not in found
-        found[key] = run
-    return found
-
-
-def history(uri: str, run: object, name: str) -> list[tuple[int, float]]:
-    from mlflow import MlflowClient
-
-    return sorted((point.step, point.value) for point in MlflowClient(uri).get_metric_history(run.info.run_id, name))
-
-
-def rows(uri: str) -> list[tuple]:
-    """Every metric row of a sqlite store, with the name of its run in place of MLflow's random id."""
-    query = "select name, key, value, timestamp, step from metrics join runs using (run_uuid) order by 1, 2, 4, 5"
-    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as database:
-        return database.execute(query).fetchall()
-
-
-def picture(uri: str) -> tuple:
-    """All that MLflow holds of the search but its random ids and the address itself."""
-    found = runs_of(uri)
-    names = {run.info.run_id: key for key, run in found.items()}
-    return rows(uri), {
-        key: (
-            run.info.status,
-            run.info.start_time,
-            run.info.end_time,
-            {name: value for name, value in run.data.params.items() if name != "tracking.uri"},
-            {name: names.get(value, value) for name, value in run.data.tags.items()},
-        )
-        for key, run in found.items()
-    }
-
-
-def twin(folder: Path, new: Path, uri: str) -> Path:
-    """The same search, to be written to another store."""
-    shutil.copytree(folder, new)
-    lines = [json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()]
-    for line in lines:
-        if line["event"] == "search":
-            line["specification"]["tracking"]["uri"] = uri
-    (new / "ledger.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return new
-
-
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    """New sqlite stores, as copies of one: creating the tables takes seconds."""
-    from mlflow import MlflowClient
-
-    template = tmp_path_factory.mktemp("template") / "mlflow.db"
-    MlflowClient(f"sqlite:///{template}").search_experiments()
-
-    def new() -> str:
-        folder = tmp_path_factory.mktemp("store")
-        shutil.copy(template, folder / "mlflow.db")
-        return f"sqlite:///{folder}/mlflow.db"
-
-    return new
+from tests.search.story import (
+    FILES,
+    PATIENCE,
+    SCORES,
+    STEP,
+    Story,
+    command,
+    follow_here,
+    history,
+    metrics,
+    picture,
+    runs_in,
+    runs_of,
+    server,
+    story_in,
+    tell,
+    twin,
+    wait_for,
+)
 
 
 @pytest.fixture(scope="module")
@@ -281,8 +121,8 @@ def test_the_search_has_the_best_score_as_it_grew(written, runs):
 
 
 def test_parameters_are_on_every_level(runs):
-    for key in (("configuration", "a"), ("run", "a", "2")):
-        assert runs[key].data.params == {"k": "97", "weighting": "softmax"}
+    assert runs["configuration", "a"].data.params == {"k": "97", "weighting": "softmax"}
+    assert runs["run", "a", "2"].data.params == {"configuration": "a", "k": "97", "weighting": "softmax"}
     of_search = runs[("search",)].data.params
     assert of_search["budget.runs"] == "6"
     assert of_search["task.targets"] == '["bel"]'
@@ -501,13 +341,14 @@ def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harm
     assert [(point.name, point.value) for point in points] == [("train/loss _mean_", 2.0)]
 
 
-@given(st.integers(0, 40))
-def test_what_was_written_up_to_any_line_leaves_exactly_the_rest(lines):
+@given(st.integers(0, 40), st.integers(1, 50))
+def test_what_was_written_up_to_any_line_leaves_exactly_the_rest(lines, part):
     events = told()
     early, whole, late = Mirror(), Mirror(), Mirror()
     early.take(events[:lines])
     whole.take(events)
-    late.take(events, written=early.position)
+    for start in range(0, len(events), part):  # read in parts of any size
+        late.take(events[start : start + part], max(0, lines - start))
     for key, entry in whole.pending.items():
         before = early.pending[key].points if key in early.pending else []
         after = late.pending[key].points if key in late.pending else []
@@ -521,6 +362,8 @@ def test_what_was_written_up_to_any_line_leaves_exactly_the_rest(lines):
         ("http://someone:sesame@host:5000/x", "http://***@host:5000/x"),
         ("failed at https://someone:ses@me@host/api today", "failed at https://***@host/api today"),
         ("https://token@host", "https://***@host"),
+        ("postgresql://me:pa/ss@host/db", "postgresql://***@host/db"),
+        ('["http://h/a", "http://me:x@h"]', '["http://h/a", "http://***@h"]'),
         ("postgresql://host/db?user=me&password=sesame&x=1", "postgresql://host/db?user=me&password=***&x=1"),
         ("sqlite:///runs/mlflow.db", "sqlite:///runs/mlflow.db"),
     ],
@@ -588,54 +431,11 @@ def mirror_of(folder: Path) -> Mirror:
     return mirror
 
 
-def runs_in(uri: str) -> int:
-    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
-        return store.execute("select count(*) from runs").fetchone()[0]
-
-
 def steps_in(uri: str) -> set[int]:
     """Steps at which any run of level `run` has a score."""
     query = "select step from metrics join tags using (run_uuid) where metrics.key = 'score' and tags.value = 'run'"
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
         return {step for (step,) in store.execute(query)}
-
-
-def wait_for(condition) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        threading.Event().wait(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
-def server(uri: str, files: Path, port: int):
-    """A real MLflow server on a database and a folder for artifacts."""
-    store = ["--backend-store-uri", uri, "--artifacts-destination", str(files)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *store],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
-        start_new_session=True,
-    )
-    try:
-        wait_for(lambda: healthy(port))
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
-
-
-def healthy(port: int) -> bool:
-    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as answer:
-        return answer.status == 200
-    return False
 
 
 def test_the_confirmation_stands_beside_the_search(database, tmp_path):

@@ -1,0 +1,201 @@
+"""The model card of an exported model: what it is, what it scores, over how many seeds, and how to make it again."""
+
+import re
+from dataclasses import dataclass
+
+from search import yaml12
+from search.citations import PAPERS
+from search.policy import FRESH
+from search.report import number
+
+SHOWN = ("macro_f1", "accuracy")  # beside the metric that selects
+HUB_METRICS = {"macro_f1": "f1"}  # what the hub calls them; others have the same name
+HUB_SPLITS = {"dev": "validation", "test": "test"}
+PIPELINES = {"stitching": "text-classification", "ear": "text-classification", "dcca": "fill-mask"}
+HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+@dataclass(frozen=True)
+class Card:
+    """One exported folder.
+
+    `content` is the exported configuration, `metrics` are the scores of the one run, at `replicate`, whose weights
+    these are. `use` is what the method says of its own folder: how to load it, and what to heed.
+    """
+
+    content: dict
+    folder: str
+    replicate: int
+    metrics: dict[str, float]
+    use: str
+
+    @property
+    def task(self) -> dict:
+        return self.content["task"] or {"name": "", "data": "", "source": "", "targets": []}
+
+    @property
+    def languages(self) -> list[str]:
+        """Those that the model is for: of a stitched one, the language that its folder is named after."""
+        if self.folder in self.task["targets"]:
+            return [self.folder]
+        return [language for language in (self.task["source"], *self.task["targets"]) if language]
+
+    @property
+    def method(self) -> str:
+        method = self.content["method"]
+        return method if isinstance(method, str) else method["trainable"]
+
+    @property
+    def shown(self) -> list[str]:
+        return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *SHOWN]))
+
+    def text(self) -> str:
+        """The card: the hub's front matter, then a page for a person."""
+        sections = {
+            "Use": [self.use.strip()],
+            "What it is": self._origin(),
+            "Scores of this model": self._own(),
+            "Scores over seeds": self._over_seeds(),
+            "Make it again": self._again(),
+            "Cite": [f"```bibtex\n{PAPERS[self.method]}\n```"] if self.method in PAPERS else [],
+        }
+        body = "\n".join(f"\n## {title}\n\n" + "\n".join(lines) for title, lines in sections.items() if lines)
+        title = f"# {self.content['name']}: {self.folder}\n"
+        return f"---\n{yaml12.dump(self.front())}---\n\n{title}{body}\n"
+
+    def front(self) -> dict:
+        """What the hub reads. Names of local files are no ids of the hub, so they are left out of it."""
+        content, task = self.content, self.task
+        metrics = [HUB_METRICS.get(name, name) for name in self.shown if self._named("dev", name)]
+        results = self._results()
+        front = {
+            "language": list(dict.fromkeys(language.partition("_")[0] for language in self.languages)),
+            "library_name": "transformers",
+            "pipeline_tag": PIPELINES.get(self.method),
+            "base_model": self._hub_id("model", content["model"]),
+            "datasets": [hub] if (hub := self._hub_id("task.data", task["data"])) else None,
+            "tags": ["seedwise", self.method],
+            "metrics": metrics,
+            "model-index": results and [{"name": f"{content['name']}-{self.folder}", "results": results}],
+        }
+        return {key: value for key, value in front.items() if value}
+
+    def _hub_id(self, key: str, name: str | None) -> str | None:
+        """The name, where it is no file: a file has a checksum."""
+        return name if name and key not in self.content["checksums"] and HUB_ID.fullmatch(name) else None
+
+    def _results(self) -> list[dict]:
+        """This model's own scores, and the means over seeds of its configuration on the test sets, named as such."""
+        found = []
+        for split, metric, language, value in self._own_scores():
+            found.append(self._result(split, language, metric, value, metric))
+        for metric in self.shown:
+            for language, of in self._named("test", metric).items():
+                name = f"{metric}, mean of this configuration over {of['n']} seeds"
+                found.append(self._result("test", language, metric, of["mean"], name))
+        return found
+
+    def _result(self, split: str, language: str, metric: str, value: float, name: str) -> dict:
+        task = self.task
+        kind = self._hub_id("task.data", task["data"]) or task["name"]
+        data = {"type": kind, "name": f"{task['name']} ({language})", "config": language, "split": HUB_SPLITS[split]}
+        measured = {"type": HUB_METRICS.get(metric, metric), "value": round(value, 4), "name": name}
+        return {"task": {"type": "text-classification"}, "dataset": data, "metrics": [measured]}
+
+    def _own_scores(self) -> list[tuple[str, str, str, float]]:
+        """Split, metric, language and score of this model, where they are worth showing."""
+        names = (
+            (split, metric, language) for split in HUB_SPLITS for metric in self.shown for language in self.languages
+        )
+        return [(*name, self.metrics["/".join(name)]) for name in names if "/".join(name) in self.metrics]
+
+    def _named(self, split: str, metric: str) -> dict[str, dict]:
+        """Summaries over seeds, by language of this model."""
+        of = self.content[split].get(f"{split}/{metric}", {})
+        return {language: of[language] for language in self.languages if language in of}
+
+    def _origin(self) -> list[str]:
+        content, task = self.content, self.task
+        sums = {key: value[:12] for key, value in content["checksums"].items()}
+        inputs = [f"{key} {value}" for key, value in sums.items() if key.startswith("inputs.")]
+        rows = [
+            ("method", self.method),
+            ("base model", _with(content["model"], sums.get("model"))),
+            ("task", task["name"] and f"{task['name']}, {_with(task['data'], sums.get('task.data'))}"),
+            ("source and targets", task["source"] and f"{task['source']}; {', '.join(task['targets'])}"),
+            ("inputs (SHA-256)", "; ".join(inputs)),
+            ("selected by", content["selected_by"]),
+            ("configuration", f"{content['config_id']}, rank {content['rank']} of {content['compared']}"),
+        ]
+        table = _table(["", ""], [row for row in rows if row[1]])
+        return [*table, "", "```yaml", yaml12.dump(content["params"]).strip(), "```"]
+
+    def _own(self) -> list[str]:
+        fresh = self.replicate >= FRESH
+        seed = f"replicate {self.replicate}" + (" (a fresh seed)" if fresh else "")
+        rows = [(split, metric, language, number(value)) for split, metric, language, value in self._own_scores()]
+        told = f"Its weights are those of one run, {seed} of search seed {self.content['specification']['seed']}."
+        if self.method == "dcca":
+            told += " Classification scores are those of a classifier that was fine-tuned from it."
+        return [told, "", *_table(["split", "metric", "language", "score"], rows)]
+
+    def _over_seeds(self) -> list[str]:
+        content = self.content
+        rows = [
+            (split, metric, language, *_summary(of))
+            for split in HUB_SPLITS
+            for metric in self.shown
+            for language, of in self._named(split, metric).items()
+        ]
+        for one in content["baselines"]:
+            found, name = one["test"].get(f"test/{self.shown[0]}", {}), f"{self.shown[0]}, baseline: {one['baseline']}"
+            rows += [
+                ("test", name, language, *_summary(found[language])) for language in self.languages if language in found
+            ]
+        table = _table(["split", "metric", "language", "mean ± sd", "95 % interval", "seeds"], rows)
+        return [
+            "The configuration's scores, which say more than those of one seed. Dev is over the seeds of the search.",
+            "Test is over fresh seeds that no decision has seen." if content["confirmed"] else "It was not confirmed.",
+            *self._failures(),
+            "",
+            *table,
+            "",
+            self._ties(),
+        ]
+
+    def _failures(self) -> list[str]:
+        """Scores above are of runs that ended well; how many did not must be known."""
+        parts = {"of the search": self.content["score"], "on fresh seeds": self.content["confirmed"] or {"failed": 0}}
+        told = [f"{of['failed']} of {of['replicates']} runs {where}" for where, of in parts.items() if of["failed"]]
+        return [f"Failed, and not in these means: {', '.join(told)}."] if told else []
+
+    def _ties(self) -> str:
+        tied = self.content["tied_with"]
+        if tied is None:
+            return "Which others cannot be told apart from it is not known: no configuration ran on two seeds."
+        others = "other" if len(tied) == 1 else "others"
+        if tied:
+            return f"{len(tied)} {others} cannot be told apart from it: {', '.join(tied)}."
+        return "No other configuration of the search is tied with it."
+
+    def _again(self) -> list[str]:
+        content = self.content
+        versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
+        commands = [content["made_by"], content["rerun_by"]]
+        return ["```", *commands, "```", "", f"Code revision {content['revision'] or 'unknown'}; {versions}."]
+
+
+def _with(name: str | None, checksum: str | None) -> str:
+    return f"{name} (SHA-256 {checksum})" if name and checksum else name or ""
+
+
+def _summary(of: dict) -> tuple[str, str, str]:
+    """Mean and spread, interval, and seeds behind them."""
+    interval = "" if of["ci_low"] is None else f"{number(of['ci_low'])} .. {number(of['ci_high'])}"
+    return f"{number(of['mean'])} ± {number(of['sd'])}", interval, str(of["n"])
+
+
+def _table(names: list[str], rows: list[tuple]) -> list[str]:
+    """A table in Markdown."""
+    lines = [names, ["---"] * len(names), *rows]
+    return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]

@@ -1,0 +1,106 @@
+"""A chart as plain data for plotly.js, with its alternative text, and how it stands in a page."""
+
+import html
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from search.pictures import PALETTE, plain
+
+BLUE, RED, GREEN, _, ORANGE, *_ = PALETTE
+GREY = "#888888"
+ROW = 26  # pixels of a configuration in a chart that lists them
+LEGEND = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"}  # above the chart, in one line where it fits
+FAR = 3.0  # interquartile ranges below the lower quartile
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure. `text` says in numbers what one sees, for whoever does not; `caption` says how to read it.
+
+    `data` and `layout` are plotly's, without colours of text and grid: the page sets those, light or dark. Below
+    `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width.
+    """
+
+    name: str
+    title: str
+    text: str
+    caption: str
+    data: list[dict]
+    layout: dict = field(default_factory=dict)
+    width: int = 0
+
+    def html(self) -> str:
+        """The figure: a heading, an empty box that the page's script draws in, the data for it, the caption."""
+        layout = {"height": 380, "margin": {"l": 60, "r": 20, "t": 30, "b": 50}, "hovermode": "closest"} | self.layout
+        least = f' style="min-width: {self.width}px"' if self.width else ""
+        box = f'<div class="chart" role="img" aria-label="{escaped(self.text)}"{least}></div>'
+        return "\n".join(
+            [
+                f'<figure id="chart-{self.name}">',
+                f"<h3>{escaped(self.title)}</h3>" if self.title else "",
+                f'<div class="wide">{box}</div>',
+                f'<script type="application/json">{script_safe({"data": self.data, "layout": layout})}</script>',
+                f"<figcaption>{escaped(self.caption)}</figcaption>\n</figure>",
+            ]
+        )
+
+
+def escaped(text: str) -> str:
+    """Text for a page, whatever letters it has."""
+    return html.escape(plain(text))
+
+
+def label(text: str) -> str:
+    """Text for a chart: plotly takes tags in it for markup."""
+    return html.escape(text, quote=False)
+
+
+def script_safe(data: object) -> str:
+    """JSON that may stand in a script element: no tag can end or begin in it, and all is ASCII."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def focus(values: list[float]) -> list[float]:
+    """The range of an axis that shows these values, but for those so far below the rest that they would squeeze it."""
+    low, high = np.quantile(values, (0.25, 0.75)).tolist()
+    lowest, highest = max(min(values), low - FAR * (high - low)), max(values)
+    margin = 0.05 * (highest - lowest) or 0.05 * abs(highest) or 1.0
+    return [lowest - margin, highest + margin]
+
+
+def beyond(points: list[tuple[float, ...]], *shown: list[float]) -> str:
+    """How many points are below the range that is shown of any axis, as a sentence; empty where none is."""
+    out = sum(any(value < low for value, (low, _) in zip(point, shown, strict=True)) for point in points)
+    return f" Far lower than what is shown: {out} of {len(points)} points; a double click shows all." if out else ""
+
+
+def points(name: str, x: list, y: list, colour: str, *, symbol: str = "circle", size: int = 7, **more: object) -> dict:
+    """A trace of points. `more` goes to plotly as it is."""
+    marker = {"color": colour, "symbol": symbol, "size": size, "line": {"color": colour, "width": 1.5}}
+    return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker, **more}
+
+
+def listed(names: list[str], title: str, *, legend: bool = True, **more: object) -> dict:
+    """The layout of a chart that has one row per name, the first on top; y is the number of the row.
+
+    Numbers, since plotly would read some names as numbers or dates. `more` goes to the other axis.
+    """
+    rows = {
+        "tickvals": list(range(len(names))),
+        "ticktext": [label(name) for name in names],
+        "range": [len(names) - 0.4, -0.6],
+        "automargin": True,
+        "zeroline": False,
+        "ticklabelstandoff": 6,
+    }
+    return {
+        "height": (90 if legend else 60) + ROW * max(3, len(names)),
+        "xaxis": {"title": {"text": label(title)}, "zeroline": False, "automargin": True, **more},
+        "yaxis": rows,
+        "legend": LEGEND,
+        "showlegend": legend,
+        "margin": {"l": 20, "r": 20, "t": 40 if legend else 10, "b": 45},
+    }

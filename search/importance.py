@@ -1,0 +1,203 @@
+"""Which parameters matter: how much of the differences between configurations each explains, and its slice."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from search.baselines import varying
+from search.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
+from search.findings import Findings
+from spaces.dimension import Dimension
+
+FEWEST = 8  # configurations that have a parameter: below, chance explains as much
+LEVEL = 0.05  # of the F test
+SIDE_BY_SIDE = 3  # values whose names fit below a slice
+ENDS = ("estimate_high", "estimate_low")
+WIDTH = 0.6  # of the place of a value, over which its points are spread
+TURN = 2  # degrees of freedom of a number: a curve with one turn, so that an optimum in the middle counts
+
+
+@dataclass(frozen=True)
+class Importance:
+    """`share` of the variance of scores that a parameter alone explains, over the `n` configurations with it.
+
+    What as many random numbers would explain is taken off (adjusted R squared), so it can be 0. `p` is that of the
+    F test: how often chance alone explains as much, of this parameter or, among several, of any (`holm`).
+    """
+
+    name: str
+    n: int
+    share: float
+    p: float
+
+    @property
+    def clear(self) -> bool:
+        return self.p < LEVEL
+
+
+def importances(found: Findings) -> list[Importance]:
+    """Of every searched parameter that enough configurations have, the most important first.
+
+    A parameter that exists only beside certain values of others is judged among the configurations that have it. Scores
+    are the configurations' own means with the seeds' effects taken out. Not the estimates: those are drawn towards a
+    surface over these very parameters, which would then seem to explain them.
+    """
+    known, place = [], found.estimate.place
+    for name in searched(found):
+        rows = _having(found, name)
+        scores = [float(found.estimate.raw[place[row["config_id"]]]) for row in rows]
+        one = importance(name, [row["params"][name] for row in rows], scores)
+        known += [one] if one is not None else []
+    known = [replace(one, p=p) for one, p in zip(known, holm([one.p for one in known]), strict=True)]
+    return sorted(known, key=lambda one: (-one.share, one.name))
+
+
+def holm(values: list[float]) -> list[float]:
+    """p values so corrected that below 5 % at most one search in twenty has any by chance (Holm 1979)."""
+    found, highest = [1.0] * len(values), 0.0
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
+        found[index] = highest
+    return found
+
+
+def importance(name: str, values: list, scores: list[float]) -> Importance | None:
+    """How much one parameter explains: numbers by a parabola over their ranks, others by the means of their values.
+
+    None with fewer than 8 configurations, with one value, or with about as many values as configurations.
+    """
+    n, kinds = len(values), list(dict.fromkeys(map(repr, values)))
+    freedom = min(TURN, len(kinds) - 1) if _numeric(values) else len(kinds) - 1
+    rest = n - freedom - 1
+    if n < FEWEST or freedom < 1 or rest < FEWEST // 2:
+        return None
+    if _numeric(values):
+        design = np.stack([(stats.rankdata(values) / n) ** power for power in range(1, 1 + freedom)], axis=1)
+    else:
+        design = np.array([[repr(value) == kind for kind in kinds[1:]] for value in values], dtype=float)
+    centred, y = design - design.mean(0), np.array(scores) - np.mean(scores)
+    total = float(y @ y)
+    if total == 0:
+        return Importance(name, n, 0.0, 1.0)
+    left = y - centred @ np.linalg.lstsq(centred, y, rcond=None)[0]
+    unexplained = min(1.0, float(left @ left) / total)
+    share = max(0.0, 1 - unexplained * (n - 1) / rest)
+    odds = (1 - unexplained) / freedom / max(unexplained / rest, 1e-300)
+    return Importance(name, n, share, float(stats.f.sf(odds, freedom, rest)))
+
+
+def searched(found: Findings) -> list[str]:
+    """Parameters that differ between the ranked configurations, and that the space varies where it says so."""
+    names = varying([row["params"] for row in found.ranked])
+    return [name for name in names if _dimension(found, name)] or names
+
+
+def chart(found: Findings) -> Chart | str:
+    """The importances as bars."""
+    known = importances(found)
+    if not known:
+        several = len(searched(found))
+        return (
+            f"No importance can be told: {len(_whole(found))} configurations without a failed run, {several} searched "
+            f"parameters that differ between them. At least {FEWEST} configurations must have a parameter."
+        )
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [one.share for one in known],
+        "y": list(range(len(known))),
+        "marker": {"color": [BLUE if one.clear else GREY for one in known]},
+        "text": [f"{one.share:.2f}" for one in known],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "hovertext": [f"over {one.n} configurations, p = {one.p:.3f}" for one in known],
+        "hoverinfo": "text",
+    }
+    text = "Share of the variance between configurations that each parameter explains alone: " + in_words(known)
+    caption = (
+        "Adjusted R squared of the configurations' means, the effects of seeds taken out, on one parameter, over the "
+        "configurations that have it: a parabola over the ranks of a number, the means of other values; 0 is what "
+        "chance explains. Blue: clear, by an F test that is corrected for the number of parameters (Holm), so that in "
+        f"{LEVEL:.0%} of searches at most chance alone makes any of them so. Grey: unclear. Parameters that the "
+        "sampler moved together share the credit."
+    )
+    layout = listed([one.name for one in known], "share of the variance explained", legend=False, range=[0, 1.08])
+    return Chart("importance", "", text, caption, [bars], layout)
+
+
+def in_words(known: list[Importance]) -> str:
+    return ", ".join(f"{one.name} {one.share:.2f}" + ("" if one.clear else " (unclear)") for one in known) + "."
+
+
+def slices(found: Findings) -> list[Chart]:
+    """One small chart per searched parameter: estimates with intervals against its values."""
+    named = {name: _having(found, name) for name in searched(found)}
+    return [_slice(found, name, rows, number) for number, (name, rows) in enumerate(named.items()) if rows]
+
+
+def _slice(found: Findings, name: str, rows: list[dict], number: int) -> Chart:
+    values = [row["params"][name] for row in rows]
+    axis: dict = {"title": {"text": label(name)}, "zeroline": False, "automargin": True, "exponentformat": "e"}
+    if _numeric(values):
+        x, dimension = values, _dimension(found, name)
+        axis |= {"type": "log" if dimension is not None and dimension.log else "linear", "nticks": 4, "tickangle": 0}
+        ends = f"from {min(values):g} to {max(values):g}"
+    else:
+        kinds = sorted(dict.fromkeys(map(str, values)))
+        x = [kinds.index(str(value)) + beside for value, beside in zip(values, _beside(values), strict=True)]
+        axis |= {"tickvals": list(range(len(kinds))), "ticktext": [label(kind) for kind in kinds]}
+        axis |= {"range": [-0.5, len(kinds) - 0.5], "tickangle": -35 if len(kinds) > SIDE_BY_SIDE else 0}
+        ends = f"over {', '.join(kinds)}"
+    best = max(rows, key=lambda row: row["estimate"])
+    data, known = [], found.estimate.replicated
+    for chosen, colour, symbol, size in ((False, BLUE, "circle-open", 6), (True, RED, "star", 12)):
+        few = [place for place, row in enumerate(rows) if (row is found.chosen) == chosen]
+        up, down = ([abs(rows[i][end] - rows[i]["estimate"]) for i in few if known] for end in ENDS)
+        bars = {"type": "data", "array": up, "arrayminus": down, "thickness": 1, "width": 0, "color": colour}
+        text = [label(f"{rows[i]['config_id']}: {rows[i]['estimate']:.4f} at {values[i]}") for i in few]
+        hover = {"text": text, "hovertemplate": "%{text}<extra></extra>", **({"error_y": bars} if known else {})}
+        y = [rows[i]["estimate"] for i in few]
+        data += [points("", [x[i] for i in few], y, colour, symbol=symbol, size=size, **hover)] if few else []
+    text = (
+        f"Estimates of {len(rows)} configurations against {name}, {ends}; the highest, {best['estimate']:.3f}, "
+        f"at {best['params'][name]}."
+    )
+    layout = {"height": 230, "showlegend": False, "margin": {"l": 45, "r": 10, "t": 10, "b": 40}, "xaxis": axis}
+    whole = _whole(found)  # one range for all slices, so that they can be compared
+    shown = focus([row[name] for row in whole for name in ("estimate", *(ENDS if known else ()))])
+    layout["yaxis"] = {"zeroline": False, "automargin": True, "range": shown}
+    return Chart(f"slice-{number}", "", text, f"{len(rows)} configurations", data, layout)
+
+
+def _beside(values: list) -> list[float]:
+    """How far points of the same value are moved apart, so that their bars can be told apart."""
+    total, seen = Counter(map(str, values)), Counter()
+    found = []
+    for value in map(str, values):
+        found.append(WIDTH * ((seen[value] + 0.5) / total[value] - 0.5))
+        seen[value] += 1
+    return found
+
+
+def _whole(found: Findings) -> list[dict]:
+    """Configurations none of whose runs failed: the estimates of the others are made lower by rule."""
+    estimate = found.estimate
+    return [row for row in found.ranked if not estimate.failed[estimate.place[row["config_id"]]]]
+
+
+def _having(found: Findings, name: str) -> list[dict]:
+    """Those of them that have a parameter; of one with a range only numbers, for `k: all` has no place among them."""
+    rows = [row for row in _whole(found) if name in row["params"]]
+    dimension = _dimension(found, name)
+    ranged = dimension is not None and dimension.choices is None
+    return [row for row in rows if _numeric([row["params"][name]])] if ranged else rows
+
+
+def _dimension(found: Findings, name: str) -> Dimension | None:
+    return None if found.space is None else found.space.searched.get(name)
+
+
+def _numeric(values: list) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)

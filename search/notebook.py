@@ -1,0 +1,113 @@
+"""A search folder as pandas tables, for a notebook."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search.errors import RequestError
+from search.export import Export
+from search.ledger import State, read
+from search.report import flat, leaderboard
+from search.specification import standing_of
+from search.standing import Standing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class LoadedSearch:
+    """A search as its ledger stood when it was loaded; load it again to see what has come since.
+
+    Columns: `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a metric, `score` the one number that ranks.
+    """
+
+    folder: Path
+    state: State
+    standing: Standing
+
+    @property
+    def specification(self) -> dict:
+        """The resolved specification, as it stands in search.yaml."""
+        return self.state.search["specification"]
+
+    @property
+    def selection(self) -> str:
+        """What ranks, in words; an oracle says so."""
+        return self.standing.selection.label
+
+    @cached_property
+    def leaderboard(self) -> "DataFrame":
+        """One row per configuration and baseline, best first: the columns of leaderboard.csv."""
+        from pandas import DataFrame
+
+        columns, lines = flat(leaderboard(self.state, self.standing))
+        return DataFrame([[_known(cell) for cell in line] for line in lines], columns=columns)
+
+    @cached_property
+    def runs(self) -> "DataFrame":
+        """One row per run, those that are under way too: status, seconds, error, score, parameters, last metrics.
+
+        A run that failed has the score that it last reported, if any; in the leaderboard it counts as the lowest.
+        """
+        from pandas import DataFrame
+
+        lines = []
+        for run in self.state.runs():
+            one = self.state.configurations[run.config_id]
+            params = {f"params.{name}": value for name, value in one.params.items()}
+            lines.append(
+                {
+                    **{name: getattr(run, name) for name in ("config_id", "replicate", "phase", "status")},
+                    "baseline": one.baseline,
+                    **{name: getattr(run, name) for name in ("seconds", "step", "error")},
+                    "score": _known(self.standing.selection.score(run.metrics)),
+                    **params,
+                    **run.metrics,
+                }
+            )
+        return DataFrame(lines)
+
+    @cached_property
+    def steps(self) -> "DataFrame":
+        """One row per step of every run: the metrics after it."""
+        from pandas import DataFrame
+
+        score = self.standing.selection.score
+        return DataFrame(
+            [
+                {
+                    "config_id": run.config_id,
+                    "replicate": run.replicate,
+                    "step": step,
+                    "score": _known(score(metrics)),
+                    **metrics,
+                }
+                for run in self.state.runs()
+                for step, metrics in sorted(run.steps.items())
+            ]
+        )
+
+    @cached_property
+    def best(self) -> dict | None:
+        """What best.yaml says, or would say now; None before a run has finished."""
+        if not leaderboard(self.state, self.standing, 1):
+            return None
+        found = Export(self.state, self.standing, self.folder)
+        return found.content(found.best, self.folder / "best.yaml")
+
+
+def _known(value: object) -> object:
+    """What is not known is nan: a column of None would not be one of numbers."""
+    return math.nan if value is None else value
+
+
+def load_search(folder: str | Path) -> LoadedSearch:
+    """Read a search folder, which may be in the middle of a search."""
+    folder = Path(folder)
+    state = read(folder / "ledger.jsonl")
+    if not state.search:
+        raise RequestError(f"{folder}: there is no search here. Write the folder that has its ledger.jsonl.")
+    return LoadedSearch(folder, state, standing_of(state.search["specification"]))

@@ -1,0 +1,73 @@
+"""Exported models in MLflow's registry, for people who deploy from there."""
+
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from search.card import PIPELINES
+from search.errors import RequestError
+from search.follow import mask
+from search.ledger import State
+from search.store import runs_of, without_credentials
+from search.tracking import ENVIRONMENT, address_of
+
+
+def check_name(name: str) -> None:
+    """Refuse a name before a model is trained for it."""
+    if not re.fullmatch(r"[\w.-][\w. -]*", name):
+        raise RequestError(f"--register {name}: write letters, digits, points, dashes and underscores.")
+
+
+def register(state: State, exported: dict, replicate: int, folders: Sequence[Path], name: str) -> list[str]:
+    """Register exported model folders as new versions of `name`, or of `name`-LANGUAGE where there are several.
+
+    The files become artifacts of the run that has these weights, or of its configuration where that replicate was not
+    part of the search. Returns addresses that `mlflow.transformers.load_model` takes.
+    """
+    os.environ.update(ENVIRONMENT)
+    from mlflow import MlflowClient, MlflowException, set_tracking_uri, transformers
+
+    logging.getLogger("mlflow").setLevel(logging.ERROR)  # it asks a hub for the card that lies in the folder
+    uri = address_of(state.search["specification"]["tracking"]["uri"])
+    set_tracking_uri(without_credentials(uri))
+    client, made = MlflowClient(), []
+    try:
+        run = _run(client, state.search, exported["config_id"], replicate)
+        for folder in folders:
+            title = name if len(folders) == 1 else f"{name}-{folder.name}"
+            with tempfile.TemporaryDirectory() as place:
+                versions = {package: exported["versions"][package] for package in ("transformers", "torch")}
+                needs = [f"{package}=={version.partition('+')[0]}" for package, version in versions.items()]
+                task = PIPELINES.get(str(exported["method"]), "feature-extraction")
+                transformers.save_model(str(folder), f"{place}/model", task=task, pip_requirements=needs)
+                client.log_artifacts(run.info.run_id, f"{place}/model", f"models/{folder.name}")
+            if not client.search_registered_models(f"name = '{title}'"):
+                client.create_registered_model(title)
+            version = client.create_model_version(
+                title,
+                f"{run.info.artifact_uri}/models/{folder.name}",
+                run.info.run_id,
+                tags={"config_id": exported["config_id"], "replicate": str(replicate), "search": state.search["name"]},
+                description=(folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[2].strip()[:5000],
+            )
+            made.append(f"models:/{title}/{version.version}")
+    except MlflowException as error:
+        raise RequestError(f"--register {name}: {mask(uri)} refuses it ({mask(str(error))[:200]}).") from error
+    return made
+
+
+def _run(client: "MlflowClient", search: dict, config_id: str, replicate: int) -> "Run":  # noqa: F821
+    """The run of a configuration at a replicate in MLflow, or the configuration's own."""
+    experiment = client.get_experiment_by_name(search["name"])
+    found = runs_of(client, experiment.experiment_id, search["search_id"]) if experiment else []
+    of_it = [run for run in found if run.data.tags.get("config_id") == config_id]
+    by_replicate = {run.data.tags.get("replicate", ""): run for run in of_it}
+    chosen = by_replicate.get(str(replicate)) or by_replicate.get("")
+    if chosen is None:
+        raise RequestError(
+            "--register: MLflow does not have this search. Bring it there: python run_search.py track DIR."
+        )
+    return chosen

@@ -1,0 +1,102 @@
+"""An exported configuration read back: is it still the same data, what to run, and are the scores the same."""
+
+import json
+from pathlib import Path
+
+from search import yaml12
+from search.errors import RequestError
+from search.ledger import State
+from search.method import method_class
+from search.policy import FRESH
+from search.specification import Specification, from_dict
+from spaces import config_id
+
+DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean
+SHORT = 10  # letters of a checksum that a person is shown
+
+
+def read_best(path: Path) -> dict:
+    """An exported configuration, as YAML or, where the file ends in .json, as JSON."""
+    if not path.is_file():
+        raise RequestError(f"{path}: no such file. Write the path of a best.yaml.")
+    kind = "JSON" if path.suffix == ".json" else "YAML"
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if kind == "JSON" else yaml12.load(text)
+    except (yaml12.YAMLError, ValueError) as error:
+        raise RequestError(f"{path}: not {kind}: {getattr(error, 'problem', error)}. Export it again.") from error
+    if isinstance(content, dict) and "seedwise" in content:
+        raise RequestError(f"{path}: this is for transformers (--format hf). Export it as yaml or json to rerun it.")
+    kinds = {
+        "name": str,
+        "config_id": str,
+        "params": dict,
+        "specification": dict,
+        "checksums": dict,
+        "replicates": list,
+    }
+    if (
+        not isinstance(content, dict)
+        or any(not isinstance(content.get(key), kind) for key, kind in kinds.items())
+        or not content["replicates"]
+    ):
+        raise RequestError(f"{path}: not an exported configuration. Make one with `python run_search.py export DIR`.")
+    return content
+
+
+def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
+    """What is not the model or the data of the exported configuration, with both checksums; `now` are today's."""
+    before = exported["checksums"]
+    return [
+        f"{key} (was {before.get(key, 'no file')[:SHORT]}, is {now.get(key, 'no file')[:SHORT]})"
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key) != now.get(key)
+    ]
+
+
+def rerun_specification(exported: dict, replicates: int | None, *, decompose: bool = False) -> Specification:
+    """A search of nothing but the exported configuration, at its own replicates or at so many.
+
+    With `decompose`, it is run once per stream of randomness that it uses, with only that one varied over replicates.
+    """
+    recorded = [one["replicate"] for one in exported["replicates"]]
+    n = replicates or 1 + max(replicate for replicate in recorded if replicate < FRESH)
+    fresh = 0 if replicates or decompose else sum(replicate >= FRESH for replicate in recorded)
+    streams = []
+    if decompose:
+        n = replicates or max(n, DECOMPOSED)
+        streams = list(method_class(exported["specification"]).streams_used(exported["params"]))
+    specification = from_dict(
+        {
+            **exported["specification"],
+            "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
+            "space": "default",  # the parameters are complete: no override of the search has a say in them
+            "enqueue": [exported["params"]],
+            "sampler": "random",
+            "budget": {"runs": n * (1 + len(streams)) + fresh},
+            "replicates": {"policy": "fixed", "n": n, "confirm": {"top": min(1, fresh), "fresh": fresh or 1}},
+            "prune": "off",
+            "baselines": {},
+            "decompose": streams,
+        }
+    )
+    if config_id(specification.load_space().complete(exported["params"])) != exported["config_id"]:
+        raise RequestError(
+            "params: they are not those of config_id, so there are no scores to compare with. "
+            "Undo the change, or search with enqueue: [{...}]."
+        )
+    return specification
+
+
+def differences(exported: dict, state: State) -> tuple[int, list[str]]:
+    """How many replicates both have, and a line for every metric there that differs in as much as its last bit."""
+    runs = state.configurations[exported["config_id"]].runs
+    shared = [recorded for recorded in exported["replicates"] if recorded["replicate"] in runs]
+    lines = []
+    for recorded in shared:
+        run = runs[recorded["replicate"]]
+        for name in sorted(recorded["metrics"].keys() | run.metrics.keys()):
+            before, now = recorded["metrics"].get(name), run.metrics.get(name)
+            if before != now:
+                lines.append(f"replicate {run.replicate}: {name} was {json.dumps(before)}, is {json.dumps(now)}")
+    return len(shared), lines

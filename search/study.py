@@ -1,0 +1,138 @@
+"""A search as an Optuna study in a file, for optuna-dashboard and for whoever knows Optuna better than us.
+
+One trial is one configuration. Its value is the estimate that ranks it, its intermediate values are the scores of its
+replicates. Baselines are not in it: they have no place in the space.
+"""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search.errors import RequestError
+from search.ledger import Configuration, State
+from search.report import leaderboard
+from search.specification import space_of
+from search.standing import Standing
+
+if TYPE_CHECKING:
+    from optuna.storages import RDBStorage
+    from optuna.trial import FrozenTrial
+
+VALUE = "the estimate that ranks: the posterior mean over replicates"
+STEPS = "the score of each replicate of the search; one that failed counts as the lowest of the search"
+
+
+def write_study(state: State, standing: Standing, path: Path) -> bool:
+    """Write the search to `path`, an SQLite file; False where the same is there already. Anything else is not touched.
+
+    Configurations without a finished run are left out, as in the leaderboard.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    name = state.search["name"]
+    attributes = {"selected_by": standing.selection.label, "value": VALUE, "intermediate values": STEPS}
+    attributes |= {"search_id": state.search["search_id"]}
+    found = trials(state, standing)
+    if path.exists():
+        if _same(path, name, attributes, found):
+            return False
+        raise RequestError(f"--optuna {path}: it is there, and not this study as it is now. Name another file.")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.touch()
+    except OSError as error:
+        raise RequestError(f"--optuna {path}: {error.strerror}. Name a file that can be written.") from error
+    try:
+        with _storage(partial) as storage:
+            study = optuna.create_study(storage=storage, study_name=name, direction="maximize")
+            for key, value in attributes.items():
+                study.set_user_attr(key, value)
+            study.add_trials(found)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
+
+
+def trials(state: State, standing: Standing) -> list["FrozenTrial"]:
+    """Every configuration with a finished run as a trial, in the order they were asked for."""
+    rows = {row["config_id"]: row for row in leaderboard(state, standing) if not row["baseline"]}
+    scores = standing.selection.scores(state)
+    space = space_of(state.search["specification"])
+    asked = sorted((state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
+    return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, standing) for one in asked]
+
+
+def _trial(
+    configuration: Configuration, row: dict, scores: dict[int, float], space: object, standing: Standing
+) -> "FrozenTrial":
+    from optuna.trial import TrialState, create_trial
+
+    from search.propose import point
+
+    fixed = point(space, configuration.suggested or configuration.params)
+    attributes = {
+        "config_id": row["config_id"],
+        "parameters": row["params"],
+        "status": row["status"],
+        "n": row["replicates"],
+        "failed": row["failed"],
+        **{name: row[name] for name in ("mean", "sd", "ci_low", "ci_high")},
+        **{name: row[name] if row["replicated"] else None for name in ("p_best", "tied")},  # or nothing is known
+        "fresh_mean": row["fresh"]["mean"] if row["fresh"] else None,
+        "in_space": fixed is not None,  # an enqueued configuration need not be; Optuna then shows no parameters of it
+    }
+    if row["status"] == "pruned":
+        own = {run.replicate: standing.selection.score(run.metrics) for run in configuration.runs.values()}
+        scores = {replicate: score for replicate, score in own.items() if score is not None}
+        outcome = {"state": TrialState.PRUNED}
+    elif row["failed"] == row["replicates"]:
+        scores, outcome = {}, {"state": TrialState.FAIL}  # a score would be an invention
+    else:
+        outcome = {"state": TrialState.COMPLETE, "value": row["estimate"]}
+    return create_trial(
+        **outcome,
+        params=fixed.params if fixed else {},
+        distributions=fixed.distributions if fixed else {},
+        user_attrs=attributes,
+        intermediate_values=scores,
+    )
+
+
+@contextlib.contextmanager
+def _storage(path: Path) -> Iterator["RDBStorage"]:
+    from optuna.storages import RDBStorage
+
+    storage = RDBStorage(f"sqlite:///{path.absolute()}")
+    try:
+        yield storage
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def _same(path: Path, name: str, attributes: dict, found: list["FrozenTrial"]) -> bool:
+    """Whether a file holds this very study. It is opened to be read: Optuna would make tables in any database."""
+    import optuna
+
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
+            names = [one for (one,) in file.execute("select study_name from studies")]
+    except sqlite3.Error:
+        return False
+    if names != [name]:
+        return False
+    with _storage(path) as storage:
+        study = optuna.load_study(study_name=name, storage=storage)
+        return study.user_attrs == attributes and [_core(one) for one in study.trials] == [_core(one) for one in found]
+
+
+def _core(trial: "FrozenTrial") -> tuple:
+    """A trial without its number and times."""
+    names = ("state", "values", "params", "distributions", "user_attrs", "intermediate_values")
+    return tuple(getattr(trial, name) for name in names)

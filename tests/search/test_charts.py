@@ -1,0 +1,549 @@
+"""Charts as plain data: their numbers against the ledger's, by hand or by brute force."""
+
+import io
+import json
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plotly.offline import get_plotlyjs
+from rich.console import Console
+
+from search import charts, components, costs, failures, importance, summary
+from search.answer import answer
+from search.chart import Chart, beyond, focus, script_safe
+from search.findings import MOST, Findings
+from search.languages import languages
+from search.ledger import Configuration, Run, State, replay
+from search.page import page
+from search.report import selection_and_target, underspecification
+from search.selection import Selection
+from search.standing import Standing
+from spaces import load
+from tests.ledgers import FAILS, SPECIFICATION, Uniform, events, findings, made, truth
+from tests.search import test_report
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made()
+
+
+def trace(chart, name):
+    return next(one for one in chart.data if one["name"] == name)
+
+
+def results(lines=None, **wanted):
+    """Lines of finished runs, straight from the ledger."""
+    lines = [line for line in lines or list(events()) if line["event"] == "result"]
+    return [line for line in lines if all(line[key] == value for key, value in wanted.items())]
+
+
+def test_every_replicate_is_a_point_in_the_row_of_its_configuration(found):
+    chart = charts.replicates(found)
+    names = chart.layout["yaxis"]["ticktext"]
+    assert names[0] == f"1. {found.ranked[0]['config_id']}"
+    assert names[-1] == "LS"
+    rows = {name.split(". ")[-1].replace("LS", "baseline"): place for place, name in enumerate(names)}
+    for name, phase in (("search seeds", "search"), ("fresh seeds", "confirm")):
+        shown = trace(chart, name)
+        expected = [
+            (line["metrics"]["dev/macro_f1/s"], rows[line["config_id"]]) for line in results(phase=phase, status="done")
+        ]
+        assert sorted((x, int(y)) for x, y in zip(shown["x"], shown["y"], strict=True)) == sorted(expected)
+    assert len(trace(chart, "failed")["x"]) == len(results(status="failed:nan"))
+    estimates = trace(chart, "estimate, 95 % interval")
+    best = found.ranked[0]
+    assert estimates["x"][0] == best["estimate"]
+    assert estimates["x"][0] + estimates["error_x"]["array"][0] == pytest.approx(best["estimate_high"])
+    assert estimates["x"][0] - estimates["error_x"]["arrayminus"][0] == pytest.approx(best["estimate_low"])
+    confirmed = results(config_id="baseline", phase="confirm")
+    mean = np.mean([line["metrics"]["dev/macro_f1/s"] for line in confirmed])
+    assert trace(chart, "mean of fresh seeds, 95 % interval")["x"][-1] == pytest.approx(mean)
+
+
+def test_of_many_configurations_the_best_are_shown_and_it_is_said(found):
+    many = made(configurations=MOST + 5)
+    chart = charts.replicates(many)
+    assert len(chart.layout["yaxis"]["ticktext"]) == MOST + 1
+    assert f"The {MOST} best of {MOST + 5} configurations are shown." in chart.caption
+    assert "best of" not in charts.replicates(found).caption
+
+
+def test_the_course_has_the_runs_in_the_order_of_the_ledger(found):
+    chart = charts.course(found)
+    own = [line for line in results() if line["config_id"] != "baseline" and line["status"] != "pruned"]
+    order = {(line["config_id"], line["replicate"]): place for place, line in enumerate(results(), start=1)}
+    done = [line for line in own if line["phase"] == "search" and line["status"] == "done"]
+    shown = trace(chart, "search seeds")
+    assert shown["x"] == [order[line["config_id"], line["replicate"]] for line in done]
+    assert shown["y"] == [line["metrics"]["dev/macro_f1/s"] for line in done]
+    estimates = {row["config_id"]: row["estimate"] for row in found.ranked}
+    line = trace(chart, "best so far")
+    assert len(line["x"]) == len(own)
+    for place in range(len(own)):
+        good = [estimates[one["config_id"]] for one in own[: place + 1] if one["status"] == "done"]
+        assert line["y"][place] == (max(good) if good else None)
+
+
+@given(st.lists(st.none() | st.floats(-1, 1)))
+def test_best_so_far_is_the_highest_up_to_there(values):
+    for place, best in enumerate(charts.best_so_far(values)):
+        known = [value for value in values[: place + 1] if value is not None]
+        assert best == (max(known) if known else None)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1))
+def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(values):
+    low, high = focus(values)
+    assert low < high
+    assert max(values) < high
+    assert sum(low <= value for value in values) >= 0.75 * len(values)
+
+
+def test_target_scores_stand_against_selection_scores_with_the_gap():
+    """`good` is chosen by the source, `same` is better on the target."""
+    found = Findings(replay(test_report.events()), test_report.STANDING)
+    price = underspecification(found.state, found.standing)
+    chart = charts.target(found)
+    both = selection_and_target(found.state, found.standing)
+    shown = [pair for one in chart.data if one["mode"] == "markers" for pair in zip(one["x"], one["y"], strict=True)]
+    assert sorted(shown) == sorted(both.values())
+    target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in test_report.SCORES.items()}
+    assert trace(chart, "chosen")["y"] == [pytest.approx(target["good"], abs=0.01)]
+    assert trace(chart, "oracle")["y"] == [pytest.approx(target["same"], abs=0.01)]
+    low, high = trace(chart, f"gap {price['gap']:.3f}")["y"]
+    assert high - low == pytest.approx(target["same"] - target["good"], abs=0.01)
+    assert f"a gap of {price['gap']:.3f}" in chart.text
+    few = {name: test_report.SCORES[name] for name in ("good", "same")}
+    assert "Fewer than three" in charts.target(Findings(replay(test_report.events(few)), test_report.STANDING))
+
+
+def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(found):
+    oracle = Findings(found.state, Standing(replace(found.selection, on="target_dev")))
+    assert "oracle itself" in charts.target(oracle)
+    assert "oracle" in charts.replicates(oracle).layout["xaxis"]["title"]["text"]
+    assert "oracle" in charts.course(oracle).layout["yaxis"]["title"]["text"]
+    assert "oracle" in answer(oracle, "x")[0]
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_heat_map_has_the_means_by_language(found, split):
+    chart = languages(found, split)
+    assert chart.layout["xaxis"]["ticktext"] == ["s", "a", "b"]  # the source first
+    (heat,) = chart.data
+    rows = [row for row in found.charted if split == "dev" or row["fresh"]]
+    rows = [row for row in rows if row["failed"] < row["replicates"]]
+    assert len(heat["z"]) == len(rows)
+    phase = "search" if split == "dev" else "confirm"
+    for row, values in zip(rows, heat["z"], strict=True):
+        runs = results(config_id=row["config_id"], phase=phase, status="done")
+        for language, value in zip("sab", values, strict=True):
+            scores = [line["metrics"][f"{split}/macro_f1/{language}"] for line in runs]
+            assert value == pytest.approx(np.mean(scores))
+
+
+def test_a_planted_parameter_is_the_most_important_though_its_optimum_is_in_the_middle():
+    found = made(configurations=60)
+    first, *rest = importance.importances(found)
+    assert first.name == "lr"
+    assert first.share > 0.9
+    assert first.clear
+    assert all(one.share < 0.3 for one in rest)
+    assert importance.importances(made(configurations=60)) == [first, *rest]
+    conditional = next(one for one in rest if one.name == "tau")
+    assert conditional.n == sum("tau" in row["params"] and not row["failed"] for row in found.ranked)
+
+
+def test_importance_is_the_adjusted_r_squared():
+    values = ["a"] * 5 + ["b"] * 5
+    scores = [0.0, 0.1, 0.2, 0.1, 0.1, 0.5, 0.6, 0.4, 0.5, 0.5]
+    within = sum((score - mean) ** 2 for half, mean in ((scores[:5], 0.1), (scores[5:], 0.5)) for score in half)
+    total = sum((score - 0.3) ** 2 for score in scores)
+    one = importance.importance("x", values, scores)
+    assert one.share == pytest.approx(1 - (within / 8) / (total / 9))
+    line = importance.importance("x", list(range(10)), [2.0 * value for value in range(10)])
+    assert line.share == pytest.approx(1)
+    assert line.p < 1e-6
+    assert importance.importance("x", values[2:8], scores[2:8]) is None  # too few
+    assert importance.importance("x", ["a"] * 10, scores) is None  # one value
+    assert importance.importance("x", list("abcdefghij"), scores) is None  # as many values as configurations
+    assert importance.importance("x", values, [0.5] * 10).share == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 3) | st.floats(0, 1), st.floats(-1, 1)), min_size=8, max_size=30))
+def test_a_share_is_a_share_whatever_the_values(pairs):
+    one = importance.importance("x", [value for value, _ in pairs], [score for _, score in pairs])
+    assert one is None or (0 <= one.share <= 1 + 1e-9 and 0 <= one.p <= 1)
+
+
+def test_importance_by_chance_is_rarely_called_clear():
+    draw = np.random.default_rng(0)
+    ones = [importance.importance("x", draw.random(20).tolist(), draw.random(20).tolist()) for _ in range(400)]
+    assert np.mean([one.clear for one in ones]) < 0.09
+    assert np.mean([one.share for one in ones]) < 0.1
+
+
+def searched_once(draw, effect=0.0, configurations=20):
+    """A search of stitching with a surrogate, one to three replicates; only the learning rate may matter."""
+    space, generator = load("stitching", {}), random.Random(int(draw.integers(2**32)))
+    state = State(search={"specification": {**SPECIFICATION, "space": {}}})
+    seeds = draw.normal(0, 0.02, 3)
+    for ask in range(configurations):
+        params = space(Uniform(generator))
+        one = state.configurations[str(ask)] = Configuration(str(ask), params, ask)
+        score = 0.5 + effect * np.log(params["lr"]) + draw.normal(0, 0.01)
+        for replicate in range(1 + ask % 3):
+            metrics = {"dev/macro_f1/s": float(score + seeds[replicate] + draw.normal(0, 0.02))}
+            one.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
+    return Findings(state, Standing(Selection.of(state.search["specification"]), space))
+
+
+def test_where_no_parameter_matters_few_searches_have_a_clear_one_though_a_surrogate_draws_estimates_together():
+    draw = np.random.default_rng(0)
+    known = [importance.importances(searched_once(draw)) for _ in range(40)]
+    assert min(map(len, known)) >= 5
+    assert sum(any(one.clear for one in of) for of in known) <= 6  # of 40 at 5 %: chance has more in 0.3 % of cases
+
+
+def test_a_parameter_that_matters_is_clear_beside_a_surrogate():
+    draw = np.random.default_rng(1)
+    for _ in range(5):
+        first = importance.importances(searched_once(draw, effect=0.05))[0]
+        assert first.name == "lr"
+        assert first.clear
+
+
+def test_p_values_are_corrected_for_their_number():
+    assert importance.holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
+    assert importance.holm([0.9, 0.8]) == [1.0, 1.0]
+    assert importance.holm([]) == []
+
+
+def test_a_slice_has_the_estimates_on_the_scale_that_was_searched(found):
+    slices = {one.layout["xaxis"]["title"]["text"]: one for one in importance.slices(found)}
+    assert slices["lr"].layout["xaxis"]["type"] == "log"
+    assert "epochs" not in slices  # fixed by the specification
+    whole = {row["params"]["lr"]: row["estimate"] for row in found.ranked if not row["failed"]}
+    shown = {x: y for one in slices["lr"].data for x, y in zip(one["x"], one["y"], strict=True)}
+    assert shown == whole
+    assert FAILS not in slices["weighting"].layout["xaxis"]["ticktext"]  # all of its runs failed
+    kinds = slices["weighting"].layout["xaxis"]["ticktext"]
+    by_kind = {kind: set() for kind in kinds}
+    for one in slices["weighting"].data:
+        for x, y in zip(one["x"], one["y"], strict=True):
+            by_kind[kinds[round(x)]].add(y)
+    for kind, values in by_kind.items():
+        assert values == {row["estimate"] for row in found.ranked if row["params"].get("weighting") == kind}
+
+
+def test_few_configurations_have_no_importance_and_it_is_said_why():
+    assert "At least 8 configurations" in importance.chart(made(configurations=5))
+
+
+def test_components_are_those_that_were_planted():
+    """Seeds move all scores by 0.02 and every run by 0.01; many replicates are needed to see it."""
+    found = made(configurations=60, replicates=30)
+    score, *rest = components.components(found)
+    assert score.seeds == pytest.approx(0.02, rel=0.35)
+    assert score.rest == pytest.approx(0.01, rel=0.25)
+    good = [truth(row["params"]) for row in found.ranked if not row["failed"]]
+    assert score.configurations == pytest.approx(np.std(good, ddof=1), rel=0.1)
+    assert [one.name for one in rest] == ["a", "b"]
+    chart = components.chart(found)
+    assert [one["y"][0] for one in chart.data] == [score.configurations, score.seeds, score.rest]
+
+
+def planted(configurations, between, seeds, rest, draw):
+    """A search with two replicates each, and these standard deviations in it."""
+    state = State(search={"specification": SPECIFICATION})
+    effects = draw.normal(0, seeds, 2)
+    for ask in range(configurations):
+        one = state.configurations[str(ask)] = Configuration(str(ask), {"k": ask}, ask)
+        score = draw.normal(0.5, between)
+        for replicate in range(2):
+            metrics = {"dev/macro_f1/s": float(score + effects[replicate] + draw.normal(0, rest))}
+            one.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
+    return findings(state)
+
+
+@pytest.mark.parametrize(("between", "rest"), [(0.03, 0.03), (0.02, 0.04), (0.05, 0.01)])
+def test_with_two_replicates_the_spread_of_configurations_is_the_planted_one(between, rest):
+    """Neither too small, as of estimates that are drawn together, nor too large, as of means that hold the rest."""
+    draw = np.random.default_rng(0)
+    found = [components.components(planted(80, between, 0.02, rest, draw))[0] for _ in range(20)]
+    assert np.mean([one.configurations for one in found]) == pytest.approx(between, rel=0.08)
+    assert np.mean([one.rest for one in found]) == pytest.approx(rest, rel=0.08)
+
+
+def test_a_language_is_not_called_the_selection_score():
+    """No run reports the source, so that score has no row."""
+    lines = list(events())
+    for line in lines:
+        if line["event"] == "result":
+            line["metrics"] = {name: value for name, value in line["metrics"].items() if not name.endswith("/s")}
+    chart = components.chart(findings(replay(lines)))
+    assert chart.layout["xaxis"]["ticktext"] == ["a", "b"]
+    assert components.chart(made()).layout["xaxis"]["ticktext"] == ["selection score", "a", "b"]
+
+
+def test_without_replicates_only_the_spread_of_configurations_is_known():
+    chart = components.chart(made(replicates=1))
+    assert [one["name"] for one in chart.data] == ["configurations"]
+    assert "seeds and the rest are unknown" in chart.caption
+
+
+def test_cost_adds_up():
+    found = made()
+    cost = costs.cost(found.state)
+    lines = results()
+    assert cost.runs == len(lines)
+    assert cost.seconds == pytest.approx(sum(line["seconds"] for line in lines))
+    assert cost.parts["baselines"] == (3, pytest.approx(10 + 11 + 12))
+    assert cost.parts["confirm"] == (12, pytest.approx(3 * (10 + 11 + 12 + 13)))
+    assert cost.cpu == pytest.approx(2 * cost.seconds)
+    assert cost.gpu == pytest.approx(cost.seconds / 2)
+    assert cost.wall == max(line["time"] for line in lines)
+    failed = results(status="failed:nan")
+    assert cost.lost == {"failed:nan": (len(failed), sum(line["seconds"] for line in failed)), "pruned": (1, 2.0)}
+    words = costs.in_words(cost)
+    assert f"{cost.runs} runs" in words
+    assert f"{len(failed)} failed:nan, 1 pruned" in words
+    chart = costs.chart(found)
+    drawn = {row["config_id"] for row in found.charted}
+    assert sum(len(one["x"]) for one in chart.data) == sum(line["config_id"] in drawn for line in lines)
+    found.state.search["specification"] |= {"resources": {"gpus_per_run": "auto", "cpus_per_run": 1}}
+    assert costs.cost(found.state).gpu is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0.0 s"), (119, "119.0 s"), (120, "2.0 min"), (7199, "120.0 min"), (9000, "2.5 h")]
+)
+def test_a_duration_is_told_in_its_unit(seconds, words):
+    assert costs.duration(seconds) == words
+
+
+def test_failed_pruned_and_collapsed_runs_are_listed_with_what_they_have_in_common():
+    lines = list(events())
+    done = next(line for line in lines if line["event"] == "result" and line["status"] == "done")
+    done["metrics"]["dev/predicted_classes/b"] = 1.0
+    found = findings(replay(lines))
+    listed = failures.failures(found)
+    kinds = [row["kind"] for row in listed]
+    assert kinds.count("failed:nan") == len(results(lines, status="failed:nan"))
+    assert kinds.count("pruned") == kinds.count("one class: b") == 1
+    assert {row["error"] for row in listed if row["kind"] == "failed:nan"} == {"the loss is nan at step 3"}
+    assert re.fullmatch(rf"Of the runs with weighting = '{FAILS}', (\d+) of \1 failed; .*, 0 of \d+\.",
+                        failures.in_common(found))  # fmt: skip
+
+
+def test_where_failures_have_nothing_in_common_nothing_is_said():
+    lines = list(events())
+    for number, line in enumerate(line for line in lines if line["event"] == "result"):
+        line["status"] = "failed:oom" if number % 3 == 0 else "done"
+        line["metrics"] = {} if number % 3 == 0 else {"dev/macro_f1/s": 0.5}
+    assert failures.in_common(findings(replay(lines))) == ""
+
+
+def test_the_answer_compares_seed_by_seed(found):
+    told = answer(found, "runs/made")
+    chosen = found.state.frozen[0]
+    assert told[0].startswith(f"Chosen: {chosen} (")
+    fresh = {line["replicate"]: line["metrics"] for line in results(config_id=chosen, phase="confirm")}
+    theirs = {line["replicate"]: line["metrics"] for line in results(config_id="baseline", phase="confirm")}
+    scores = [metrics["dev/macro_f1/s"] for metrics in fresh.values()]
+    assert f"On 4 fresh seeds it scores {np.mean(scores):.3f}" in told[1]
+    name = "dev/macro_f1/s"
+    difference = np.mean([fresh[replicate][name] - theirs[replicate][name] for replicate in fresh])
+    against = next(line for line in told if "baseline LS" in line)
+    assert against.startswith("By macro_f1 on source_dev, on the same fresh seeds, with 95 % intervals: ")
+    assert f"{chosen} is better than the baseline LS by {difference:.3f} [" in against
+    assert against.endswith("(4 shared seeds, paired).")
+    targets = ("test/macro_f1/a", "test/macro_f1/b")
+    difference = np.mean([fresh[r][name] - theirs[r][name] for r in fresh for name in targets])
+    against = next(line for line in told if line.startswith("By macro_f1 on target test, on the same fresh seeds"))
+    assert f"is better than the baseline LS by {difference:.3f} [" in against
+    assert told[-1] == "Run it again with: python run_search.py run runs/made/best.yaml"
+
+
+def test_without_fresh_seeds_the_answer_warns_of_luck_and_without_replicates_of_more():
+    lines = [line for line in events(replicates=1) if line.get("phase") != "confirm" and line["event"] != "freeze"]
+    told = " ".join(answer(findings(replay(lines)), "x"))
+    assert "the luck that being the best of many brings" in told
+    assert "No configuration has two replicates" in told
+    assert "tied" not in told
+    assert "seeds of the search" in told  # where the baseline is compared
+
+
+def failing(lines, config_id, *replicates):
+    """The same lines, but that these runs failed."""
+    for line in lines:
+        if line["event"] == "result" and line["config_id"] == config_id and line["replicate"] in replicates:
+            line |= {"status": "failed:nan", "metrics": {}}
+    return lines
+
+
+@pytest.mark.parametrize("side", ["chosen", "baseline"])
+def test_a_failed_seed_is_in_the_difference_to_a_baseline_as_the_lowest_score(side):
+    lines = list(events())
+    chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
+    found = findings(replay(failing(lines, chosen if side == "chosen" else "baseline", 1001)))
+    told = answer(found, "x")
+    own, theirs = (
+        {line["replicate"]: line["metrics"] for line in results(lines, config_id=key, phase="confirm")}
+        for key in (chosen, "baseline")
+    )
+    theirs_lowest = min(
+        line["metrics"]["dev/macro_f1/s"]
+        for line in results(lines, config_id="baseline", phase="confirm")
+        if line["metrics"]
+    )
+    own_lowest = min(
+        line["metrics"]["dev/macro_f1/s"] for line in results(lines, status="done") if line["config_id"] != "baseline"
+    )
+    name = "dev/macro_f1/s"
+    differences = [own[n].get(name, own_lowest) - theirs[n].get(name, theirs_lowest) for n in own]
+    against = next(line for line in told if "baseline LS" in line)
+    assert f"{np.mean(differences):.3f}" in against
+    assert against.endswith("(4 shared seeds, paired; 1 failed, counted as the lowest score).")
+    if side == "chosen":
+        assert "On 4 fresh seeds, 1 of which failed (counted as the lowest score), it scores" in told[1]
+
+
+def test_test_scores_say_of_how_many_seeds_they_are():
+    lines = list(events())
+    chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
+    assert " on the same seeds: " in answer(findings(replay(lines)), "x")[2]
+    found = findings(replay(failing(lines, chosen, 1001)))
+    assert answer(found, "x")[2].startswith("Test macro_f1 on 3 of these 4 seeds, those whose runs have one: s ")
+    assert f"{chosen} over 3 of 4 runs" in languages(found, "test").caption
+    assert "left out" not in languages(made(), "test").caption
+    assert f"test scores leave out failed runs: {chosen} over 3 of 4 runs" in page(found, Path("x"), ended="")
+
+
+def everything_failed():
+    lines = [line for line in events(configurations=3) if line["event"] in ("search", "ask", "start", "result")]
+    for line in lines:
+        line |= {"status": "failed:nan", "metrics": {}} if line["event"] == "result" else {}
+    return findings(replay([line for line in lines if line.get("config_id") not in ("pruned", "baseline")]))
+
+
+def test_where_everything_failed_no_number_is_made_up():
+    found = everything_failed()
+    (told,) = answer(found, "x")
+    assert told.endswith("runs failed, so there is nothing to choose from.")
+    assert charts.replicates(found) == charts.course(found) == charts.NOTHING
+    console = Console(file=io.StringIO(), width=120)
+    summary.show(found, "x", console)
+    body = page(found, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
+    for text in (body, console.file.getvalue()):
+        assert not re.search(r"(?<![=\d])\d\.\d{3}", text)  # but behind = those of parameters
+
+
+def test_where_all_fresh_runs_failed_there_is_no_score_of_them():
+    lines = list(events(fresh=2))
+    chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
+    found = findings(replay(failing(lines, chosen, 1000, 1001)))
+    told = answer(found, "x")
+    assert told[1].startswith("It failed on both fresh seeds, and has no score there. Its estimate from ")
+    assert "fresh seeds it scores" not in " ".join(told)
+    assert not any("baseline" in line for line in told)
+    chart = charts.replicates(found)
+    assert chart.text.endswith("on fresh seeds all failed.")
+    fresh = trace(chart, "mean of fresh seeds, 95 % interval")
+    assert len(fresh["x"]) == 2  # of the other configuration, and of the baseline
+
+
+def test_a_baseline_that_only_failed_is_not_compared_with():
+    found = findings(replay(failing(list(events()), "baseline", *range(3), *range(1000, 1004))))
+    told = answer(found, "x")
+    assert "The baseline LS failed on all its fresh seeds: there is no difference to tell." in told
+    assert not any("than the baseline" in line for line in told)
+    drawn = charts.replicates(found)
+    assert "mean of a baseline, 95 % interval" not in [one["name"] for one in drawn.data]
+    assert 0.0 not in trace(drawn, "failed")["x"]
+
+
+def test_one_seed_of_one_configuration_has_no_interval():
+    lines = list(events())
+    first = next(line for line in results(lines) if line["status"] == "done")["config_id"]
+    found = findings(replay([lines[0], *[line for line in lines if line.get("config_id") == first][:3]]))
+    assert len(found.ranked) == 1
+    told = answer(found, "x")
+    assert re.search(r"Its estimate from 1 seed is 0\.\d{3}\. ", told[1])
+    chart = charts.replicates(found)
+    assert "95 %" not in chart.text
+    assert trace(chart, "estimate")["error_x"]["array"] == [0.0]
+    for width in (80, 120):
+        console = Console(file=io.StringIO(), width=width)
+        summary.show(found, "x", console)
+        assert " .. " not in console.file.getvalue()
+    assert "error_y" not in importance.slices(made(replicates=1))[0].data[0]
+    assert "Bars are 95 % intervals" not in page(made(replicates=1), Path("x"), ended="")
+
+
+def test_equal_scores_have_no_interval():
+    row = {"mean": 0.5, "ci_low": 0.5, "ci_high": 0.5}
+    assert charts.in_interval(row, "mean", "ci") == "0.500"
+    assert charts.in_interval(row | {"ci_low": 0.4}, "mean", "ci") == "0.500 (95 % interval 0.400 to 0.500)"
+
+
+def test_a_search_without_confirmation_has_chosen_once_it_stopped():
+    """Results are written before the line that ends a ledger."""
+    lines = [line for line in events() if line.get("phase") != "confirm" and line["event"] != "end"]
+    assert answer(findings(replay([line for line in lines if line["event"] != "freeze"])), "x")[0].startswith("Best so")
+    next(line for line in lines if line["event"] == "freeze")["configs"] = []
+    assert answer(findings(replay(lines)), "x")[0].startswith("Chosen: ")
+
+
+def test_points_beyond_the_chart_are_counted_over_both_axes():
+    points = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), *[(1.0, 1.0)] * 9]
+    assert "3 of 12 points" in beyond(points, [0.5, 2.0], [0.5, 2.0])
+    assert "2 of 12 points" in beyond([point[:1] for point in points], [0.5, 2.0])
+    assert beyond(points, [-1.0, 2.0], [-1.0, 2.0]) == ""
+
+
+def test_the_target_chart_counts_the_points_that_it_does_not_show(monkeypatch):
+    """Ten are far lower on the target, two in the selection score: letters would put 2 before 10."""
+    both = {str(n): (0.8 + n / 1000, 0.6 + n / 1000) for n in range(60)}
+    both |= {f"x{n}": (0.0, 0.61 + n / 1000) for n in range(2)} | {f"y{n}": (0.81 + n / 1000, 0.0) for n in range(10)}
+    price = {"selected": {"config_id": "0", "target_score": 0.6}, "oracle": {"config_id": "1", "target_score": 0.601}}
+    price |= {"rank_correlation": 0.5, "gap": 0.001}
+    monkeypatch.setattr(charts, "underspecification", lambda *_: price)
+    monkeypatch.setattr(charts, "selection_and_target", lambda *_: both)
+    assert "Far lower than what is shown: 12 of 72 points" in charts.target(made()).caption
+
+
+ANYTHING = st.recursive(st.text() | st.floats(-1, 1) | st.none(), lambda inner: st.lists(inner, max_size=3))
+
+
+@given(ANYTHING)
+def test_no_text_gets_out_of_a_script(data):
+    text = script_safe(data)
+    assert json.loads(text) == data
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert text.isascii()
+
+
+def test_a_chart_escapes_what_people_write():
+    evil = '</script><img src=x onerror="alert(1)">'
+    text = Chart("one", evil, evil, evil, [{"name": evil}]).html()
+    assert "<img" not in text
+    assert text.count("</script>") == 1
+
+
+def test_a_word_among_numbers_has_no_place_in_a_slice_of_numbers():
+    lines = list(events())
+    asked = next(line for line in lines if line["event"] == "ask" and line["params"]["weighting"] != FAILS)
+    asked["params"]["k"] = "all"
+    found = findings(replay(lines))
+    chart = next(one for one in importance.slices(found) if one.layout["xaxis"]["title"]["text"] == "k")
+    shown = [x for one in chart.data for x in one["x"]]
+    whole = [row["params"]["k"] for row in found.ranked if not row["failed"]]
+    assert "all" in whole
+    assert sorted(shown) == sorted(value for value in whole if value != "all")

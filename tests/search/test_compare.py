@@ -1,0 +1,247 @@
+"""Comparisons of searches against scipy's tests and against numbers by hand."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from scipy import stats
+
+from run_search import main
+from search.compare import Searched, pairs, side_by_side
+from search.side_by_side import as_table
+from search.specification import from_dict
+from tests.search.test_search import SPECIFICATION
+from tests.search.told import Told, demo, metrics, specification
+
+FIRST = [(0.80, 0.61, 0.42), (0.83, 0.66, 0.45), (0.79, 0.60, 0.38), (0.82, 0.67, 0.46)]
+SECOND = [(0.79, 0.51, 0.40), (0.83, 0.58, 0.46), (0.78, 0.49, 0.36), (0.80, 0.60, 0.47)]
+
+
+def confirmed(name, scores, *changes, checksums=None, metric="macro_f1"):
+    """A search whose one configuration has these test scores on fresh seeds; None is a run that failed."""
+    told = Told(specification("replicates.surrogate=false", *changes), checksums, name)
+    told.ask("only", k=50, weighting="standard")
+    told.run("only", 0, metrics("dev", 0.7, 0.6, 0.5, metric=metric))
+    told.freeze("only")
+    for replicate, of_run in enumerate(scores, start=1000):
+        values = of_run and metrics("dev", *of_run, metric=metric) | metrics("test", *of_run, metric=metric)
+        told.run("only", replicate, values)
+    return Searched(name, told.state)
+
+
+def only(one, other):
+    (found,) = pairs([one, other])
+    return found
+
+
+def by_language(pair):
+    return {statement.on: statement for statement in pair.statements}
+
+
+def test_searches_with_one_seed_are_compared_seed_by_seed():
+    found = only(confirmed("a", FIRST), confirmed("b", SECOND))
+    assert found.notes == []
+    assert found.measure.label == "macro_f1 on test, fresh seeds"
+    columns = {"qel": [0], "qan": [1], "qor": [2], "the mean of 2 targets": [1, 2]}
+    assert by_language(found).keys() == columns.keys()
+    for on, places in columns.items():
+        first, second = (np.array(scores)[:, places].mean(1) for scores in (FIRST, SECOND))
+        interval = stats.ttest_rel(first, second).confidence_interval(0.95)
+        statement = by_language(found)[on]
+        assert statement.paired
+        assert statement.n == (4, 4)
+        assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
+        assert statement.difference == pytest.approx(first.mean() - second.mean())
+    assert by_language(found)["qan"].verdict == "better"
+    assert by_language(found)["qor"].verdict == "cannot be told apart"
+
+
+@pytest.mark.parametrize(
+    ("changes", "checksums", "note"),
+    [
+        (["seed=7"], None, "their search seeds differ (0 and 7), so no replicate is shared"),
+        ([], {"task.data": "e" * 64}, "task.data differ (dddddddddd and eeeeeeeeee): other files or other languages"),
+    ],
+)
+def test_other_seeds_or_other_data_are_two_samples(changes, checksums, note):
+    other = SECOND[:3]
+    found = only(confirmed("a", FIRST), confirmed("b", other, *changes, checksums=checksums))
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith(note)
+    first, second = np.array(FIRST)[:, 1], np.array(other)[:, 1]
+    interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
+    statement = by_language(found)["qan"]
+    assert not statement.paired
+    assert statement.n == (4, 3)
+    assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
+    assert "4 and 3 seeds, not paired" in statement.in_words()
+
+
+def test_sentences_say_who_by_how_much_and_on_what():
+    """On qan the differences are 0.10, 0.08, 0.11, 0.07: mean 0.09, sd 0.01826, and 3.182 * 0.01826 / 2 is 0.029."""
+    words = [one.in_words() for one in only(confirmed("a", FIRST), confirmed("b", SECOND)).statements]
+    assert words[1] == "a is better than b by 0.090 [0.061, 0.119] on qan (4 shared seeds, paired)"
+    assert words[2].startswith("a and b cannot be told apart on qor: +0.005 [-0.023, +0.033]")
+    turned = [one.in_words() for one in only(confirmed("b", SECOND), confirmed("a", FIRST)).statements]
+    assert turned[1] == "b is worse than a by 0.090 [0.061, 0.119] on qan (4 shared seeds, paired)"
+
+
+score = st.floats(0, 1, allow_nan=False)
+runs = st.lists(st.tuples(score, score, score), min_size=2, max_size=5)
+
+
+@given(runs, runs, st.booleans())
+def test_turning_a_pair_around_turns_the_difference_around(first, second, shared):
+    there = confirmed("a", first), confirmed("b", second, *([] if shared else ["seed=1"]))
+    opposite = {"better": "worse", "worse": "better"}
+    for one, back in zip(only(*there).statements, only(*reversed(there)).statements, strict=True):
+        assert back.difference == pytest.approx(-one.difference)
+        assert back.verdict == opposite.get(one.verdict, one.verdict)
+        if one.verdict != "cannot be said":
+            assert (back.low, back.high) == pytest.approx((-one.high, -one.low))
+            assert one.low <= one.difference <= one.high
+
+
+def test_one_seed_has_no_spread():
+    found = only(confirmed("a", FIRST), confirmed("b", SECOND[:1]))
+    assert {one.verdict for one in found.statements} == {"cannot be said"}
+    expected = "a or b on qel: cannot be said, there are 1 shared seeds, and one seed has no spread"
+    assert found.statements[0].in_words() == expected
+
+
+def test_without_any_spread_a_difference_cannot_be_judged():
+    first, second = [(0.5, 0.5, 0.8), (0.5, 0.5, 0.7)], [(0.5, 0.25, 0.7), (0.5, 0.25, 0.6)]
+    for changes, seeds in (([], "2 shared seeds, paired"), (["seed=1"], "2 and 2 seeds, not paired")):
+        statements = by_language(only(confirmed("a", first), confirmed("b", second, *changes)))
+        assert (statements["qan"].difference, statements["qan"].low) == (0.25, None)
+        assert statements["qan"].verdict == "cannot be said"
+        said = f"a or b on qan: cannot be said, the seeds show no spread: +0.250 ({seeds})"
+        assert statements["qan"].in_words() == said
+        assert statements["qel"].verdict == "cannot be told apart"
+        assert statements["qel"].in_words() == f"a and b cannot be told apart on qel: +0.000 [+0.000, +0.000] ({seeds})"
+    # 0.8 - 0.7 and 0.7 - 0.6 are equal but for rounding
+    paired = by_language(only(confirmed("a", first), confirmed("b", second)))
+    assert paired["qor"].verdict == "cannot be said"
+
+
+def test_a_failed_run_counts_as_the_lowest_score_of_its_search_and_is_said():
+    statement = by_language(only(confirmed("a", FIRST), confirmed("b", [*SECOND[:3], None])))["qan"]
+    first, second = np.array(FIRST)[:, 1], np.array([0.51, 0.58, 0.49, 0.49])
+    interval = stats.ttest_rel(first, second).confidence_interval(0.95)
+    assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
+    assert "(4 shared seeds, paired; 1 failed, counted as the lowest score)" in statement.in_words()
+
+
+def test_the_first_searchs_metric_is_compared_where_both_report_it():
+    by_accuracy = confirmed("b", SECOND, "select.metric=accuracy")
+    found = only(confirmed("a", FIRST), by_accuracy)
+    assert found.measure.metric == "macro_f1"
+    assert found.notes == ["they select by different metrics; macro_f1 is one that both report"]
+    nothing = only(confirmed("a", FIRST), confirmed("b", SECOND, metric="accuracy"))
+    assert nothing.statements[0].in_words().startswith("a or b: cannot be said, they report no metric that both have")
+
+
+def test_an_oracle_says_so_in_the_table_and_in_every_sentence():
+    searches = [confirmed("a", FIRST, "select.on=target_dev"), confirmed("b", SECOND)]
+    assert all("a (oracle)" in one.in_words() for one in only(*searches).statements)
+    assert side_by_side(searches)[1][0].selected_by.endswith("oracle")
+
+
+def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
+    told = Told(specification(), name="b")
+    told.ask("only", k=50, weighting="standard")
+    for replicate, of_run in enumerate(SECOND):
+        told.run("only", replicate, metrics("dev", *of_run))
+    found = only(confirmed("a", FIRST), Searched("b", told.state))
+    assert found.measure.label == "macro_f1 on dev, seeds of the search"
+    assert found.notes == ["not all are confirmed: these are scores that the choice was made by, so each is optimistic"]
+    assert by_language(found)["qel"].n == (1, 1)  # replicate 0 is all that both have
+
+
+def test_rows_are_the_chosen_configuration_and_the_best_baselines():
+    measure, (chosen, baseline) = side_by_side([Searched("demo", demo().state)])
+    assert measure.label == "macro_f1 on test, fresh seeds"
+    assert (chosen.config_id, chosen.method, chosen.n, chosen.failed) == ("good", "stitching", 3, 0)
+    scores = np.array([0.75, 0.72, 0.74])
+    assert chosen.cells["qel"] == pytest.approx((scores.mean(), scores.std(ddof=1)))
+    assert baseline.params == "baseline: constant"
+    assert baseline.cells["qan"] == pytest.approx((0.1, 0))
+    assert "tau=0.1" in chosen.params
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_table_fits_its_terminal(width):
+    searches = [Searched(name, demo(name=name).state) for name in ("demo", "again")]
+    console = Console(width=width, file=io.StringIO())
+    console.print(as_table(searches, width=width))
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    assert ("0.737 ± 0.015" in text) == (width == 140)
+    for word in ("demo", "again", "0.737", "stitching", "macro_f1 on source_dev", "qor"):
+        assert word in text
+
+
+def test_the_command_compares_and_says_how_many_pairs(tmp_path, capsys):
+    folders = [str(demo(f"seed={seed}", name=f"s{seed}").write(tmp_path / f"s{seed}")) for seed in (0, 1, 2)]
+    assert main(["compare", *folders]) == 0
+    output = capsys.readouterr().out
+    assert "s0 and s1 cannot be told apart on qan: +0.000" in output
+    assert "3 pairs, 12 comparisons; intervals are 95 %, Student's t, and not corrected for their number." in output
+
+
+def test_two_searches_of_one_name_are_called_by_their_folders(tmp_path, capsys):
+    folders = [str(demo().write(tmp_path / name)) for name in ("x", "y")]
+    assert main(["compare", *folders]) == 0
+    assert f"{folders[0]} and {folders[1]} cannot be told apart on qel" in capsys.readouterr().out
+
+
+def test_one_search_is_its_leaderboard(tmp_path, capsys):
+    assert main(["compare", str(demo().write(tmp_path))]) == 0
+    output = capsys.readouterr().out
+    assert "ranked by the estimate of macro_f1 on source_dev" in output
+    assert "5 configurations, 21 runs: the budget is spent." in output
+
+
+def test_wrong_folders_are_one_line(tmp_path, capsys):
+    good = str(demo().write(tmp_path / "good"))
+    assert main(["compare", good, str(tmp_path / "nowhere")]) == 2
+    assert capsys.readouterr().err.endswith("nowhere: there is no search here.\n")
+    empty = Told(specification()).write(tmp_path / "empty")
+    assert main(["compare", good, str(empty)]) == 2
+    assert "no run has finished yet" in capsys.readouterr().err
+
+
+def test_a_method_without_a_task_is_compared_by_its_metric():
+    resolved = from_dict({**SPECIFICATION, "sampler": "random"}).as_dict()
+    searches = []
+    for name, scores in {"a": (0.5, 0.7, 0.6), "b": (0.4, 0.6, 0.4)}.items():
+        told = Told(resolved, {}, name)
+        told.ask("only", x=0.5)
+        for replicate, value in enumerate(scores):
+            told.run("only", replicate, {"value": value})
+        searches.append(Searched(name, told.state))
+    assert only(*searches).measure.label == "value, seeds of the search"
+    (statement,) = only(*searches).statements
+    interval = stats.ttest_rel((0.5, 0.7, 0.6), (0.4, 0.6, 0.4)).confidence_interval(0.95)
+    assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
+    assert statement.in_words().startswith("a and b cannot be told apart: +0.133 [")
+    console = Console(width=140, file=io.StringIO())
+    console.print(as_table(searches, width=140))
+    assert "0.600 ± 0.100" in console.file.getvalue()
+
+
+def test_a_choice_that_always_fails_has_the_lowest_scores_of_its_search():
+    told = Told(specification(), name="b")
+    told.ask("only", k=50, weighting="standard")
+    told.ask("other", k=1)
+    told.freeze("only", "other")
+    for replicate in (1000, 1001):
+        told.run("only", replicate, None)
+        told.run("other", replicate, metrics("dev", 0.4, 0.3, 0.2) | metrics("test", 0.4, 0.3, 0.2))
+    told.run("only", 0, metrics("dev", 0.7, 0.6, 0.5))
+    statement = by_language(only(confirmed("a", FIRST), Searched("b", told.state)))["qan"]
+    assert statement.difference == pytest.approx((0.61 + 0.66) / 2 - 0.3)
+    assert "2 failed, counted as the lowest score" in statement.in_words()

@@ -1,0 +1,28 @@
+"""The description of a search in MLflow, where it is about what cannot be said."""
+
+import pytest
+
+from search.describe import description
+from search.selection import Selection
+from tests.search.told import Told, metrics, specification
+
+
+@pytest.mark.parametrize(
+    ("second", "p_best"), [((), "-"), ((None,), "-"), ((0.7,), "1.00")], ids=["none", "failed", "done"]
+)
+def test_p_best_needs_a_configuration_with_two_scores(second, p_best):
+    """A seed that failed is no second score, nor is one of a baseline or of the confirmation."""
+    told = Told(specification())
+    told.ask("a", k=50, weighting="standard")
+    told.ask("flat", baseline="constant")
+    for replicate, score in enumerate((0.8, *second)):
+        told.run("a", replicate, score and metrics("dev", score, 0.6, 0.5))
+    for replicate in (0, 1):
+        told.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1))
+    estimates = {"a": {"estimate": 0.8, "estimate_sd": 0.01, "p_best": 1.0}}
+    told.tell("freeze", because="the budget is spent", configs=["a"], baselines=["flat"], estimates=estimates)
+    for replicate in (1000, 1001):
+        told.run("a", replicate, metrics("dev", 0.75, 0.6, 0.5))
+    text = description(told.state, Selection.of(told.resolved), {"a": "k=50 standard"})
+    (line,) = [line for line in text.splitlines() if "`a`" in line]
+    assert line.split(" | ")[5] == p_best

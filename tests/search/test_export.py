@@ -1,0 +1,260 @@
+"""Exported configurations: complete, in three formats, and refused where the data are not theirs."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from run_search import main
+from search import yaml12
+from search.formats import training_arguments
+from search.provenance import checksums
+from search.rerun import other_inputs, read_best
+from search.specification import space_of
+from spaces import config_id
+from tests.search.told import Told, demo, metrics, specification
+from trainables.streams import Streams
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return demo().write(tmp_path / "demo")
+
+
+def exported(folder, *options):
+    assert main(["export", str(folder), *options]) == 0
+    return folder
+
+
+def test_the_best_has_all_that_a_reader_needs(folder):
+    content = yaml12.load((exported(folder) / "best.yaml").read_text())
+    assert (content["name"], content["method"]) == ("demo", "stitching")
+    assert (content["config_id"], content["rank"]) == ("good", 1)
+    assert content["model"] == "world:source-encoder"
+    assert content["task"]["targets"] == ["qan", "qor"]
+    assert content["checksums"] == {"task.data": "d" * 64}
+    assert (content["tied_with"], content["compared"]) == (["same"], 5)
+    assert [one["replicate"] for one in content["replicates"]] == [0, 1, 2, 1000, 1001, 1002]
+    assert content["replicates"][3]["seeds"] == Streams(0, 1000).all_seeds()
+    assert (content["versions"], content["revision"]) == ({"python": "3.11"}, "abc")
+    assert content["made_by"] == "python run_search.py search demo"
+    assert content["rerun_by"] == f"python run_search.py run {folder}/best.yaml"
+    (baseline,) = content["baselines"]
+    assert baseline["test"]["test/macro_f1"]["qan"]["mean"] == pytest.approx(0.1)
+
+
+def test_dev_and_test_scores_have_students_intervals(folder):
+    content = yaml12.load((exported(folder) / "best.yaml").read_text())
+    of = {"dev": (content["dev"]["dev/macro_f1"]["qan"], [0.61, 0.65, 0.63])}
+    of["test"] = (content["test"]["test/macro_f1"]["qan"], [0.55, 0.58, 0.56])
+    for found, scores in of.values():
+        low, high = stats.t.interval(0.95, 2, np.mean(scores), stats.sem(scores))
+        expected = {"mean": np.mean(scores), "sd": np.std(scores, ddof=1), "n": 3, "ci_low": low, "ci_high": high}
+        assert found == pytest.approx(expected)
+
+
+def test_nothing_is_said_by_reference(folder):
+    assert "*id" not in (exported(folder) / "best.yaml").read_text()
+
+
+def test_the_n_best_and_the_tied_ones_are_whole_files_with_their_rank(folder):
+    exported(folder, "--top", "3")
+    found = [read_best(folder / "top" / f"best-{place}.yaml") for place in (1, 2, 3)]
+    assert [(one["config_id"], one["rank"]) for one in found] == [("good", 1), ("same", 2), ("poor", 3)]
+    assert [one["tied_with"] for one in found] == [["same"], ["good"], []]
+    assert found[2]["rerun_by"].endswith("top/best-3.yaml")
+    assert found[2]["confirmed"] is None
+    exported(folder, "--tied", "--to", str(folder / "alike"), "--format", "json")
+    assert sorted(path.name for path in (folder / "alike").iterdir()) == ["best-1.json", "best-2.json"]
+    assert read_best(folder / "alike" / "best-2.json")["config_id"] == "same"
+
+
+def test_json_says_what_yaml_says(folder):
+    exported(folder)
+    exported(folder, "--format", "json")
+    ours, theirs = read_best(folder / "best.yaml"), read_best(folder / "best.json")
+    assert theirs.pop("rerun_by") == ours.pop("rerun_by").removesuffix("yaml") + "json"
+    assert theirs == ours
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--format", "xml"], "--format xml: there is no such format. Write one of yaml, json, hf."),
+        (["--top", "9"], "--top 9: only 4 configurations have a rank. Ask for fewer."),
+        (["--top", "2", "--tied"], "--top 2: --tied says how many there are. Leave out one of the two."),
+        (["--top", "2", "--model", "m"], "--model m: it is of the best alone. Leave out --top."),
+        (["--tied", "--model", "m"], "--model m: it is of the best alone. Leave out --tied."),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(folder, capsys, options, told):
+    assert main(["export", str(folder), *options]) == 2
+    assert capsys.readouterr().err == f"seedwise: {told}\n"
+    assert [path.name for path in folder.iterdir()] == ["ledger.jsonl"]
+
+
+def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, capsys):
+    place = str(folder / "ledger.jsonl" / "x")
+    for options, kind in ((["--to", place], "file"), (["--top", "2", "--to", place], "folder")):
+        assert main(["export", str(folder), *options]) == 2
+        assert capsys.readouterr().err.endswith(f"Name a {kind} that can be written.\n")
+    exported(folder, "--top", "3")
+    capsys.readouterr()
+    assert main(["export", str(folder), "--top", "2"]) == 2
+    assert "top/best-3.yaml: is of an earlier, longer export. Remove it" in capsys.readouterr().err
+
+
+def test_without_a_second_seed_nothing_is_said_of_ties(tmp_path, capsys):
+    told = Told(specification())
+    for name, k in {"a": 50, "b": 40}.items():
+        told.ask(name, k=k, weighting="standard")
+        told.run(name, 0, metrics("dev", 0.8, 0.6, 0.5))
+    folder = told.write(tmp_path / "s")
+    exported(folder)
+    content = read_best(folder / "best.yaml")
+    assert content["tied_with"] is None
+    assert content["score"]["p_best"] is None
+    capsys.readouterr()
+    assert main(["export", str(folder), "--tied"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("seedwise: --tied: no configuration has two replicates")
+    assert error.count("\n") == 1
+    assert not (folder / "tied").exists()
+
+
+def test_an_empty_search_has_nothing_to_export(tmp_path, capsys):
+    assert main(["export", str(Told(specification()).write(tmp_path))]) == 2
+    assert "no run has finished yet" in capsys.readouterr().err
+
+
+def one_run(base, **params):
+    """A search of one configuration, told for any of the methods."""
+    resolved = specification(base=base)
+    told = Told(resolved)
+    told.ask("only", **params)
+    told.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("base", "params", "expected"),
+    [
+        (
+            "demo",
+            {"k": 50, "weighting": "standard", "lr": 3e-5, "epochs": 7, "batch_size": 16, "accumulation": 4},
+            {"learning_rate": 3e-5, "num_train_epochs": 7, "per_device_train_batch_size": 16}
+            | {"gradient_accumulation_steps": 4, "lr_scheduler_type": "linear", "max_grad_norm": 1.0},
+        ),
+        (
+            "demo-ear",
+            {"schedule": "constant", "warmup": 0.1, "weight_decay": 0.01, "gradient_checkpointing": "selective"},
+            {"lr_scheduler_type": "constant_with_warmup", "warmup_steps": 0.1, "weight_decay": 0.01}
+            | {"gradient_checkpointing": True},
+        ),
+        (
+            "demo-dcca",
+            {"alignment": "none", "steps": 300, "blocks": 12, "block_batch": 4},
+            {"max_steps": 300, "per_device_train_batch_size": 4, "gradient_accumulation_steps": 3},
+        ),
+        (
+            "demo-dcca",
+            {"alignment": "none", "steps": 300, "blocks": 10, "block_batch": 4},
+            {"per_device_train_batch_size": 10, "gradient_accumulation_steps": 1},
+        ),
+    ],
+)
+def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, expected):
+    from transformers import TrainingArguments
+
+    told = one_run(base, **params)
+    folder = exported(told.write(tmp_path / "s"), "--format", "hf")
+    content = json.loads((folder / "best.hf.json").read_text())
+    own = content.pop("seedwise")
+    assert content.keys() <= {field.name for field in dataclasses.fields(TrainingArguments)}
+    monkeypatch.setattr(TrainingArguments, "_setup_devices", torch.device("cpu"))  # which would need accelerate
+    made = TrainingArguments(output_dir=str(tmp_path / "out"), **content)
+    assert {name: getattr(made, name) for name in expected} == expected
+    assert (made.seed, made.metric_for_best_model, made.greater_is_better) == (0, "macro_f1", True)
+    assert own["config_id"] == "only"
+    assert own["params"] == space_of(told.resolved).complete(params)
+    assert own["seeds"]["0"] == Streams(0, 0).all_seeds()
+
+
+def test_half_precision_and_methods_of_ones_own():
+    told = one_run("demo", k=50, weighting="standard", precision="bf16")
+    content = {"params": told.state.configurations["only"].params, "method": "stitching", "replicates": []}
+    keys = ("name", "model", "task", "checksums", "config_id", "rank", "selected_by", "score", "confirmed", "tied_with")
+    content |= dict.fromkeys((*keys, "dev", "test", "versions", "revision", "made_by"))
+    content["specification"] = told.resolved
+    assert training_arguments(content)["bf16"] is True
+    content["method"] = {"trainable": "mine:Mine", "space": "mine:space"}
+    assert training_arguments(content).keys() == {"seed", "metric_for_best_model", "greater_is_better", "seedwise"}
+
+
+def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeypatch):
+    """The file says what the data were; the world's own files are others."""
+    monkeypatch.chdir(tmp_path)
+    exported(folder)
+    content = yaml12.load((folder / "best.yaml").read_text())
+    now = checksums(content["specification"])
+    before = {**now, "model": "a" * 64}
+    del before["inputs.lexicons.qan"]
+    assert other_inputs({"checksums": now}, now) == []
+    assert other_inputs({"checksums": before}, now) == [
+        f"inputs.lexicons.qan (was no file, is {now['inputs.lexicons.qan'][:10]})",
+        f"model (was aaaaaaaaaa, is {now['model'][:10]})",
+    ]
+    (tmp_path / "other.yaml").write_text(
+        yaml12.dump({**content, "config_id": config_id(content["params"]), "checksums": before})
+    )
+    capsys.readouterr()
+    assert main(["run", "other.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("seedwise: other.yaml: not what it was made with: inputs.lexicons.qan (was no file, is ")
+    assert "model (was aaaaaaaaaa, is " in error
+    assert error.endswith("Bring those files back, or run it on these with --anyway.\n")
+    assert "task.data" not in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_with_anyway_it_runs_and_says_what_is_other(folder, tmp_path, capsys, monkeypatch):
+    from search import launch
+
+    class Launched(Exception):
+        pass
+
+    def launched(*_: object, **__: object) -> None:
+        raise Launched
+
+    monkeypatch.setattr(launch, "search", launched)
+    content = yaml12.load((exported(folder) / "best.yaml").read_text())
+    content["config_id"] = config_id(content["params"])
+    (tmp_path / "other.json").write_text(json.dumps(content))
+    with pytest.raises(Launched):
+        main(["run", str(tmp_path / "other.json"), "--anyway"])
+    assert "not what it was made with" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.json", "{", "a.json: not JSON:"),
+        ("a.yaml", "a: [", "a.yaml: not YAML:"),
+        (
+            "a.hf.json",
+            '{"seed": 0, "seedwise": {}}',
+            "this is for transformers (--format hf). Export it as yaml or json",
+        ),
+        ("b.json", "[]", "not an exported configuration. Make one with"),
+    ],
+)
+def test_a_file_that_cannot_be_rerun_is_one_line(tmp_path, capsys, name, text, told):
+    (tmp_path / name).write_text(text)
+    assert main(["run", str(tmp_path / name)]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1

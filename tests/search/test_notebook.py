@@ -1,0 +1,104 @@
+"""A search as pandas tables: the same numbers as the ledger and the leaderboard have."""
+
+import csv
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from search import load_search, report
+from search.errors import RequestError
+from search.specification import standing_of
+from tests.conftest import ROOT
+from tests.search.told import Told, demo, metrics, specification
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    return load_search(demo().write(tmp_path_factory.mktemp("demo")))
+
+
+def test_runs_are_those_of_the_ledger(loaded):
+    runs = loaded.runs
+    assert len(runs) == 21
+    assert runs.status.value_counts().to_dict() == {"done": 18, "failed:nan": 2, "pruned": 1}
+    good = runs[(runs.config_id == "good") & (runs.phase == "search")]
+    assert good.score.tolist() == good["dev/macro_f1/qel"].tolist() == pytest.approx([0.81, 0.83, 0.82])
+    assert good["params.k"].tolist() == [50, 50, 50]
+    assert runs[runs.baseline == "constant"]["params.k"].isna().all()
+    failed = runs[runs.status == "failed:nan"]
+    assert failed.score.isna().all()
+    assert failed.error.tolist() == ["the loss is nan"] * 2
+    assert runs.seconds.sum() == 42.0
+    by_hand = runs[runs.phase == "confirm"].groupby("config_id")["test/macro_f1/qan"].mean()
+    assert by_hand["good"] == pytest.approx(np.mean([0.55, 0.58, 0.56]))
+
+
+def test_steps_are_one_row_each(loaded):
+    good = loaded.steps[loaded.steps.config_id == "good"]
+    assert good[good.replicate == 0].step.tolist() == [1, 2]
+    assert good[good.replicate == 1].score.tolist() == pytest.approx([0.83, 0.83])
+
+
+def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp_path):
+    state = loaded.state
+    report.write(report.leaderboard(state, standing_of(state.search["specification"])), tmp_path)
+    written = list(csv.reader((tmp_path / "leaderboard.csv").read_text().splitlines()))
+    assert list(loaded.leaderboard.columns) == written[0]
+    place = written[0].index("config_id")
+    assert loaded.leaderboard.config_id.tolist() == [line[place] for line in written[1:]]
+    assert loaded.leaderboard.replicated.tolist() == [True] * len(written[1:])
+    assert pd.api.types.is_float_dtype(loaded.leaderboard["mean"])
+    assert loaded.leaderboard["mean"][0] == pytest.approx(0.82)
+    assert loaded.leaderboard["fresh.test/macro_f1/qan"][0] == pytest.approx(np.mean([0.55, 0.58, 0.56]))
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "leaderboard.csv")[["mean", "sd", "params.k"]],
+        loaded.leaderboard[["mean", "sd", "params.k"]],
+    )
+
+
+def test_the_rest_is_plain_data(loaded):
+    assert loaded.selection == "macro_f1 on source_dev"
+    assert loaded.specification["name"] == "demo"
+    assert loaded.best["config_id"] == "good"
+
+
+def test_a_search_that_has_just_begun_has_tables_too(tmp_path):
+    told = Told(specification())
+    empty = load_search(told.write(tmp_path))
+    assert [len(table) for table in (empty.runs, empty.steps, empty.leaderboard)] == [0, 0, 0]
+    assert empty.best is None
+    told.ask("a", k=50, weighting="standard")
+    told.tell("start", config_id="a", replicate=0, phase="search")
+    told.tell("step", config_id="a", replicate=0, step=1, epochs=3, metrics=metrics("dev", 0.5, 0.4, 0.3))
+    told.write(tmp_path)
+    with open(tmp_path / "ledger.jsonl", "a") as ledger:
+        ledger.write('{"event": "res')  # a line that is being written
+    now = load_search(str(tmp_path))
+    assert now.runs[["step", "score"]].values.tolist() == [[1, 0.5]]
+    assert now.best is None
+    told.tell("result", config_id="a", replicate=0, phase="search", status="done", metrics={}, seconds=1.0)
+    ended = load_search(told.write(tmp_path))
+    assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and none of them is known
+
+
+def test_no_search_is_one_line(tmp_path):
+    with pytest.raises(RequestError, match=r"there is no search here. Write the folder that has its ledger.jsonl."):
+        load_search(tmp_path)
+
+
+def test_importing_search_imports_no_pandas():
+    program = "import sys, search; print([name for name in ('pandas', 'numpy', 'optuna') if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+def test_the_example_of_the_guide_runs_as_written(tmp_path, monkeypatch, capsys):
+    demo().write(tmp_path / "runs" / "demo")
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebook.md").read_text(), flags=re.DOTALL)
+    exec(compile(program, "notebook.md", "exec"), {})
+    assert "macro_f1 on source_dev" in capsys.readouterr().out

@@ -1,0 +1,170 @@
+"""The report as a page and in the terminal, without a browser."""
+
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from plotly.offline import get_plotlyjs
+from rich.console import Console
+
+import run_search
+from search import launch, page, summary
+from search.importance import importances
+from search.ledger import replay
+from search.page import page as page_of
+from tests.ledgers import events, findings, made
+
+EVIL = '</script><img src="x" onerror="alert(1)">\u2028 $x$ & \x00 <b>'
+CHARTS = ("replicates", "course", "importance", "target", "languages-dev", "languages-test", "components", "seconds")
+
+
+def without_scripts(text: str) -> str:
+    """A page without what stands in its scripts: plotly's has letters that no XML may hold."""
+    return re.sub(r"(<script[^>]*>).*?(</script>)", r"\1\2", text, flags=re.DOTALL)
+
+
+def parsed(text: str) -> ElementTree.Element:
+    return ElementTree.fromstring(without_scripts(text))
+
+
+@pytest.fixture(scope="module")
+def text():
+    return page_of(made(), Path("runs/made"), ended="the budget is spent")
+
+
+def test_the_page_has_every_chart_with_alternative_text_and_plotly_once(text):
+    root = parsed(text)
+    figures = {one.get("id"): one for one in root.iter("figure")}
+    assert {f"chart-{name}" for name in CHARTS} <= set(figures)
+    for figure in figures.values():
+        (box,) = [one for one in figure.iter("div") if one.get("class") == "chart"]
+        assert box.get("role") == "img"
+        assert re.search(r"\d", box.get("aria-label"))
+        assert figure.find("figcaption").text.strip()
+    assert text.count(get_plotlyjs()) == 1
+    assert "Content-Security-Policy" in text
+
+
+def test_every_link_of_the_contents_leads_to_a_section(text):
+    root = parsed(text)
+    linked = [one.get("href").removeprefix("#") for one in root.find("body/nav").iter("a")]
+    assert linked == [one.get("id") for one in root.iter("section")]
+    assert len(linked) == 9
+
+
+def test_the_answer_comes_first(text):
+    root = parsed(text)
+    body = list(root.find("body"))
+    assert [one.tag for one in body[:4]] == ["h1", "p", "div", "nav"]
+    sentences = ["".join(one.itertext()) for one in body[2]]
+    assert sentences[0].startswith("Chosen: ")
+    assert sentences[-1] == "Run it again with: python run_search.py run runs/made/best.yaml"
+
+
+def test_the_table_marks_the_chosen_and_lists_failures(text):
+    found = made()
+    root = parsed(text)
+    board, failed = root.iter("table")
+    (chosen,) = [line for line in board.iter("tr") if line.get("class") == "chosen"]
+    assert "".join(chosen[1].itertext()).split()[0] == found.state.frozen[0]
+    assert len(list(board.iter("tr"))) == 1 + len(found.rows)
+    runs = [run for run in found.state.runs() if run.finished and run.status != "done"]
+    assert len(list(failed.iter("tr"))) == 1 + len(runs)
+
+
+def test_the_same_ledger_gives_the_same_page(text):
+    assert page_of(made(), Path("runs/made"), ended="the budget is spent") == text
+
+
+def test_an_unfinished_search_is_reported_as_far_as_it_is():
+    lines = [line for line in events() if line["event"] != "end"]
+    text = page_of(findings(replay(lines)), Path("x"), ended="")
+    assert "the search has not ended, this is what there is so far." in text
+    lines = [line for line in lines if line.get("phase") != "confirm" and line["event"] != "freeze"]
+    assert "Best so far: " in page_of(findings(replay(lines)), Path("x"), ended="")
+
+
+def test_a_run_under_way_is_not_said_to_have_finished():
+    lines = list(events())
+    ended = [line for line in lines if line.get("config_id") == "baseline" and line.get("phase") != "confirm"]
+    done = next(line for line in lines if line["event"] == "result" and line["status"] == "done")
+    own = [line for line in lines if line.get("config_id") == done["config_id"]]
+    text = page_of(findings(replay([lines[0], *own[:3], *ended[:-1]])), Path("x"), ended="")
+    assert "No run that has ended failed, was pruned or predicts a single class." in text
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_however_few_lines_there_are_there_is_a_page(count):
+    """Nothing has finished, or one run has; one that failed, too."""
+    lines = list(events())
+    found = findings(replay(lines[:count]))
+    assert "No run of this search has finished" in page_of(found, Path("x"), ended="")
+    console = Console(file=io.StringIO(), width=100)
+    summary.show(found, Path("x"), console)
+    assert "No run of this search has finished" in console.file.getvalue()
+    lines[3] |= {"status": "failed:oom", "metrics": {}} if count == 2 else {}
+    single = findings(replay(lines[:4]))
+    assert len(single.rows) == 1
+    assert "no configuration has two replicates" in page_of(single, Path("x"), ended="")
+    summary.show(single, Path("x"), console)
+
+
+def test_nothing_that_people_write_breaks_out_of_its_place():
+    """Names, errors, labels, languages and values come from files that others may have written."""
+    lines = []
+    for line in events():
+        if line["event"] == "search":
+            task = {"source": "s", "targets": [EVIL, "b"]}
+            specification = line["specification"] | {"task": task, "method": {"space": "gone:gone"}, "space": "default"}
+            line |= {"name": EVIL, "specification": specification}
+        if line["event"] == "ask" and line["config_id"] != "baseline":
+            line["params"] |= {EVIL: EVIL if line["ask"] % 2 else EVIL * 2}
+        if line["event"] == "result":
+            line["metrics"] = {name.replace("/a", f"/{EVIL}"): value for name, value in line["metrics"].items()}
+            line["error"] = EVIL
+        lines.append(line)
+    text = page_of(findings(replay(lines)), Path(EVIL), ended=EVIL)
+    assert "<img" not in text.replace(get_plotlyjs(), "")
+    root = parsed(text)
+    assert root.find("body/h1").text == EVIL.replace("\x00", "\ufffd")
+    assert len(list(root.iter("figure"))) >= len(CHARTS)
+    assert text.count("</script>") == len(list(root.iter("script")))
+
+
+def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("no chart")
+
+    found = made()
+    found.state.search |= dict.fromkeys(("checksums", "versions", "revision", "command"), "")
+    found.state.search["specification"] |= {"seed": 0, "model": ""}
+    monkeypatch.setattr(page, "page", broken)
+    console = Console(file=io.StringIO(), width=200)
+    launch.write_results(found.state, found.standing, tmp_path, console)
+    assert (tmp_path / "best.yaml").exists()
+    assert "report.html was not written (ZeroDivisionError('no chart'))" in console.file.getvalue()
+
+
+def test_the_terminal_says_it_too():
+    console = Console(file=io.StringIO(), width=120, markup=False)
+    found = made()
+    summary.show(found, Path("runs/made"), console)
+    text, first = console.file.getvalue(), importances(found)[0]
+    assert text.startswith(f"Chosen: {found.state.frozen[0]}")
+    parts = ("ranked by the estimate", "spread: Standard deviation", "importance (share", f"lr {first.share:.2f}, ")
+    more = ("cost: ", "failed, pruned or with a single class: ", "replicate 0: failed:nan the loss is nan")
+    for part in (*parts, *more):
+        assert part in text
+
+
+def test_the_help_imports_no_charts(monkeypatch, capsys):
+    import sys
+
+    for name in [name for name in sys.modules if name.split(".")[0] in ("plotly", "optuna")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(SystemExit):
+        run_search.main(["--help"])
+    assert "report" in capsys.readouterr().out
+    assert not {"plotly", "optuna"} & set(sys.modules)

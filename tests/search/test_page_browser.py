@@ -1,0 +1,107 @@
+"""The report in a real browser: it draws all, asks for nothing, and can be read, wide or narrow, light or dark."""
+
+import pytest
+
+from search import page
+from tests.browser import browser_page
+from tests.ledgers import made
+
+READY = "document.querySelectorAll('.chart .main-svg').length >= document.querySelectorAll('.chart').length"
+SIZES = """() => [...document.querySelectorAll(".chart")].map((box) => {
+  const drawn = box.classList.contains("js-plotly-plot") && box.querySelector("svg.main-svg");
+  const size = drawn ? drawn.getBoundingClientRect() : { width: 0, height: 0 };
+  return [box.closest("figure").id, size.width, size.height, box.getAttribute("role"), box.getAttribute("aria-label")];
+})"""
+# Every piece of text with its colour and that of the nearest ground below it.
+COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,code,figcaption,.chart text")].map((one) => {
+  const style = getComputedStyle(one);
+  let ground = one;
+  while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)" && ground.parentElement) {
+    ground = ground.parentElement;
+  }
+  const inside = one.closest("svg") !== null;
+  const cell = one.closest(".heatmap-label") !== null;
+  return [one.textContent, inside ? style.fill : style.color, getComputedStyle(ground).backgroundColor, cell];
+})"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    return page.write(made(), folder, ended="the budget is spent").as_uri()
+
+
+def opened(view, address):
+    view.goto(address)
+    until(view, READY)
+
+
+def until(view, holds):
+    """Wait until an expression is true. Playwright's own waiting needs `eval`, which the page's policy forbids."""
+    for _ in range(300):
+        if view.evaluate(holds):
+            return
+        view.wait_for_timeout(100)
+    pytest.fail(f"never true: {holds}")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
+def test_the_report_opens_and_can_be_read(address, width, dark):
+    with browser_page(width, dark=dark) as (view, seen):
+        opened(view, address)
+        assert seen.errors == []
+        assert [one for one in seen.requests if not one.startswith(("data:", "blob:"))] == [address]
+        charts = view.evaluate(SIZES)
+        assert {"chart-replicates", "chart-course", "chart-importance", "chart-target"} <= {one[0] for one in charts}
+        assert {"chart-languages-dev", "chart-languages-test"} <= {one[0] for one in charts}
+        assert {"chart-components", "chart-seconds", "chart-slice-0"} <= {one[0] for one in charts}
+        for name, across, down, role, text in charts:
+            assert across > 150, name
+            assert down > 100, name
+            assert role == "img"
+            assert len(text) > 30
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        texts = [one for one in view.evaluate(COLOURS) if one[0].strip()]
+        assert len(texts) > 200
+        for text, colour, ground, in_cell in texts:
+            if not in_cell:  # of the heat map, whose cells have their own colours and black text
+                assert contrast(colour, ground) >= 4.5, (text, colour, ground)
+
+
+def test_the_charts_follow_a_change_from_light_to_dark(address):
+    with browser_page() as (view, seen):
+        opened(view, address)
+        colour = "getComputedStyle(document.querySelector('.chart .xtick text')).fill"
+        light = view.evaluate(colour)
+        view.emulate_media(color_scheme="dark")
+        until(view, f"{colour} !== '{light}'")
+        assert luminance(view.evaluate(colour)) > 0.5 > luminance(light)
+        assert seen.errors == []
+
+
+def test_names_that_look_like_tags_are_text(tmp_path):
+    found = made()
+    evil = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
+    found.state.search["name"] = evil
+    for one in found.state.configurations.values():
+        one.params["label"] = evil + one.config_id
+        for run in one.runs.values():
+            run.error = evil
+    with browser_page() as (view, seen):
+        opened(view, page.write(found, tmp_path, ended=evil).as_uri())
+        assert view.title() == evil
+        assert view.locator("img").count() == 0
+        assert seen.errors == []
+        assert len(seen.requests) == 1
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `rgb(r, g, b)`, after WCAG 2."""
+    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)

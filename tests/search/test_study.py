@@ -1,0 +1,158 @@
+"""The search as an Optuna study, read back by Optuna itself and by a real dashboard."""
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+from run_search import main
+from search import report
+from search.serve import free_port
+from search.specification import standing_of
+from search.study import write_study
+from tests.search.story import wait_for
+from tests.search.told import demo, metrics
+
+
+@pytest.fixture(scope="module")
+def told():
+    return demo()
+
+
+@pytest.fixture(scope="module")
+def file(told, tmp_path_factory):
+    folder = told.write(tmp_path_factory.mktemp("study"))
+    assert main(["export", str(folder), "--optuna", str(folder / "demo.db")]) == 0
+    return folder / "demo.db"
+
+
+def study(path):
+    return optuna.load_study(study_name=None, storage=f"sqlite:///{path}")
+
+
+def test_optuna_reads_the_leaderboard(told, file):
+    found, state = study(file), told.state
+    rows = report.leaderboard(state, standing_of(state.search["specification"]))
+    assert found.study_name == "demo"
+    assert found.direction == optuna.study.StudyDirection.MAXIMIZE
+    assert found.user_attrs["selected_by"] == "macro_f1 on source_dev"
+    assert "posterior mean" in found.user_attrs["value"]
+    assert found.best_trial.user_attrs["config_id"] == rows[0]["config_id"]
+    assert found.best_value == rows[0]["estimate"]
+    trials = {trial.user_attrs["config_id"]: trial for trial in found.trials}
+    assert list(trials) == ["good", "same", "poor", "bad", "cut"]  # as they were asked; no baseline
+    states = {name: trial.state for name, trial in trials.items()}
+    assert states.pop("bad") == TrialState.FAIL
+    assert states.pop("cut") == TrialState.PRUNED
+    assert set(states.values()) == {TrialState.COMPLETE}
+    for row in rows[:3]:
+        trial = trials[row["config_id"]]
+        assert trial.value == row["estimate"]
+        kept = {name: trial.user_attrs[name] for name in ("n", "sd", "ci_low", "ci_high", "p_best", "tied", "status")}
+        assert kept == {"n": row["replicates"], **{name: row[name] for name in kept if name != "n"}}
+    assert trials["good"].user_attrs["fresh_mean"] == rows[0]["fresh"]["mean"]
+
+
+def test_replicates_are_intermediate_values(told, file):
+    trials = {trial.user_attrs["config_id"]: trial for trial in study(file).trials}
+    runs = told.state.configurations["good"].runs
+    of_search = {replicate: run.metrics["dev/macro_f1/qel"] for replicate, run in runs.items() if replicate < 1000}
+    assert trials["good"].intermediate_values == of_search
+    assert trials["poor"].intermediate_values == pytest.approx({0: 0.42 - 0.01, 1: 0.42, 2: 0.41})
+    assert trials["bad"].intermediate_values == {}
+    assert trials["cut"].intermediate_values == {0: 0.9}
+
+
+def test_parameters_have_the_distributions_of_the_space(file):
+    good, poor = study(file).trials[0], study(file).trials[2]
+    assert good.params == {"k": 50, "weighting": "softmax", "tau": 0.1}
+    assert good.distributions["k"] == optuna.distributions.IntDistribution(1, 200, log=True)
+    assert good.distributions["tau"] == optuna.distributions.FloatDistribution(0.01, 1.0, log=True)
+    assert poor.params == {"k": 1}
+    assert good.user_attrs["parameters"]["epochs"] == 6  # fixed ones are not dimensions
+
+
+def test_a_configuration_outside_the_space_is_there_without_parameters(tmp_path):
+    told = demo("space.k=[1, 100]")
+    told.ask("far", k=200, weighting="standard")
+    told.run("far", 0, metrics("dev", 0.5, 0.4, 0.3))
+    state = told.state
+    assert write_study(state, standing_of(state.search["specification"]), tmp_path / "s.db")
+    far = study(tmp_path / "s.db").trials[-1]
+    assert (far.params, far.user_attrs["in_space"], far.user_attrs["parameters"]["k"]) == ({}, False, 200)
+
+
+def test_the_same_again_is_no_work_and_anything_else_is_left_alone(file, tmp_path, capsys):
+    folder, before = str(file.parent), file.read_bytes()
+    assert main(["export", folder, "--optuna", str(file)]) == 0
+    assert "nothing to do: the same is in" in capsys.readouterr().out
+    grown = demo()
+    grown.run("poor", 3, metrics("dev", 0.5, 0.4, 0.3))
+    other = str(grown.write(tmp_path / "grown"))
+    assert main(["export", other, "--optuna", str(file)]) == 2
+    assert capsys.readouterr().err.endswith("it is there, and not this study as it is now. Name another file.\n")
+    assert file.read_bytes() == before
+    (tmp_path / "text.db").write_text("not a database")
+    with contextlib.closing(sqlite3.connect(tmp_path / "mine.db")) as mine:
+        mine.execute("create table precious (x)")
+        mine.commit()
+    for name in ("text.db", "mine.db"):
+        kept = (tmp_path / name).read_bytes()
+        assert main(["export", folder, "--optuna", str(tmp_path / name)]) == 2
+        assert (tmp_path / name).read_bytes() == kept
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    "other", [["--top", "2"], ["--tied"], ["--to", "x.yaml"], ["--model", "m"], ["--format", "hf"]]
+)
+def test_a_study_is_an_export_of_its_own(file, other, tmp_path, capsys):
+    assert main(["export", str(file.parent), "--optuna", str(tmp_path / "s.db"), *other]) == 2
+    assert f"Leave out {other[0]}, or ask apart." in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_written_is_one_line(file, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["export", str(file.parent), "--optuna", str(tmp_path / "file" / "s.db")]) == 2
+    assert "Name a file that can be written." in capsys.readouterr().err
+
+
+def answer(port: int, path: str) -> dict:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as found:
+        return json.load(found)
+
+
+def test_a_real_dashboard_opens_it(file):
+    port = free_port()
+    dashboard = str(Path(sys.executable).with_name("optuna-dashboard"))
+    line = [dashboard, f"sqlite:///{file}", "--host", "127.0.0.1", "--port", str(port)]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def ready() -> bool:
+        assert process.poll() is None
+        with contextlib.suppress(OSError):
+            return bool(answer(port, "/api/studies"))
+        return False
+
+    try:
+        wait_for(ready)
+        (summary,) = answer(port, "/api/studies")["study_summaries"]
+        assert summary["study_name"] == "demo"
+        shown = answer(port, f"/api/studies/{summary['study_id']}?after=0")
+    finally:
+        process.terminate()
+        process.wait()
+    assert [trial["state"] for trial in shown["trials"]] == ["Complete", "Complete", "Complete", "Fail", "Pruned"]
+    (best,) = shown["best_trials"]
+    assert {"key": "config_id", "value": "good"} in best["user_attrs"]
+    assert shown["has_intermediate_values"]
+    values = [(one["step"], one["value"]) for one in shown["trials"][0]["intermediate_values"]]
+    assert values == [(step, pytest.approx(value)) for step, value in enumerate((0.81, 0.83, 0.82))]

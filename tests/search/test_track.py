@@ -1,0 +1,336 @@
+"""What people see of a search in MLflow, and how any search gets into any store."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import run_search
+from search import tracking
+from search.errors import RequestError
+from search.follow import Mirror
+from search.ledger import Ledger, read
+from search.policy import FRESH
+from search.serve import Pages, free_port
+from search.specification import from_dict
+from tests.search.story import (
+    PATIENCE,
+    Story,
+    follow_here,
+    picture,
+    runs_in,
+    server,
+    story_in,
+    tell,
+    twin,
+    wait_for,
+)
+from tests.search.test_search import command, environment, results, write
+
+SUMS = {"task.data": "1" * 64, "model": "2" * 64, "inputs.vectors.bel": "3" * 64, "inputs.text.bel": "4" * 64}
+INPUTS = {"vectors": {"bel": "be.vec"}, "text": "text/{language}.txt"}
+
+
+def events(*, frozen: bool = True) -> list[dict]:
+    """A finished search of two configurations and a baseline, with the names of what was searched."""
+    lines: list[dict] = []
+    story = Story(lambda event: lines.append({**event, "time": 100.0 + len(lines)}), "off", inputs=INPUTS)
+    story.session()
+    lines[0] |= {"searched": {"": ["k", "weighting", "tau"], "ls": ["strength"]}, "checksums": SUMS}
+    lines[0]["specification"]["task"]["data"] = "data/sib200"
+    story.write("ask", config_id="one", params={"k": 50, "weighting": "softmax", "tau": 0.25, "lr": 1e-3}, ask=0)
+    story.write("ask", config_id="two", params={"k": 1, "lr": 1e-3}, ask=1)
+    story.write("ask", config_id="ls", params={"baseline": "ls", "map": "ridge", "strength": 0.5}, ask=-1)
+    for config_id, scores in {"one": (0.6, 0.8), "two": (0.5,), "ls": (0.4, 0.4)}.items():
+        for replicate, score in enumerate(scores):
+            story.run(config_id, replicate, score)
+    if frozen:
+        stood = {
+            "one": {"estimate": 0.69, "estimate_sd": 0.01, "p_best": 0.9},
+            "two": {"estimate": 0.52, "estimate_sd": 0.01, "p_best": 0.1},
+        }
+        story.write("freeze", because="budget", configs=["one"], baselines=["ls"], estimates=stood)
+        story.write("start", config_id="one", replicate=FRESH, phase="confirm")
+        story.write(
+            "result", config_id="one", replicate=FRESH, phase="confirm", step=3, status="done", seconds=1.0,
+            metrics={"dev/macro_f1/eng": 0.65},
+        )  # fmt: skip
+        story.end()
+    return lines
+
+
+def mirrored(lines: list[dict]) -> Mirror:
+    mirror = Mirror()
+    mirror.take(lines)
+    return mirror
+
+
+def test_runs_are_named_by_what_was_searched():
+    names = {key: identity.name for key, identity in mirrored(events()).identities.items()}
+    assert names["one",] == "k=50 softmax tau=0.25"
+    assert names["one", 1] == "k=50 softmax tau=0.25, replicate 1"
+    assert names["one", FRESH] == "k=50 softmax tau=0.25, fresh replicate 0"
+    assert names["two",] == "k=1"
+    assert names["ls",] == "LS ridge strength=0.5"
+
+
+def test_ledgers_that_do_not_say_what_was_searched_name_configurations_by_their_id():
+    lines = events()
+    del lines[0]["searched"]
+    assert mirrored(lines).identities["one", 0].name == "one, replicate 0"
+
+
+def test_two_configurations_that_round_to_one_name_are_told_apart():
+    lines = events()
+    lines[2]["params"] = {"k": 50, "weighting": "softmax", "tau": 0.25004}
+    names = [identity.name for key, identity in mirrored(lines).identities.items() if len(key) == 1]
+    assert names == ["k=50 softmax tau=0.25", "k=50 softmax tau=0.25 two", "LS ridge strength=0.5"]
+
+
+def test_only_runs_say_which_configuration_they_are_of_as_a_parameter():
+    identities = mirrored(events()).identities
+    assert identities["one", 0].params["configuration"] == "k=50 softmax tau=0.25"
+    assert identities["one",].params.keys() == {"k", "weighting", "tau", "lr"}
+    assert identities["two",].params.keys() == {"k", "lr"}  # tau is not active at k = 1
+
+
+def test_the_description_has_the_leaderboard_and_how_to_run_it_again():
+    text = mirrored(events()).pending[()].tags["mlflow.note.content"]
+    lines = text.splitlines()
+    assert "| 1 | k=50 softmax tau=0.25 (`one`) | 2 | 0.700 ± 0.141 | 0.690 | 0.90 | 0.650 |" in lines
+    assert "| 2 | k=1 (`two`) | 1 | 0.500 | 0.520 | 0.10 |  |" in lines
+    assert "|  | LS ridge strength=0.5 (`ls`) | 2 | 0.400 ± 0.000 |  |  |  |" in lines
+    assert "Run it again: `run_search.py search`" in lines
+    assert "Ended: budget." in lines[0]
+
+
+def test_a_running_search_says_so_in_its_description():
+    assert "It has not ended." in mirrored(events(frozen=False)).pending[()].tags["mlflow.note.content"]
+
+
+def test_datasets_have_their_path_and_the_start_of_their_checksum():
+    found = mirrored(events()).identities[()].datasets
+    assert [(one.key, one.path, one.digest) for one in found] == [
+        ("task.data", "data/sib200", "1" * 16),
+        ("inputs.vectors.bel", "be.vec", "3" * 16),
+        ("inputs.text.bel", "text/{language}.txt", "4" * 16),
+    ]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A search folder that never was in MLflow."""
+    folder = tmp_path_factory.mktemp("told")
+    tell(story_in(folder, "off"))
+    return folder
+
+
+def test_any_search_goes_into_any_store_and_the_second_time_changes_nothing(told, database, capsys):
+    uri = database()
+    assert run_search.main(["track", str(told), "--uri", uri]) == 0
+    assert "complete" in capsys.readouterr().out
+    before = picture(uri)
+    assert len(before[1]) == 11
+    assert before[1][("search",)][0] == "FINISHED"
+    assert run_search.main(["track", str(told), "--uri", uri]) == 0
+    assert picture(uri) == before
+
+
+def test_a_ledger_is_written_alike_in_parts_of_any_size(told, database, tmp_path, monkeypatch):
+    whole, parts = database(), database()
+    assert follow_here(twin(told, tmp_path / "whole", whole))
+    monkeypatch.setattr(tracking, "CHUNK", 500)  # bytes: two or three lines
+    assert follow_here(twin(told, tmp_path / "parts", parts))
+    assert picture(parts) == picture(whole)
+
+
+def test_a_second_follower_that_knows_several_parts_adds_only_the_rest(told, database, tmp_path, monkeypatch):
+    whole, uri = database(), database()
+    assert follow_here(twin(told, tmp_path / "whole", whole))
+    folder = twin(told, tmp_path / "parts", uri)
+    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
+    monkeypatch.setattr(tracking, "CHUNK", 500)
+    (folder / "ledger.jsonl").write_text("".join(lines[:25]))
+    assert follow_here(folder)
+    (folder / "ledger.jsonl").write_text("".join(lines))
+    assert follow_here(folder)
+    assert picture(uri) == picture(whole)
+
+
+def test_a_store_that_comes_back_empty_gets_everything_again(told, database, tmp_path):
+    """Deleted, or set back to an older state, while the search went on."""
+    whole, uri, empty = database(), database(), database()
+    assert follow_here(twin(told, tmp_path / "whole", whole))
+    folder = twin(told, tmp_path / "twin", uri)
+    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
+    (folder / "ledger.jsonl").write_text("".join(lines[:25]))
+    over = threading.Event()
+    follower = tracking.Follower(folder, over)
+    assert follower._advance(last=False)
+    (folder / "ledger.jsonl").write_text("".join(lines))
+    assert not follower._attempt(lambda: 1 / 0)  # the store is away
+    shutil.copy(empty.removeprefix("sqlite:///"), uri.removeprefix("sqlite:///"))
+    over.set()
+    assert follower.follow(0)
+    assert picture(uri) == picture(whole)
+
+
+def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path, monkeypatch):
+    """The ledger is the queue: an outage of hours costs no memory."""
+    folder = twin(told, tmp_path / "twin", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setitem(os.environ, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    over = threading.Event()
+    over.set()
+    follower = tracking.Follower(folder, over)
+    assert not follower.follow(0)
+    assert follower.trouble
+    assert follower._mirror.lines == 0
+
+
+def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(told, database, tmp_path):
+    """The ledger grows meanwhile, and afterwards both stores hold the same, run by run."""
+    undisturbed, disturbed, port = database(), database(), free_port()
+    assert follow_here(twin(told, tmp_path / "whole", undisturbed))
+    folder = twin(told, tmp_path / "search", f"http://127.0.0.1:{port}")
+    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
+    (folder / "ledger.jsonl").write_text("".join(lines[:8]))
+    with server(disturbed, tmp_path / "files", port) as process:
+        follower = tracking.start_follower(folder)
+        wait_for(lambda: runs_in(disturbed) >= 4)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    with open(folder / "ledger.jsonl", "a") as ledger:
+        ledger.write("".join(lines[8:30]))
+        ledger.flush()
+        wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
+        ledger.write("".join(lines[30:]))
+    with server(disturbed, tmp_path / "files", port):
+        assert tracking.finish(follower, PATIENCE), (folder / "tracking.log").read_text()
+    assert picture(disturbed) == picture(undisturbed)
+
+
+def test_a_search_goes_on_while_its_server_is_killed_and_nothing_is_missing_when_it_is_back(database, tmp_path):
+    """A real search on Ray. Its runs end while MLflow is away; afterwards its store is that of its ledger."""
+    uri, port = database(), free_port()
+    address = f"http://127.0.0.1:{port}"
+    write(tmp_path, space={"seconds": 0.4}, budget={"runs": 24}, tracking={"uri": address})
+    folder = tmp_path / "runs" / "quadratic"
+    with server(uri, tmp_path / "files", port) as process:
+        search = subprocess.Popen(
+            command("search", "spec.yaml"), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
+        )
+        wait_for(lambda: runs_in(uri) >= 4)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    before = len(results(folder))
+    wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
+    wait_for(lambda: len(results(folder)) >= before + 6 or search.poll() is not None)
+    assert len(results(folder)) >= before + 6
+    with server(uri, tmp_path / "files", port):
+        output, _ = search.communicate(timeout=PATIENCE)
+        assert search.returncode == 0
+        assert "MLflow was not reached" not in output
+    assert len(results(folder)) == len(set(results(folder))) == 24
+    undisturbed = database()
+    assert run_search.main(["track", str(folder), "--uri", undisturbed]) == 0
+    assert picture(uri, "quadratic") == picture(undisturbed, "quadratic")
+
+
+def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypatch):
+    monkeypatch.setattr(tracking, "TRACK_GRACE", 0.0)
+    assert run_search.main(["track", str(told), "--uri", f"http://127.0.0.1:{free_port()}"]) == 1
+    assert "is incomplete" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["{told}"], "tracking.uri: it is off in this search. Name a store with --uri."),
+        (["{told}", "--uri", "runs/mlruns"], "MLflow cannot write to 'runs/mlruns'"),
+        (["{told}/nothing"], "there is no search here"),
+    ],
+)
+def test_a_wrong_request_to_track_is_one_line(told, arguments, said, capsys):
+    assert run_search.main(["track", *(one.format(told=told) for one in arguments)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_running_search_is_not_tracked_twice(told, tmp_path, capsys):
+    folder = twin(told, tmp_path / "twin", "off")
+    ledger = Ledger(folder / "ledger.jsonl")
+    try:
+        assert run_search.main(["track", str(folder), "--uri", "sqlite:////nowhere/mlflow.db"]) == 2
+    finally:
+        ledger.close()
+    assert "this search is running" in capsys.readouterr().err
+
+
+def test_a_password_in_the_address_of_artifacts_is_refused():
+    with pytest.raises(RequestError, match=r"tracking.artifacts: .* it has a password"):
+        from_dict(
+            {
+                "name": "x",
+                "method": {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"},
+                "budget": {"runs": 1},
+                "select": {"on": "metric", "metric": "value"},
+                "tracking": {"uri": "off", "artifacts": "sftp://me:sesame@host/files"},
+            }
+        )
+
+
+def test_artifacts_go_where_the_specification_says(database, tmp_path):
+    uri, place = database(), tmp_path / "elsewhere"
+    story = story_in(tmp_path, uri, tracking={"uri": uri, "artifacts": place.as_uri()})
+    tell(story)
+    assert follow_here(tmp_path)
+    files = {file.name for file in place.rglob("*") if file.is_file()}
+    assert {"best.yaml", "leaderboard.csv"} <= files
+
+
+def test_two_followers_that_begin_at_once_create_one_store(tmp_path):
+    """Creating the tables takes seconds, and MLflow itself does not guard it."""
+    uri = f"sqlite:///{tmp_path}/new.db"
+    followers = []
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        story = story_in(folder, uri)
+        tell(story)
+        text = (folder / "ledger.jsonl").read_text()
+        (folder / "ledger.jsonl").write_text(text.replace("5ea4c4", f"5ea4c{number}"))
+        followers.append(tracking.start_follower(folder))
+    assert [tracking.finish(one, PATIENCE) for one in followers] == [True, True]
+    for number in range(2):
+        assert "cannot be written" not in (tmp_path / str(number) / "tracking.log").read_text()
+
+
+def test_the_comparison_selects_the_best_of_several_searches(told, database, tmp_path):
+    uri, searches = database(), []
+    for number in range(2):
+        folder = twin(told, tmp_path / str(number), uri)
+        text = (folder / "ledger.jsonl").read_text()
+        (folder / "ledger.jsonl").write_text(
+            text.replace("5ea4c4", f"5ea4c{number}").replace('"name": "story"', f'"name": "story{number}"')
+        )
+        assert follow_here(folder)
+        searches.append(read(folder / "ledger.jsonl").search)
+    link = Pages(uri, 5000).comparison([(searches[0], ["b", "a"]), (searches[1], ["a"])])
+    from mlflow import MlflowClient
+
+    query = parse_qs(urlsplit(link.replace("#", "")).query)
+    client = MlflowClient(uri)
+    found = [client.get_run(run_id) for run_id in json.loads(query["runs"][0])]
+    assert [(run.data.tags["seedwise.search_id"], run.data.tags["config_id"]) for run in found] == [
+        ("5ea4c0", "b"),
+        ("5ea4c0", "a"),
+        ("5ea4c1", "a"),
+    ]
+    assert {run.data.tags["level"] for run in found} == {"configuration"}
+    assert len(json.loads(query["experiments"][0])) == 2
+    replicates = Pages(uri, 5000).comparison([(searches[0], ["b", "a"])], replicates=True)
+    assert len(json.loads(parse_qs(urlsplit(replicates.replace("#", "")).query)["runs"][0])) == 5

@@ -1,0 +1,106 @@
+"""Searches told by hand: ledgers with chosen scores, of which nothing was run."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+from search.ledger import State, replay
+from search.specification import read, space_of
+from spaces import Space
+
+LANGUAGES = ("qel", "qan", "qor")  # source and targets of the embedded world
+
+
+@cache
+def _resolved(changes: tuple[str, ...], base: str) -> str:
+    return json.dumps(read(base, ["tracking.uri=off", *changes]).as_dict())
+
+
+@cache
+def _space(resolved: str) -> Space:
+    return space_of(json.loads(resolved))
+
+
+def specification(*changes: str, base: str = "demo") -> dict:
+    """A built-in specification, resolved, with overrides as on the command line."""
+    return json.loads(_resolved(changes, base))
+
+
+def metrics(split: str, *scores: float, metric: str = "macro_f1") -> dict[str, float]:
+    """Scores of the source and the two targets as a run reports them."""
+    return {f"{split}/{metric}/{language}": score for language, score in zip(LANGUAGES, scores, strict=False)}
+
+
+class Told:
+    """The events of a search, line by line. A run without metrics is one that failed."""
+
+    def __init__(self, resolved: dict, checksums: dict[str, str] | None = None, name: str = "", begin: float = 1e9):
+        self.resolved, self.events, self.time = resolved, [], begin
+        search = {
+            "search_id": "5ea4c4",
+            "name": name or resolved["name"],
+            "command": "python run_search.py search demo",
+        }
+        search |= {"revision": "abc", "versions": {"python": "3.11"}, "specification": resolved, "session": 0}
+        self.tell("search", **search, checksums={"task.data": "d" * 64} if checksums is None else checksums)
+
+    def tell(self, event: str, **fields) -> None:
+        self.time += 1.0
+        self.events.append({"event": event, "time": self.time, **fields})
+
+    def ask(self, config_id: str, **params) -> str:
+        space = {key: self.resolved[key] for key in ("method", "space", "compat")}
+        complete = params if "baseline" in params else _space(json.dumps(space)).complete(params)
+        ask = sum(event["event"] == "ask" for event in self.events)
+        self.tell("ask", config_id=config_id, params=complete, ask=ask, suggested={})
+        return config_id
+
+    def run(self, config_id: str, replicate: int, values: dict | None, *, status: str = "", steps: int = 0) -> None:
+        run = {"config_id": config_id, "replicate": replicate, "phase": "confirm" if replicate >= 1000 else "search"}
+        self.tell("start", **run)
+        for step in range(1, steps + 1):
+            self.tell("step", **run, step=step, epochs=steps, metrics=values)
+        outcome = {"status": status or ("done" if values else "failed:nan"), "metrics": values or {}}
+        self.tell("result", **run, **outcome, step=steps, seconds=2.0, error="" if values else "the loss is nan")
+
+    def freeze(self, *configs: str, baselines: tuple[str, ...] = ()) -> None:
+        self.tell("freeze", because="the budget is spent", configs=configs, baselines=baselines, estimates={})
+
+    def end(self) -> None:
+        self.tell("end", because="the budget is spent")
+
+    @property
+    def state(self) -> State:
+        return replay(self.events)
+
+    def write(self, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = (json.dumps(event) for event in self.events)
+        (folder / "ledger.jsonl").write_text("\n".join(lines) + "\n")
+        return folder
+
+
+def demo(*changes: str, checksums: dict[str, str] | None = None, name: str = "") -> Told:
+    """A finished search: two configurations that are tied, a poor one, one that fails, one pruned, and a baseline."""
+    told = Told(specification(*changes), checksums, name)
+    told.ask("good", k=50, weighting="softmax", tau=0.1)
+    told.ask("same", k=40, weighting="softmax", tau=0.2)
+    told.ask("poor", k=1)
+    told.ask("bad", k=100, weighting="sparsemax", tau=0.5)
+    told.ask("cut", k=2, weighting="standard")
+    for replicate, noise in enumerate((0.0, 0.02, 0.01)):
+        told.run("good", replicate, metrics("dev", 0.81 + noise, 0.61 + 2 * noise, 0.5 - noise), steps=2)
+        told.run("same", replicate, metrics("dev", 0.82 - noise, 0.66 - noise, 0.45 + noise))
+        told.run("poor", replicate, metrics("dev", 0.40 + noise, 0.30, 0.2) if replicate else None)
+    told.run("bad", 0, None)
+    told.run("cut", 0, metrics("dev", 0.9, 0.9, 0.9), status="pruned")
+    told.ask("flat", baseline="constant")
+    told.run("flat", 0, metrics("dev", 0.1, 0.1, 0.1))
+    told.freeze("good", "same", baselines=("flat",))
+    for replicate, noise in enumerate((0.0, 0.03, 0.01), start=1000):
+        for config_id, score in (("good", 0.75), ("same", 0.74)):
+            dev, test = metrics("dev", score + noise, 0.6, 0.5), metrics("test", score - noise, 0.55 + noise, 0.5)
+            told.run(config_id, replicate, dev | test)
+        told.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1) | metrics("test", 0.1, 0.1, 0.1))
+    told.end()
+    return told
