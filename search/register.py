@@ -28,7 +28,9 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
     part of the search. Returns addresses that `mlflow.transformers.load_model` takes.
     """
     os.environ.update(ENVIRONMENT)
-    from mlflow import MlflowClient, MlflowException, set_tracking_uri, transformers
+    from mlflow import MlflowClient, MlflowException, set_tracking_uri
+    from mlflow.transformers import save_model
+    from transformers import pipeline
 
     logging.getLogger("mlflow").setLevel(logging.ERROR)  # it asks a hub for the card that lies in the folder
     uri = address_of(state.search["specification"]["tracking"]["uri"])
@@ -42,7 +44,8 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
                 versions = {package: exported["versions"][package] for package in ("transformers", "torch")}
                 needs = [f"{package}=={version.partition('+')[0]}" for package, version in versions.items()]
                 task = PIPELINES.get(str(exported["method"]), "feature-extraction")
-                transformers.save_model(str(folder), f"{place}/model", task=task, pip_requirements=needs)
+                # A pipeline and not the folder: MLflow 3.17 cannot read the folder's task with transformers 5.23.
+                save_model(pipeline(task, model=str(folder)), f"{place}/model", task=task, pip_requirements=needs)
                 client.log_artifacts(run.info.run_id, f"{place}/model", f"models/{folder.name}")
             if not client.search_registered_models(f"name = '{title}'"):
                 client.create_registered_model(title)
