@@ -2,45 +2,38 @@
 
 import contextlib
 import os
-import signal
-import sys
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from search import page, provenance, report, tracking, yaml12
-from search.baselines import baselines_of, searched, total_runs
-from search.decide import freeze
+from search.alone import Alone
+from search.baselines import Baselines, baselines_of, searched, total_runs
+from search.cluster import Slots, nodes_now, ray_running
+from search.decide import Decider, freeze
 from search.earlier import read_earlier
 from search.errors import RequestError
 from search.export import Export
 from search.files import write_atomically
 from search.findings import Findings
 from search.follow import mask
-from search.ledger import CONFIRM, SEARCH, Ledger, State, read
+from search.leave import Leaver
+from search.ledger import CONFIRM, INTERRUPTED, SEARCH, WAITING, Ledger, State, read
 from search.method import method_class
-from search.placement import Placement
+from search.placement import Need, Placement, measures, place
 from search.policy import Confirmation
+from search.probe import measure, with_gpu_memory
 from search.progress import Progress
 from search.specification import Specification, from_dict
 from search.standing import Standing
 
-RESTARTS = 2  # of a run whose worker process died: it goes on from its last checkpoint
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
-# Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
-ENVIRONMENT = {
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "TUNE_GLOBAL_CHECKPOINT_S": "3600",
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",
-    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
-    "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    "RAY_AIR_NEW_OUTPUT": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
+LEAVING_SECONDS = 5.0  # and one that was told to stop
 
 
 def search(
@@ -101,8 +94,13 @@ def search(
                 "notes": list(getattr(inputs, "notes", ())),
             }
         )
-        with tracked(uri, folder, console), ray_running(address, console), interruptible():
-            phases = Phases(specification, ledger, folder, method, inputs, console)
+        grace = specification.checkpoints.grace
+        with (
+            tracked(uri, folder, console),
+            ray_running(address, resolved, console),
+            Leaver(grace).listening() as leaver,
+        ):
+            phases = Phases(specification, ledger, folder, method, inputs, console, leaver)
             if not ledger.state.stopped:
                 because = phases.run(SEARCH)
                 ledger.append(freeze(ledger.state, phases.standing, because, phases.confirm["top"]))
@@ -131,7 +129,7 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
 
 @dataclass
 class Phases:
-    """The two phases of a search, each a Tuner of its own: the workers of the first never hold a test set."""
+    """The two phases of a search, each with workers of its own: those of the first never hold a test set."""
 
     specification: Specification
     ledger: Ledger
@@ -139,90 +137,127 @@ class Phases:
     method: type
     inputs: Any
     console: Console
+    leaver: Leaver
 
     def __post_init__(self) -> None:
         self.resolved = self.specification.as_dict()
         self.confirm = self.resolved["replicates"]["confirm"]
         self.standing = self.specification.standing()
+        self.placement = self.place()
+
+    def place(self) -> Placement:
+        """Decide what one run occupies, measuring where that is asked for, and write down what was decided and why.
+
+        A search that goes on keeps its threads, or its scores would change in their last bits; what was measured on the
+        same devices is not measured again.
+        """
+        resources, known, need = self.resolved["resources"], self.ledger.state.placement, None
+        if known and resources["cpus_per_run"] == "auto":
+            resources = {**resources, "cpus_per_run": known["cpus"]}
+        with self.console.status("measuring what one run needs"):
+            nodes = nodes_now()
+            if resources["gpus_per_run"] == "auto":
+                nodes = with_gpu_memory(nodes)
+            if measures(resources, nodes):
+                if "need" in known and devices(known["nodes"]) == devices([asdict(node) for node in nodes]):
+                    need = Need(**known["need"])
+                else:
+                    need = measure(self.resolved, self.method, self.inputs, gpu=any(node.gpu_memory for node in nodes))
+        placement = place(resources, nodes, need)
+        self.ledger.append(placement.event(nodes, need))
+        gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
+        why = f" ({placement.because})" if placement.because and need else ""
+        where = "" if len(nodes) == 1 else f" on {len(nodes)} nodes"
+        self.console.print(
+            f"{placement.slots(nodes)} runs at once{where}, {placement.cpus} CPU{gpu} each{why}.", soft_wrap=True
+        )
+        return placement
 
     def run(self, phase: str) -> str:
-        """Let Tune run what is decided in a phase, on the Ray that is there, and return why it stopped."""
+        """Run what is decided in a phase to its end and return why it stopped.
+
+        Runs that lost their worker when nothing more was to be started are started again; then those that were out of
+        memory in their share get a whole device; and with what came of them it is decided once more.
+        """
+        tests = {}
+        if phase == CONFIRM:
+            with self.console.status("reading the test sets"):
+                tests = {"tests": self.method.prepare_test(self.resolved)}
+        while True:
+            policy, baselines = self.specification.policy(self.standing), None
+            if phase == CONFIRM:
+                policy = Confirmation(self.confirm["fresh"])
+            else:
+                baselines = baselines_of(self.resolved, policy)
+            because = self.tune(phase, policy, baselines, tests, self.placement)
+            open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
+            if WAITING in open_runs and INTERRUPTED not in open_runs:
+                self.tune(phase, Alone(phase), None, tests, self.placement.whole(nodes_now()) or self.placement)
+            elif not open_runs:
+                return because
+
+    def tune(self, phase: str, policy: Decider, baselines: Baselines | None, tests: dict, placement: Placement) -> str:
+        """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
         import ray
         from ray import tune
 
         from search.searcher import LedgerSearcher, Pruner, Session, Ticker, publish_known
         from trainables.base import RunTrainable
 
-        policy = self.specification.policy(self.standing)
-        baselines = baselines_of(self.resolved, policy)
-        total = total_runs(self.resolved, policy, self.ledger.state)
-        tests = {}
-        if phase == CONFIRM:
-            policy, baselines = Confirmation(self.confirm["fresh"]), None
-            with self.console.status("reading the test sets"):
-                tests = {"tests": self.method.prepare_test(self.resolved)}
-
         publish_known(self.ledger.state, phase)
-        cluster = ray.cluster_resources()
-        placement = Placement.of(self.resolved["resources"], cluster.get("CPU", 0.0), cluster.get("GPU", 0.0))
-        checkpoints = self.folder.resolve() / "checkpoints"
-        with Progress(self.console, self.ledger.state, self.standing, total) as progress:
+        total = total_runs(self.resolved, self.specification.policy(self.standing), self.ledger.state)
+        trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
+        with (
+            tempfile.TemporaryDirectory(prefix="seedwise-") as place,
+            Progress(self.console, self.ledger.state, self.standing, total) as progress,
+        ):
             session = Session(
                 self.ledger,
+                phase,
                 policy,
                 self.specification.proposer(self.standing),
-                placement,
-                checkpoints,
-                self.specification.checkpoints.seconds,
+                Slots(placement),
+                self.placement.cpus,
+                self.resolved["resources"],
+                self.resolved["checkpoints"],
                 total,
                 self.specification.prune,
                 baselines,
-                progress.result,
+                can_wait=self.placement.whole(nodes_now()) is not None,
+                on_result=progress.result,
             )
-            trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
-            tune.Tuner(
-                tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
-                tune_config=tune.TuneConfig(
+            if ray.util.client.ray.is_connected():  # Tune's loop runs here, and has no node of Ray to keep its files on
+                from ray.train._internal import storage
+
+                storage._get_ray_train_session_dir = lambda: place
+            with self.leaver.of(session):
+                tune.run(
+                    tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
+                    name=f"session-{self.ledger.state.sessions}-{phase}",
                     search_alg=LedgerSearcher(session),
                     scheduler=Pruner(session),
                     num_samples=-1,
-                    max_concurrent_trials=placement.slots,
                     reuse_actors=True,
                     trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
-                ),
-                run_config=tune.RunConfig(
-                    name=f"session-{self.ledger.state.sessions}-{phase}",
-                    storage_path=str(checkpoints),
-                    failure_config=tune.FailureConfig(max_failures=RESTARTS),
-                    checkpoint_config=tune.CheckpointConfig(num_to_keep=1, checkpoint_at_end=False),
-                    callbacks=[Ticker(progress)],
+                    storage_path=place,  # for Tune's own files, which nobody reads
+                    max_failures=0,  # a run that lost its worker is ours to start again
+                    checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
+                    callbacks=[Ticker(progress, session)],
                     verbose=0,
-                ),
-            ).fit()
+                    raise_on_failed_trial=False,
+                    _remote=False,
+                )
+            session.slots.ask_for(0)
+            if session.broken:
+                raise session.broken
+            if session.leave_by is not None:
+                raise KeyboardInterrupt
         return session.because
 
 
-@contextlib.contextmanager
-def ray_running(address: str | None, console: Console) -> Iterator[None]:
-    """Ray on this machine for as long as the block lasts, or a connection to a cluster; one that is there is kept."""
-    os.environ.update(ENVIRONMENT)
-    import ray
-
-    if ray.is_initialized():
-        yield
-        return
-    path = os.pathsep.join(filter(None, sys.path))  # workers import what the driver could import
-    if address is None:
-        os.environ["PYTHONPATH"] = path
-        more = {"address": "local", "include_dashboard": False}  # whatever cluster may be running here too
-    else:
-        more = {"address": address, "runtime_env": {"env_vars": {"PYTHONPATH": path}}}
-    with console.status("starting Ray"):
-        ray.init(logging_level="ERROR", log_to_driver=False, **more)
-    try:
-        yield
-    finally:
-        ray.shutdown()
+def devices(nodes: list[dict]) -> set[tuple[int, int]]:
+    """What a measurement depends on: the memory of GPUs and of machines that there are."""
+    return {(node["gpu_memory"], node["memory"]) for node in nodes}
 
 
 def refuse_other(before: dict, now: dict, folder: Path) -> None:
@@ -242,30 +277,20 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
         yield
         return
     follower = tracking.start_follower(folder, uri if mask(uri) != uri else "")
+    patience = TRACKING_SECONDS
     try:
         yield
+    except KeyboardInterrupt:
+        patience = LEAVING_SECONDS
+        raise
     finally:
         with console.status("writing the last runs to MLflow"):
-            complete = tracking.finish(follower, TRACKING_SECONDS)
+            complete = tracking.finish(follower, patience)
         if not complete:
             console.print(
                 f"MLflow was not reached; nothing is lost, `python run_search.py resume {folder}` completes it.",
                 soft_wrap=True,
             )
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """A termination request ends the search like Ctrl-C: cleanly, to be resumed."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def resume(folder: Path, console: Console, *, address: str | None = None) -> State:

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from search.errors import RequestError
+from search.errors import RequestError, SearchError
 
 RUNNING = "running"
-INTERRUPTED = "interrupted"  # it was running when its session ended without a result
+INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it goes on where it can
+WAITING = "waiting"  # it ran out of memory in its share of a device, and gets a whole one when the others are done
 DONE = "done"
 PRUNED = "pruned"
 SEARCH, CONFIRM = "search", "confirm"  # the phases
@@ -23,7 +24,7 @@ SEARCH, CONFIRM = "search", "confirm"  # the phases
 
 @dataclass
 class Run:
-    """One configuration at one replicate. `status` is running, interrupted, done, pruned or failed:<kind>."""
+    """One configuration at one replicate. `status` is running, interrupted, waiting, done, pruned or failed:<kind>."""
 
     config_id: str
     replicate: int
@@ -38,10 +39,12 @@ class Run:
     fingerprint: str = ""  # equal for runs that do the same work
     same_as: str = ""  # CONFIGURATION/REPLICATE of the run whose results this one took, for they do the same work
     ended: int = 0  # its place among the runs that have ended, from 1 on; 0 before it has
+    losses: tuple[str, ...] = ()  # why it was cut off, each time that it lost its worker
+    alone: bool = False  # it has a whole device, since its share was too small for it
 
     @property
     def finished(self) -> bool:
-        return self.status not in (RUNNING, INTERRUPTED)
+        return self.status not in (RUNNING, INTERRUPTED, WAITING)
 
     @property
     def failed(self) -> bool:
@@ -87,6 +90,7 @@ class State:
     finished: str = ""  # why all ended; empty while it has not
     results: int = 0  # how many runs have ended, confirmation included
     next_ask: int = 0  # the number of the next draw
+    placement: dict = field(default_factory=dict)  # the last `place` event: what one run occupies, and why
     worked: float = 0.0  # seconds between the first and the last line of each session, but its end, added up
     last_time: float = 0.0
 
@@ -97,7 +101,8 @@ class State:
             self.sessions += 1
             self.finished = ""
             for run in self.runs():
-                run.status = INTERRUPTED if run.status == RUNNING else run.status
+                if run.status == RUNNING:
+                    run.status = WAITING if run.alone else INTERRUPTED
         elif kind != "end":  # what comes before it is the writing of results: a report says the same before and after
             self.worked += max(0.0, moment - self.last_time)
         self.last_time = moment
@@ -109,8 +114,8 @@ class State:
         elif kind == "start":
             run = Run(event["config_id"], event["replicate"], event["phase"])
             runs = self.configurations[run.config_id].runs
-            if run.replicate in runs:  # it goes on after an interruption, from its checkpoint
-                run.steps = runs[run.replicate].steps
+            if before := runs.get(run.replicate):  # it goes on after an interruption, from its checkpoint
+                run.steps, run.losses, run.alone = before.steps, before.losses, before.alone
             runs[run.replicate] = run
             self.next_ask = max(self.next_ask, event.get("ask", -1) + 1)
         elif kind == "step":
@@ -125,6 +130,14 @@ class State:
             run.steps[run.step] = run.metrics
             self.results += 1
             run.ended = self.results
+        elif kind == "lost":
+            run = self.configurations[event["config_id"]].runs[event["replicate"]]
+            run.status, run.losses = WAITING if run.alone else INTERRUPTED, (*run.losses, event["because"])
+        elif kind == "wait":
+            run = self.configurations[event["config_id"]].runs[event["replicate"]]
+            run.status, run.alone = WAITING, True
+        elif kind == "place":
+            self.placement = event
         elif kind == "freeze":
             self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
             self.frozen_baselines, self.estimates = tuple(event.get("baselines", ())), event.get("estimates", {})
@@ -159,7 +172,7 @@ class Ledger:
     def __init__(self, path: Path):
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(self.path, "ab")  # noqa: SIM115 (stays open for the whole search)
+        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (stays open for the whole search)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -169,15 +182,28 @@ class Ledger:
             ) from None
         events, whole = scan(self.path)
         self._file.truncate(whole)  # a torn last line was never relied on
+        self._whole = whole  # bytes
         self.state = replay(events)
 
     def append(self, event: dict, *, durable: bool = True) -> None:
-        """Write one line, then apply it. `durable=False` skips the disk barrier, for lines nobody relies on (steps)."""
+        """Write one line, then apply it. `durable=False` skips the disk barrier, for lines nobody relies on (steps).
+
+        Where the disk takes no more, the search cannot go on: what was not written down has not happened.
+        """
         event = {**event, "time": round(time.time(), 3)}
-        self._file.write(json.dumps(event, ensure_ascii=False, allow_nan=False).encode() + b"\n")
-        self._file.flush()
-        if durable:
-            os.fsync(self._file.fileno())
+        line = json.dumps(event, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        try:
+            written = 0
+            while written < len(line):
+                written += self._file.write(line[written:])
+            if durable:
+                os.fsync(self._file.fileno())
+            self._whole += written
+        except OSError as error:
+            self._file.truncate(self._whole)  # shrinking needs no room
+            raise SearchError(
+                f"{self.path}: {error.strerror}. Make room there, then: python run_search.py resume {self.path.parent}"
+            ) from error
         self.state.apply(event)
 
     def close(self) -> None:

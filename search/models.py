@@ -69,7 +69,7 @@ def _train_and_export(
     """
     with console.status("reading the inputs"):
         inputs = method.prepare(specification)
-    placement = this_machine(specification["resources"])
+    placement, _ = this_machine(specification["resources"])
     place = device.set_up(placement.cpus, placement.gpus)
     run = method(inputs, dict(configuration.params), Streams(specification["seed"], replicate), place)
     metrics: dict[str, float] = {}

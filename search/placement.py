@@ -1,49 +1,167 @@
-"""How many runs fit at once: CPU slots and fractions of GPUs."""
+"""How many runs fit at once: CPU slots and fractions of GPUs, given or worked out from what a run was measured to need.
+
+Pure arithmetic: `search/probe.py` measures, Ray places. One number of CPUs and one share of a GPU hold for all nodes of
+a cluster, since that is what Ray places runs by; so the smallest device decides.
+"""
 
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from search.errors import RequestError
+
+MARGIN = 0.15  # of a device's memory that no run is planned for: fragments, and epochs larger than the measured one
+STEP = 10_000  # Ray counts shares of a GPU in ten-thousandths
+GIGABYTE = 1 << 30
+
+
+@dataclass(frozen=True)
+class Node:
+    """One machine of a cluster. Memory in bytes, of one device and of the machine; 0 where it is not known."""
+
+    name: str
+    cpus: float
+    gpus: float = 0.0
+    gpu_memory: int = 0
+    memory: int = 0
+    id: str = ""  # Ray's
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one run was measured to need at its peak, in bytes: on its device (with the context), and of the machine."""
+
+    gpu_memory: int = 0
+    memory: int = 0
 
 
 @dataclass(frozen=True)
 class Placement:
-    """What one run occupies, and how many run side by side."""
+    """What one run occupies: CPUs, which are also its threads, and a share of a GPU (or several), and why."""
 
     cpus: int
     gpus: float
-    slots: int
+    because: str = ""
 
-    @classmethod
-    def of(cls, resources: dict, cpus: float, gpus: float) -> "Placement":
-        """Fit the resources of one run into a machine or cluster with so many CPUs and GPUs.
+    def slots(self, nodes: Sequence[Node]) -> int:
+        """How many runs fit side by side. A run stays on one node, and a share below 1 on one GPU."""
+        return sum(self._on(node) for node in nodes)
 
-        `gpus_per_run: auto` takes a whole GPU where there are any. A fraction is packed per GPU: at 0.4 two runs share
-        one GPU, and the fifth part left over on each is no place for a third.
+    def _on(self, node: Node) -> int:
+        slots = int(node.cpus // self.cpus)
+        if self.gpus >= 1:
+            slots = min(slots, int(node.gpus // self.gpus))
+        elif self.gpus > 0:
+            slots = min(slots, int(node.gpus) * math.floor(1 / self.gpus + 1e-9))
+        return slots
+
+    def whole(self, nodes: Sequence[Node]) -> "Placement | None":
+        """A whole GPU, or else a whole node, for a run that needs more than its share; None where it has that.
+
+        Its threads stay as they are, so that its scores are those it would have had.
         """
-        per_run = resources["gpus_per_run"]
-        if per_run == "auto":
-            per_run = 1.0 if gpus >= 1 else 0.0
-        slots = int(cpus // resources["cpus_per_run"])
-        if slots < 1:
-            raise RequestError(
-                f"resources.cpus_per_run: {resources['cpus_per_run']}, but there are {cpus:g} CPUs. Set it lower."
-            )
-        if per_run > 0:
-            slots = min(slots, int(gpus // per_run) if per_run >= 1 else int(gpus) * math.floor(1 / per_run + 1e-9))
-        if slots < 1:
-            raise RequestError(
-                f"resources.gpus_per_run: {per_run:g}, but there are {gpus:g} GPUs. Set it to auto, or lower."
-            )
-        return cls(resources["cpus_per_run"], per_run, slots)
+        if self.gpus > 0:
+            return Placement(self.cpus, 1.0) if self.gpus < 1 else None
+        most = int(max((node.cpus for node in nodes), default=0))
+        return Placement(most, 0.0) if most > self.cpus else None
+
+    def event(self, nodes: Sequence[Node], need: Need | None) -> dict:
+        """The line of the ledger that says what was decided, why, and from what."""
+        measured = {"need": asdict(need)} if need else {}
+        return {"event": "place", **asdict(self), **measured, "nodes": [asdict(node) for node in nodes]}
 
 
-def this_machine(resources: dict) -> Placement:
-    """The placement on this machine alone, before Ray runs."""
+def measures(resources: dict, nodes: Sequence[Node]) -> bool:
+    """Whether a run must be measured before it can be placed: `auto` CPUs, or `auto` on GPUs whose memory is known."""
+    shares = resources["gpus_per_run"] == "auto" and any(node.gpus >= 1 and node.gpu_memory for node in nodes)
+    return resources["cpus_per_run"] == "auto" or shares
+
+
+def place(resources: dict, nodes: Sequence[Node], need: Need | None = None) -> Placement:
+    """What one run occupies on these nodes. `need` is what it was measured to need, where `measures` asked for it."""
+    gpus, why = resources["gpus_per_run"], ""
+    cpus = 1 if resources["cpus_per_run"] == "auto" else resources["cpus_per_run"]
+    if gpus == "auto":
+        gpus, why = _share(nodes, cpus, need)
+    if resources["cpus_per_run"] == "auto":
+        cpus, more = _cpus(nodes, gpus, need)
+        why = f"{why}; {more}" if why else more
+    placement = Placement(cpus, gpus, why)
+    if placement.slots(nodes) < 1:
+        raise RequestError(_refusal(placement, nodes))
+    return placement
+
+
+def _share(nodes: Sequence[Node], cpus: int, need: Need | None) -> tuple[float, str]:
+    """The share of a GPU for one run, and why. As many runs share one as its memory and the node's CPUs allow."""
+    having = [node for node in nodes if node.gpus >= 1]
+    if not having:
+        return 0.0, "there is no GPU"
+    if need is None or not all(node.gpu_memory for node in having):
+        return 1.0, "a whole GPU, since the memory of the GPUs cannot be read"
+    fits = []
+    for node in having:
+        by_memory = _fit(need.gpu_memory, node.gpu_memory)
+        if by_memory < 1:
+            raise RequestError(
+                f"resources.gpus_per_run: auto: the largest run needs {_gb(need.gpu_memory)} on a GPU, one of "
+                f"{node.name} has {_gb(node.gpu_memory)}. Make batches smaller, or leave that node out."
+            )
+        fits.append(max(1, min(by_memory, int(node.cpus // (int(node.gpus) * cpus)))))
+    most = min(fits)
+    smallest = min(node.gpu_memory for node in having)
+    why = f"the largest run needs {_gb(need.gpu_memory)} of {_gb(smallest)} on the smallest GPU"
+    return (1.0 if most == 1 else STEP // most / STEP), f"{why}, so {most} share one"
+
+
+def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, str]:
+    """The CPUs for one run, and why: what its node has for each of its GPU shares, and no more runs than memory."""
+    spare, least = [], 1
+    for node in nodes:
+        runs = Placement(1, gpus).slots([node])
+        if runs < 1:
+            continue  # no run comes here
+        spare.append(int(node.cpus // runs))
+        by_memory = _fit(need.memory, node.memory) if need and node.memory else runs
+        if by_memory < 1:
+            raise RequestError(
+                f"resources.cpus_per_run: auto: the largest run needs {_gb(need.memory)}, {node.name} has "
+                f"{_gb(node.memory)}. Make batches smaller, or leave that node out."
+            )
+        if by_memory < runs:
+            least = max(least, int(node.cpus // (by_memory + 1)) + 1)
+    cpus = max(least, min(spare, default=1))
+    bound = "memory bounds" if cpus == least > 1 else "CPUs bound"
+    needs = f"the largest run needs {_gb(need.memory)}" if need else "nothing was measured"
+    return cpus, f"{needs}, and {bound} how many fit on a node: {cpus} CPU each"
+
+
+def _fit(need: int, memory: int) -> int:
+    """How many runs that need so much fit into so much memory, with a margin."""
+    return int(memory * (1 - MARGIN) // max(1, need))
+
+
+def _gb(size: int) -> str:
+    return f"{size / GIGABYTE:.1f} GB"
+
+
+def _refusal(placement: Placement, nodes: Sequence[Node]) -> str:
+    """Why no run fits: the key whose value is larger than any node has."""
+    cpus, gpus = (max((getattr(node, kind) for node in nodes), default=0) for kind in ("cpus", "gpus"))
+    where = "" if len(nodes) == 1 else " on any node"
+    if placement.cpus > cpus or placement.gpus <= gpus:
+        return f"resources.cpus_per_run: {placement.cpus}, but there are {cpus:g} CPUs{where}. Set it lower."
+    return f"resources.gpus_per_run: {placement.gpus:g}, but there are {gpus:g} GPUs{where}. Set it to auto, or lower."
+
+
+def this_machine(resources: dict) -> tuple[Placement, int]:
+    """The placement on this machine alone, before Ray runs and without measuring, and how many runs fit."""
     gpus = 0
     if resources["gpus_per_run"] != 0:
         from trainables.device import gpus_here
 
         gpus = gpus_here()
-    return Placement.of(resources, os.cpu_count() or 1, gpus)
+    nodes = [Node("this machine", os.cpu_count() or 1, gpus)]
+    placement = place(resources, nodes)
+    return placement, placement.slots(nodes)

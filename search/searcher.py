@@ -1,26 +1,35 @@
 """The Ray Tune searcher: a thin adapter between Tune's questions and the policy, the proposer and the ledger."""
 
-import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import ray
+from ray.exceptions import RayError
 from ray.tune import Callback
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from search.baselines import Baselines
+from search.cluster import Slots
 from search.decide import Decider, next_run
+from search.errors import SearchError
 from search.files import write_atomically
 from search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
+from search.losses import OUT_OF_MEMORY, SILENT, cause_of, gives_up
 from search.pictures import path_of
-from search.placement import Placement
 from search.policy import FRESH, Stop
 from search.progress import Progress
 from search.propose import Proposer
 from search.prune import prunes
+from search.watch import TIMEOUT, Watch
+from trainables import signs
 from trainables.base import TELLING
 from trainables.same import Same
+from trainables.states import Held, Shelf
+
+OOM = "failed:oom"
 
 
 @dataclass
@@ -28,31 +37,53 @@ class Session:
     """One process's work on a phase of a search: it turns decisions into runs, and results into lines of the ledger."""
 
     ledger: Ledger
+    phase: str
     policy: Decider
     proposer: Proposer
-    placement: Placement
-    checkpoints: Path
-    checkpoint_seconds: float
+    slots: Slots
+    threads: int  # of each run
+    resources: dict  # of the specification
+    checkpoints: dict  # of the specification
     total: int | None = None  # runs in all, where that is known
     prune: str = "off"
     baselines: Baselines | None = None
+    can_wait: bool = True  # whether a run that is out of memory in its share could have a whole device later
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
     in_flight: dict[str, Run] = field(default_factory=dict)
     cut: dict[str, str] = field(default_factory=dict)  # runs that were pruned, and why
+    lost: dict[str, str] = field(default_factory=dict)  # runs whose worker is gone, or was ended by us, and why
+    leave_by: float | None = None  # when this process ends, whatever still runs then; None: it goes on
+    told: bool = False  # the workers know that it ends
+    broken: SearchError | None = None  # why the ledger takes no more lines
+
+    def __post_init__(self) -> None:
+        self.key = session_key(self.ledger.state, self.phase)
+        at = self.checkpoints["at"]
+        self.shared = f"{at.rstrip('/')}/{self.ledger.state.search['search_id']}" if at else ""
+        self.shelf = Shelf(self.shared or str(self.ledger.path.parent.resolve() / "checkpoints"))
+        limit = self.resources["minutes_per_run"]
+        self.watch = Watch(
+            limit and limit * 60, self.resources["silent_minutes"] * 60, lambda name: signs.last_beat(self.key, name)
+        )
 
     def start_next(self, trial_id: str) -> dict | None:
         """The configuration of the next run, or None when nothing more is to be started. Never waits."""
+        if self.leave_by is not None or self.broken:
+            return None
         decision = next_run(self.ledger.state, self.policy, self.proposer, self.baselines)
         for event in decision.events:
-            self.ledger.append(event)
+            self.write(event)
+        if self.broken:
+            return None
         if isinstance(decision.run, Stop):
             self.because = decision.run.because
             return None
         config_id, replicate = decision.run.config_id, decision.run.replicate
         configuration = self.ledger.state.configurations[config_id]
-        self.in_flight[trial_id] = configuration.runs[replicate]
-        resume_from = newest_checkpoint(self.checkpoints, config_id, replicate)
+        self.in_flight[trial_id] = run = configuration.runs[replicate]
+        state = None if self.shared else self.shelf.load(name_of(run))
+        signs.forget(self.key, name_of(run))
         return {
             "config_id": config_id,
             "replicate": replicate,
@@ -61,26 +92,40 @@ class Session:
             "vary": configuration.vary,
             "params": configuration.params,
             "seed": self.proposer.seed,
-            "session": session_key(self.ledger.state, decision.run.phase),
+            "session": self.key,
             "workers": self.workers(),
-            "threads": self.placement.cpus,
-            "gpus": self.placement.gpus,
-            "checkpoint_seconds": self.checkpoint_seconds,
-            "resume_from": str(resume_from) if resume_from else None,
+            "threads": self.threads,
+            "gpus": self.slots.placement.gpus,
+            "checkpoint_seconds": self.checkpoints["seconds"],
+            "state": state and Held(ray.put(state)),
+            "shelf": self.shared,
         }
+
+    def write(self, event: dict) -> None:
+        """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
+        try:
+            if not self.broken:
+                self.ledger.append(event, durable=event["event"] != "step")
+        except SearchError as error:
+            self.broken = error
 
     def workers(self) -> int:
         """How many workers there will be: one per slot, unless fewer runs are left than that."""
-        if self.total is None:
-            return self.placement.slots
-        finished = sum(run.finished for run in self.ledger.state.runs())
-        return min(self.placement.slots, max(1, self.total - finished))
+        left = self.left()
+        return self.slots.now() if left is None else min(self.slots.now(), max(1, left))
+
+    def left(self) -> int | None:
+        """How many runs are not done yet; None where only hours bound them."""
+        return None if self.total is None else max(0, self.total - self.ledger.state.results)
 
     def record_step(self, trial_id: str, result: dict) -> bool:
         """Write what a run reported; True where it should end here."""
         run = self.in_flight[trial_id]
         event = {"event": "step", "config_id": run.config_id, "replicate": run.replicate, "step": result["epoch"]}
-        self.ledger.append({**event, "epochs": result["epochs"], "metrics": metrics_of(result)}, durable=False)
+        self.write({**event, "epochs": result["epochs"], "metrics": metrics_of(result)})
+        self.keep_state(run, result)
+        if self.leave_by is not None:
+            return True
         if self.ledger.state.configurations[run.config_id].baseline:
             return False
         reason = prunes(self.prune, self.ledger.state, self.proposer.standing.selection, run)
@@ -88,29 +133,31 @@ class Session:
             self.cut[trial_id] = reason
         return bool(reason)
 
-    def record_result(self, trial_id: str, result: dict | None) -> None:
-        """Write how a run ended; without a result its worker died. Idempotent: Tune may call twice."""
+    def keep_state(self, run: Run, result: dict) -> None:
+        """Take the state that came with a step from its worker's node to the search folder, if one came."""
+        if result.get("state") is None:
+            return
+        try:
+            self.shelf.save(name_of(run), ray.get(result["state"].ref))
+        except (OSError, RayError) as error:  # the disk is full, or the worker died just now: an older state remains
+            print(f"the state of {name_of(run)} was not kept: {type(error).__name__}", flush=True)
+
+    def record_result(self, trial_id: str, result: dict) -> None:
+        """Write how a run ended. Idempotent: Tune may call twice."""
         if trial_id not in self.in_flight:
             return
         run = self.in_flight.pop(trial_id)
-        event = {"event": "result", "config_id": run.config_id, "replicate": run.replicate, "phase": run.phase}
-        if result is None:
-            ended = {
-                "status": "failed:error",
-                "step": run.step,
-                "metrics": run.metrics,
-                "seconds": 0.0,
-                "error": "the worker process died more often than it is restarted",
-            }
-        else:
-            ended = {
-                "status": result["status"],
-                "step": result["epoch"],
-                "metrics": metrics_of(result),
-                "seconds": round(result["seconds"], 3),
-                "error": result["error"],
-                **{key: result[key] for key in ("fingerprint", "same_as") if result.get(key)},
-            }
+        self.watch.end(trial_id)
+        if self.leave_by is not None and result["status"] == DONE and result["epoch"] < result["epochs"]:
+            return  # it was stopped with its state saved, and goes on when the search does
+        ended = {
+            "status": result["status"],
+            "step": result["epoch"],
+            "metrics": metrics_of(result),
+            "seconds": round(result["seconds"], 3),
+            "error": result["error"],
+            **{key: result[key] for key in ("fingerprint", "same_as") if result.get(key)},
+        }
         baseline = self.ledger.state.configurations[run.config_id].baseline
         selection = self.proposer.standing.selection
         if trial_id in self.cut:
@@ -121,10 +168,69 @@ class Session:
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
         if ended["status"] == DONE and result.get("pictures"):  # before the line that MLflow's follower goes by
             write_atomically(path_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
-        self.ledger.append({**event, **ended})
-        for folder in self.checkpoints.glob(f"*/{run.config_id}-{run.replicate}"):
-            shutil.rmtree(folder, ignore_errors=True)
-        self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
+        self.end(run, ended)
+
+    def record_loss(self, trial_id: str) -> None:
+        """Write that a run lost its worker: it goes on elsewhere, unless that was its own doing too often."""
+        if trial_id not in self.in_flight:
+            return
+        run = self.in_flight.pop(trial_id)
+        self.watch.end(trial_id)
+        because = self.lost.pop(trial_id, "its worker process died")
+        ended = {"step": run.step, "metrics": run.metrics, "seconds": 0.0}
+        if because == TIMEOUT:
+            limit = f"{self.resources['minutes_per_run']:g}"
+            self.end(run, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
+        elif because == OUT_OF_MEMORY:
+            self.end(run, {"status": OOM, **ended, "error": because})
+        elif gives_up((*run.losses, because)):
+            error = f"the worker process died more often than it is restarted ({because})"
+            self.end(run, {"status": "failed:error", **ended, "error": error})
+        else:
+            self.write({"event": "lost", **identity(run), "because": because})
+
+    def end(self, run: Run, ended: dict) -> None:
+        """Write the result of a run; one that is out of memory in its share waits for a whole device instead, once."""
+        if ended["status"] == OOM and self.can_wait and not run.alone:
+            self.write({"event": "wait", **identity(run), "because": ended["error"]})
+        else:
+            alone = {"alone": True} if run.alone else {}
+            self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
+            self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
+        self.shelf.remove(name_of(run))
+
+    def look_after(self, trials: dict[str, object]) -> None:
+        """Called in every turn of Tune's loop: ends what hangs, asks runs to save where we leave, says what broke."""
+        if self.broken:
+            raise self.broken
+        now = time.monotonic()
+        if self.leave_by is not None:
+            if now > self.leave_by:
+                raise KeyboardInterrupt
+            if not self.told:
+                self.told = True
+                signs.ask_to_leave(self.key)
+        for trial_id, why in self.watch.look(now).items():
+            actor = trials[trial_id].temporary_state.ray_actor if trial_id in trials else None
+            if actor is not None:
+                self.lost[trial_id] = TIMEOUT if why == "timeout" else SILENT
+                ray.kill(actor)
+
+    def leave(self, grace: float) -> None:
+        """Start nothing more, and be gone after `grace` seconds; runs that end an epoch before then save their state.
+
+        Called by a signal, so it does no more than to set the time.
+        """
+        self.leave_by = time.monotonic() + grace
+
+
+def identity(run: Run) -> dict:
+    return {"config_id": run.config_id, "replicate": run.replicate}
+
+
+def name_of(run: Run) -> str:
+    """The name of a run in file names and messages between processes."""
+    return f"{run.config_id}-{run.replicate}"
 
 
 def session_key(state: State, phase: str) -> str:
@@ -152,12 +258,19 @@ class LedgerSearcher(Searcher):
         super().__init__()
         self.session = session
 
-    def suggest(self, trial_id: str) -> dict | str:
-        config = self.session.start_next(trial_id)
+    def suggest(self, trial_id: str) -> dict | str | None:
+        """None where every slot has a run: Tune asks again."""
+        going = self.session
+        if going.leave_by is None and not going.broken and len(going.in_flight) >= going.slots.now():
+            return None
+        config = going.start_next(trial_id)
         return Searcher.FINISHED if config is None else config
 
     def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
-        self.session.record_result(trial_id, None if error else result)
+        if error or result is None:
+            self.session.record_loss(trial_id)
+        else:
+            self.session.record_result(trial_id, result)
 
     def __getstate__(self) -> dict:
         return {**vars(self), "session": None}
@@ -179,21 +292,34 @@ class Pruner(FIFOScheduler):
     def on_trial_result(self, tune_controller: object, trial: object, result: dict) -> str:
         return TrialScheduler.STOP if self.session.record_step(trial.trial_id, result) else TrialScheduler.CONTINUE
 
+    def on_trial_error(self, tune_controller: object, trial: object) -> None:
+        """Comes before the searcher hears of it, and is the only place that sees the cause."""
+        self.session.lost.setdefault(trial.trial_id, cause_of(Path(trial.error_file)))
+
     def __getstate__(self) -> dict:
         return {**vars(self), "session": None}
 
 
 class Ticker(Callback):
-    """Redraws the progress in every turn of Tune's loop: no second thread reads the state while it changes."""
+    """Redraws the progress and looks after runs in every turn of Tune's loop: no second thread reads a moving state."""
 
-    def __init__(self, progress: Progress):
-        self.progress = progress
+    def __init__(self, progress: Progress, session: Session):
+        self.progress, self.session = progress, session
+        self.trials: dict[str, object] = {}  # that have a worker
+
+    def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
+        self.trials[trial.trial_id] = trial
+        self.session.watch.begin(trial.trial_id, name_of(self.session.in_flight[trial.trial_id]), time.monotonic())
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
         self.progress.tick()
+        self.session.look_after(self.trials)
+        self.session.slots.ask_for(self.session.left())
+        for trial_id in [known for known in self.trials if known not in self.session.in_flight]:
+            del self.trials[trial_id]
 
     def __getstate__(self) -> dict:
-        return {"progress": None}
+        return {"progress": None, "session": None, "trials": {}}
 
 
 def metrics_of(result: dict) -> dict[str, float]:
@@ -201,9 +327,3 @@ def metrics_of(result: dict) -> dict[str, float]:
     return {
         name.removeprefix("metrics/"): float(value) for name, value in result.items() if name.startswith("metrics/")
     }
-
-
-def newest_checkpoint(checkpoints: Path, config_id: str, replicate: int) -> Path | None:
-    """The last state that a run saved in any session, if it saved one."""
-    found = [marker.parent for marker in checkpoints.glob(f"*/{config_id}-{replicate}/checkpoint_*/epoch.json")]
-    return max(found, key=lambda folder: (folder / "epoch.json").stat().st_mtime, default=None)

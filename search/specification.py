@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from search import yaml12
+from search.addresses import HIDDEN, check_address, has_password, mask
 from search.baselines import Baselines, baselines_of
 from search.checks import check
 from search.errors import RequestError
-from search.follow import mask
 from search.policy import Policy, options_of, policy_of
 from search.propose import SAMPLERS, Proposer
 from search.selection import AGGREGATES, Selection
@@ -24,8 +24,24 @@ BUILT_IN = Path(__file__).with_name("builtin")
 METHODS = ("stitching", "dcca", "ear")
 TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _without_password(text: str) -> str:
+    """A text that may be written down."""
+    if has_password(text):
+        raise ValueError("it has a password, which would be written down; leave it out, and set it in the environment")
+    return text
+
+
+def _address(uri: str) -> str:
+    """An address that is shown and kept without its password, and can be."""
+    check_address("tracking.uri", uri)
+    return uri
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_without_password)]
+Language = Annotated[str, Field(pattern=r"^\w[\w.-]{0,59}$")]  # a folder of an exported model has its name
 Count = Annotated[int, Field(ge=1)]
+Minutes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 Splitting = Literal["unicode", "whitespace", "jieba"]
@@ -34,13 +50,6 @@ Splitting = Literal["unicode", "whitespace", "jieba"]
 def _named(value: Any) -> Any:
     """A list of names is a mapping without overrides."""
     return {name: {} for name in value} if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
-
-
-def _without_password(address: str) -> str:
-    """An address that may be written down."""
-    if mask(address) != address:
-        raise ValueError("it has a password, which would be written down; give it to MLflow by its own variables")
-    return address
 
 
 Named = Annotated[dict[str, dict[str, Any]], BeforeValidator(_named)]
@@ -70,9 +79,9 @@ class Task(Model):
 
     name: Literal[TASKS]
     data: Text
-    source: Text
-    targets: Annotated[list[Text], Field(min_length=1)]
-    pivots: list[Text] = []
+    source: Language
+    targets: Annotated[list[Language], Field(min_length=1)]
+    pivots: list[Language] = []
     text: Text | None = None  # the columns; None: as published, and `text` and `label` of the task named text
     second: Text | None = None  # the column of the second sentence: xnli and pawsx are pairs, text is with this key
     label: Text | None = None
@@ -175,10 +184,16 @@ class Select(Model):
 
 
 class Resources(Model):
-    """What one run occupies. `gpus_per_run: auto` is one GPU where there are any, else none; fractions share one."""
+    """What one run occupies, and when it has taken too long. `auto` measures one run of the largest configuration.
+
+    `gpus_per_run: auto` is the share of a GPU that its memory allows, none where there is no GPU; fractions share one.
+    `cpus_per_run: auto` is one CPU, and more where a node has memory for fewer runs than CPUs.
+    """
 
     gpus_per_run: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
-    cpus_per_run: Count = 1
+    cpus_per_run: Literal["auto"] | Count = 1
+    minutes_per_run: Minutes | None = None  # a run that takes longer is ended and counts as failed; None: no limit
+    silent_minutes: Minutes = 10.0  # a worker without a sign of life for so long is replaced, its run goes on
 
 
 class Tracking(Model):
@@ -188,20 +203,26 @@ class Tracking(Model):
     next to a sqlite database, or where the server puts them.
     """
 
-    uri: Text = "sqlite:///runs/mlflow.db"
-    artifacts: Annotated[Text, AfterValidator(_without_password)] | None = None
+    uri: Annotated[str, Field(min_length=1), AfterValidator(_address)] = "sqlite:///runs/mlflow.db"
+    artifacts: Text | None = None
 
 
 class Checkpoints(Model):
-    """A run that is longer than `seconds` saves its state that often, and goes on from there after a kill."""
+    """A run that is longer than `seconds` saves its state that often, and goes on from there after a kill.
+
+    `at` is a folder or an address (s3://..., gs://...) that all nodes see; without it, states go through Ray to the
+    search folder. `grace` is how many seconds a search that is told to stop waits for its runs to save their states.
+    """
 
     seconds: Annotated[float, Field(ge=0)] = 60.0
+    at: Text | None = None
+    grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
 
 
 class Specification(Model):
     """One search, resolved: the file, the built-in defaults and the overrides of the command line."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$")]
     method: Literal[METHODS] | Custom
     model: Text | None = None
     # What the paper says, or what its released code does, where we would decide otherwise.
@@ -261,10 +282,11 @@ def space_of(resolved: dict) -> Space:
     return load(resolved["method"], resolved["space"], resolved["compat"])
 
 
-def read(source: str, overrides: list[str] = ()) -> Specification:
+def read(source: str, overrides: list[str] = (), *, elsewhere: bool = False) -> Specification:
     """Read a YAML file or a built-in name, apply `key.sub=value` overrides, check everything that can be checked.
 
-    Paths in a file are relative to the current folder; `world:NAME` is a file of the embedded world.
+    Paths in a file are relative to the current folder; `world:NAME` is a file of the embedded world. `elsewhere`: the
+    search will run on another machine, where absolute paths are looked up; what is wrong with those is left to it.
     """
     path = Path(source)
     if not path.is_file():
@@ -272,10 +294,12 @@ def read(source: str, overrides: list[str] = ()) -> Specification:
     if not path.is_file():
         known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
         raise RequestError(f"{source}: no such file, and no built-in specification.{nearest(source, known)}")
-    return from_text(read_text(path, "specification"), overrides, where=str(source))
+    return from_text(read_text(path, "specification"), overrides, where=str(source), elsewhere=elsewhere)
 
 
-def from_text(text: str, overrides: list[str] = (), *, where: str = "specification") -> Specification:
+def from_text(
+    text: str, overrides: list[str] = (), *, where: str = "specification", elsewhere: bool = False
+) -> Specification:
     try:
         content = yaml12.load(text)
     except yaml12.YAMLError as error:
@@ -283,46 +307,61 @@ def from_text(text: str, overrides: list[str] = (), *, where: str = "specificati
         line = f" line {mark.line + 1}" if mark else ""
         raise RequestError(f"{where}{line}: not YAML: {getattr(error, 'problem', error)}.") from error
     if not isinstance(content, dict):
-        raise RequestError(f"{where}: a specification is a mapping of keys to values, this is {content!r}.")
+        raise RequestError(f"{where}: a specification is a mapping of keys to values, this is {mask(repr(content))}.")
     for override in overrides:
         _set(content, override)
-    return from_dict(content)
+    return from_dict(content, elsewhere=elsewhere)
 
 
-def from_dict(content: dict) -> Specification:
-    """A checked specification from plain data."""
+def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
+    """A checked specification from plain data; `elsewhere` as of `read`."""
     try:
         specification = Specification.model_validate(content)
     except ValidationError as error:
         raise RequestError(_in_one_line(error, content)) from error
-    check(specification)
+    try:
+        check(specification)
+    except RequestError as error:
+        if not (elsewhere and any(place in str(error) for place in _absolute(content))):
+            raise
     return specification
+
+
+def _absolute(content: Any) -> list[str]:
+    """The absolute paths in a specification; of a pattern with {language}, the folder before it."""
+    if isinstance(content, dict | list):
+        parts = content.values() if isinstance(content, dict) else content
+        return [path for part in parts for path in _absolute(part)]
+    if not isinstance(content, str) or not content.startswith(("/", "~")):
+        return []
+    return [content.partition("{")[0].rpartition("/")[0] if "{" in content else content]
 
 
 def _set(content: dict, override: str) -> None:
     """Apply one `key.sub=value`; the value is YAML, so numbers, lists and mappings are written as in a file."""
     key, equals, value = override.partition("=")
+    told = f"--set {key}={HIDDEN}" if has_password(override) else f"--set {override}"
     if not equals or not key:
-        raise RequestError(f"--set {override}: write key=value, for example --set budget.runs=20.")
+        raise RequestError(f"{told}: write key=value, for example --set budget.runs=20.")
     try:
         parsed = yaml12.load(value)
     except yaml12.YAMLError as error:
-        raise RequestError(f"--set {override}: the value is not YAML ({getattr(error, 'problem', error)}).") from error
+        raise RequestError(f"{told}: the value is not YAML ({getattr(error, 'problem', error)}).") from error
     *parents, last = key.split(".")
     place = content
     for parent in parents:
-        place[parent] = _mapping(place.get(parent), parent, override)
+        place[parent] = _mapping(place.get(parent), parent, told)
         place = place[parent]
     place[last] = parsed
 
 
-def _mapping(value: Any, name: str, override: str) -> dict:
-    """What a key holds, as a mapping that another key can be set in."""
+def _mapping(value: Any, name: str, told: str) -> dict:
+    """What a key holds, as a mapping that another key can be set in; `told` begins an error."""
     if name == "space" and isinstance(value, str):
         return {"base": value}
     value = _named(value) if name == "baselines" else value
     if value is not None and not isinstance(value, dict):
-        raise RequestError(f"--set {override}: {name} is {value!r} there, which has no keys. Set {name} as a whole.")
+        raise RequestError(f"{told}: {name} is {mask(repr(value))} there, which has no keys. Set {name} as a whole.")
     return value or {}
 
 
@@ -345,7 +384,8 @@ def _in_one_line(error: ValidationError, content: dict) -> str:
     if problem["type"] == "missing":
         return f"{key}: this key is missing. Add it{_example(key)}."
     given = problem["input"]
-    return f"{key}: {given!r} is wrong: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    given = HIDDEN if isinstance(given, str) and has_password(given) else mask(repr(given))
+    return f"{key}: {given} is wrong: {problem['msg'][0].lower()}{problem['msg'][1:]}."
 
 
 def _fields(location: list) -> list[str]:

@@ -3,15 +3,19 @@
 import json
 import math
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
 from typing import Any, ClassVar
 
+import ray
 from ray import tune
 
 from trainables.gate import begin_together
 from trainables.same import Same
+from trainables.signs import Beat, leaving
+from trainables.states import Held, Shelf, pack, unpack
 from trainables.streams import STREAMS, Streams
 
 DONE = "done"
@@ -52,6 +56,14 @@ class Method:
         `prepare` must not read them: the result of this goes to runs of the confirmation and to no others.
         """
         return None
+
+    @classmethod
+    def size(cls, params: dict) -> float:
+        """How much memory a run with these parameters takes compared with others; the largest one is measured.
+
+        Default: its `batch_size`, where it has one.
+        """
+        return float(params.get("batch_size", 0))
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
@@ -123,6 +135,7 @@ class RunTrainable(tune.Trainable):
     def setup(self, config: dict, method: type[Method], inputs: Any, tests: Any = None) -> None:
         self.method, self.inputs, self.tests, self.place, self.first = method, inputs, tests, None, True
         self.same: Same | None = None
+        self.beat = Beat()
         if "torch" in sys.modules:  # which the method imports, if it needs it
             from trainables import device
 
@@ -146,14 +159,15 @@ class RunTrainable(tune.Trainable):
             self.same.leave()
         self.same, self.same_as = None, ""
         self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
+        self.name = f"{config['config_id']}-{config['replicate']}"
+        self.beat.of(config["session"], self.name)
         try:
             self.run = self._new_run(config)
-            if config["resume_from"]:
-                try:
-                    self.load_checkpoint(config["resume_from"])
-                except Exception as error:  # it was being written when the search was killed: the run starts over
-                    print(f"{config['resume_from']} is not usable ({describe(error)}); the run starts over", flush=True)
-                    self.run, self.number, self.trained, self.seconds = self._new_run(config), 0, 0, 0.0
+            try:
+                self._go_on(config)
+            except Exception as error:  # it is damaged, or its place cannot be reached: the run starts over
+                print(f"the state of {self.name} is not usable ({describe(error)}); it starts over", flush=True)
+                self.run, self.number, self.trained, self.seconds = self._new_run(config), 0, 0, 0.0
             fingerprint = self.run.fingerprint(self.tests if config.get("phase") == CONFIRM else None)
             if fingerprint is not None:
                 self.same = Same(config["session"], fingerprint, f"{config['config_id']}/{config['replicate']}")
@@ -183,9 +197,6 @@ class RunTrainable(tune.Trainable):
         done = status != DONE or self.number >= self.run.epochs
         if done and self.same:
             self.same.leave()
-        saves = not done and type(self.run).save is not Method.save and self.trained == self.number
-        due = saves and time.monotonic() - self.saved >= self.config["checkpoint_seconds"]
-        self.saved = time.monotonic() if due else self.saved
         return {
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
             "status": status,
@@ -196,8 +207,8 @@ class RunTrainable(tune.Trainable):
             "pictures": self._drawn() if done and status == DONE and self.config.get("draws") else "",
             "same_as": self.same_as,
             "fingerprint": self.same.fingerprint if self.same else "",
+            "state": None if done else self._saved(),
             "done": done,
-            "should_checkpoint": due,
         }
 
     def _taken(self) -> dict | None:
@@ -244,15 +255,46 @@ class RunTrainable(tune.Trainable):
             print(f"{type(self.run).__name__}.pictures failed, its run counts: {describe(error)}", flush=True)
             return ""
 
-    def save_checkpoint(self, checkpoint_dir: str) -> None:
-        folder = Path(checkpoint_dir)
-        self.run.save(folder)
-        (folder / "epoch.json").write_text(json.dumps({"epoch": self.number, "seconds": self.seconds}))
+    def _saved(self) -> Held | None:
+        """The state of the run for the driver, where it is time to save it; None also where it went to a shelf.
 
-    def load_checkpoint(self, checkpoint_dir: str) -> None:
-        folder = Path(checkpoint_dir)
-        progress = json.loads((folder / "epoch.json").read_text())
-        self.run.load(folder)
+        A state that cannot be saved costs no run: it would start further back if it had to go on elsewhere.
+        """
+        if type(self.run).save is Method.save or self.trained != self.number:
+            return None
+        waited = time.monotonic() - self.saved
+        if waited < self.config["checkpoint_seconds"] and not leaving(self.config["session"]):
+            return None
+        self.saved = time.monotonic()
+        try:
+            state = self.state()
+            if not self.config["shelf"]:
+                return Held(ray.put(state))
+            Shelf(self.config["shelf"]).save(self.name, state)
+        except OSError as error:
+            print(f"the state of {self.name} was not saved: {describe(error)}", flush=True)
+        return None
+
+    def state(self) -> bytes:
+        """All that a worker needs to go on after the last finished epoch."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.run.save(Path(folder))
+            progress = {"epoch": self.number, "seconds": self.seconds}
+            Path(folder, "epoch.json").write_text(json.dumps(progress))
+            return pack(Path(folder))
+
+    def _go_on(self, config: dict) -> None:
+        """Load the last state that was saved of this run, if there is one."""
+        if config["shelf"]:
+            state = Shelf(config["shelf"]).load(self.name)
+        else:
+            state = config["state"] and ray.get(config["state"].ref)
+        if not state:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            unpack(state, Path(folder))
+            progress = json.loads(Path(folder, "epoch.json").read_text())
+            self.run.load(Path(folder))
         self.number = self.trained = progress["epoch"]
         self.seconds = progress["seconds"]
 

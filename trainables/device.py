@@ -1,8 +1,11 @@
 """Everything that depends on the hardware a run sits on."""
 
 import gc
+import resource
 
 import torch
+
+CONTEXT_BYTES = 600 << 20  # of CUDA and its libraries in one process; the same order on all recent devices
 
 
 def set_up(threads: int, gpu_share: float) -> torch.device:
@@ -17,15 +20,38 @@ def set_up(threads: int, gpu_share: float) -> torch.device:
         place = torch.device("cuda")
         torch.use_deterministic_algorithms(True, warn_only=True)
         if gpu_share < 1:
-            torch.cuda.set_per_process_memory_fraction(memory_share(gpu_share))
+            total = torch.cuda.get_device_properties(0).total_memory
+            torch.cuda.set_per_process_memory_fraction(memory_share(gpu_share, CONTEXT_BYTES, total))
     gc.collect()
     gc.freeze()  # the libraries stay: a collection between two runs then visits only what the run left
     return place
 
 
-def memory_share(gpu_share: float) -> float:
-    """The share of a GPU's memory that a run may allocate; whole GPUs have no cap."""
-    return min(1.0, gpu_share)
+def memory_share(gpu_share: float, context: int, total: int) -> float:
+    """The share of a GPU's memory that torch may allocate for a run with this share of it, its context left out.
+
+    `context` and `total` in bytes. At least a tenth of the share stays, however small the device: a run that needs more
+    says so by failing.
+    """
+    return max(gpu_share - context / total, gpu_share / 10)
+
+
+def gpu_memory() -> int:
+    """Bytes of the GPU that this process sees first; 0 where it sees none."""
+    return torch.cuda.get_device_properties(0).total_memory if torch.cuda.is_available() else 0
+
+
+def peak_memory(place: torch.device) -> tuple[int, int]:
+    """Bytes that this process has had at most: on its GPU, the context included, and of the machine.
+
+    The context is what the device has lost beyond torch's own reservations, so the process must be alone on it.
+    """
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+    if place.type != "cuda":
+        return 0, resident
+    free, total = torch.cuda.mem_get_info()
+    context = total - free - torch.cuda.memory_reserved()
+    return torch.cuda.max_memory_reserved() + context, resident
 
 
 def free() -> None:

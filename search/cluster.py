@@ -1,0 +1,124 @@
+"""Ray under a search: on this machine or a cluster that is there, its nodes as they come and go, the code it needs."""
+
+import contextlib
+import importlib.util
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from search.errors import RequestError
+from search.placement import Node, Placement
+
+# Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
+# What fails is in the ledger: Tune need not print it. How many runs wait for a worker is the searcher's decision.
+ENVIRONMENT = {
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_GLOBAL_CHECKPOINT_S": "3600",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+    "TUNE_PRINT_ALL_TRIAL_ERRORS": "0",
+    "TUNE_MAX_PENDING_TRIALS_PG": "100000",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+PACKAGES = ("search", "spaces", "trainables")
+LOOK_SECONDS = 1.0  # how old the list of nodes may be
+MOST_ASKED = 1000  # runs that an autoscaler is asked to make room for
+
+
+@contextlib.contextmanager
+def ray_running(address: str | None, resolved: dict, console: Console) -> Iterator[None]:
+    """Ray on this machine for as long as the block lasts, or a connection to a cluster; one that is there is kept.
+
+    A cluster gets this project's code, and that of a method or policy of one's own, with the job; its nodes need the
+    packages that it imports, and nothing of the project.
+    """
+    os.environ.update(ENVIRONMENT)
+    import ray
+
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+    if ray.is_initialized():
+        yield
+        return
+    if address is None:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # workers import what the driver could
+        more = {"address": "local", "include_dashboard": False}  # whatever cluster may be running here too
+    elif "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:  # a submitted job, which has brought its code
+        more = {"address": address}
+    else:
+        more = {"address": address, "runtime_env": {"py_modules": modules_of(resolved)}}
+    with console.status("starting Ray" if address is None else f"connecting to Ray at {address}"):
+        try:
+            ray.init(logging_level="ERROR", log_to_driver=False, **more)
+        except (ConnectionError, ImportError, ValueError, RuntimeError) as error:
+            if address is None:
+                raise
+            reason = str(error).strip().split("\n")[0]
+            raise RequestError(
+                f"--address {address}: {reason or type(error).__name__}. Is Ray running there? From outside a cluster: "
+                "ray://HEAD:10001 (pip install 'seedwise[cluster]'), or `submit`."
+            ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def modules_of(resolved: dict) -> list[str]:
+    """The folders and files with all the code that a worker of this search imports, beyond installed packages."""
+    own = [resolved["replicates"]["policy"]]
+    own += resolved["method"].values() if isinstance(resolved["method"], dict) else []
+    tops = {path.partition(":")[0].partition(".")[0] for path in own if ":" in path}
+    found = []
+    for name in (*PACKAGES, *sorted(tops.difference(PACKAGES))):
+        spec = importlib.util.find_spec(name)
+        if spec is not None:
+            found += list(spec.submodule_search_locations or [spec.origin])
+    return [str(Path(path)) for path in found]
+
+
+def nodes_now() -> list[Node]:
+    """The nodes that are alive. The memory of their GPUs is not known here: see `search/probe.py`."""
+    import ray
+
+    found = []
+    for node in ray.nodes():
+        if node["Alive"]:
+            has = node["Resources"]
+            name, memory = node["NodeManagerHostname"] or node["NodeManagerAddress"], int(has.get("memory", 0))
+            found.append(Node(name, has.get("CPU", 0.0), has.get("GPU", 0.0), 0, memory, node["NodeID"]))
+    return found
+
+
+class Slots:
+    """How many runs fit into the cluster now. It may grow and shrink; an autoscaler is told how many are wanted."""
+
+    def __init__(self, placement: Placement):
+        self.placement = placement
+        self._looked, self._slots, self._asked = 0.0, 0, 0
+
+    def now(self) -> int:
+        if time.monotonic() - self._looked >= LOOK_SECONDS:
+            self._slots = self.placement.slots(nodes_now())
+            self._looked = time.monotonic()
+        return self._slots
+
+    def ask_for(self, runs: int | None) -> None:
+        """Tell an autoscaler, where there is one, how many runs could be done at once; None: more than now."""
+        import ray
+
+        if ray.util.client.ray.is_connected():
+            return  # the autoscaler is asked from within a cluster only; there it sees the runs that wait
+        wanted = min(2 * self.now() if runs is None else runs, MOST_ASKED)
+        if wanted != self._asked:
+            from ray.autoscaler.sdk import request_resources
+
+            has = {"CPU": self.placement.cpus, "GPU": self.placement.gpus}
+            request_resources(bundles=[{kind: amount for kind, amount in has.items() if amount}] * wanted)
+            self._asked = wanted

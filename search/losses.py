@@ -1,0 +1,28 @@
+"""Why a run lost its worker, and when it has lost it too often to be started once more."""
+
+from pathlib import Path
+
+NODE = "its node was lost"
+SILENT = "its worker gave no sign of life"
+DIED = "its worker process died"
+OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
+RESTARTS = 2  # of a run whose worker process died: it goes on from its last saved state
+NODES = 20  # nodes that a run may lose: hardly its own fault, but one that takes its node down must end
+TAIL = 10_000  # characters of Tune's error file that hold the last error
+
+
+def cause_of(error_file: Path) -> str:
+    """In words, from what Ray said of it; it has no kinds of errors for them."""
+    try:
+        text = error_file.read_text(errors="replace")[-TAIL:]
+    except OSError:
+        return DIED
+    if "running low on memory" in text or "OutOfMemoryError" in text:
+        return OUT_OF_MEMORY
+    return NODE if "node has died" in text or "node died" in text or "NodeDied" in text else DIED
+
+
+def gives_up(losses: tuple[str, ...]) -> bool:
+    """Whether a run with these losses, the last one included, is not started again."""
+    by_node = losses.count(NODE)
+    return by_node > NODES or len(losses) - by_node > RESTARTS

@@ -1,0 +1,80 @@
+"""Measures what one run needs: a short run of the largest configuration, alone on one device of the cluster."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from search.errors import RequestError
+from search.placement import Need, Node
+from search.specification import space_of
+from trainables.base import Method
+from trainables.streams import Streams
+
+PROBE_SECONDS = 60.0  # a run that is not through its first epoch by then has seen enough batches
+
+
+def largest(resolved: dict, method: type[Method]) -> dict:
+    """The parameters of the space that take most memory, by the method's own word."""
+    return max(space_of(resolved).met(), key=method.size)
+
+
+def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes with the memory of their GPUs, as torch on them sees it; 0 for logical GPUs without hardware."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    @ray.remote(num_cpus=0, num_gpus=1)
+    def ask() -> int:
+        from trainables.device import gpu_memory
+
+        return gpu_memory()
+
+    asked = {
+        node.id: ask.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False)).remote()
+        for node in nodes
+        if node.gpus >= 1
+    }
+    return [replace(node, gpu_memory=ray.get(asked[node.id])) if node.id in asked else node for node in nodes]
+
+
+def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> Need | None:
+    """The peak of one run, which ends after its first epoch or after PROBE_SECONDS; None where it fails otherwise."""
+    import ray
+
+    params = largest(resolved, method)
+    threads = resolved["resources"]["cpus_per_run"]
+    threads = 1 if threads == "auto" else threads
+    actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(Probe).remote(threads, gpu)
+    try:
+        ray.get(actor.__ray_ready__.remote())
+        going = actor.run.remote(method, inputs, params, resolved["seed"])
+        done, _ = ray.wait([going], timeout=PROBE_SECONDS)
+        if done:
+            try:
+                ray.get(done)
+            except ray.exceptions.RayTaskError as error:
+                if "OutOfMemory" in str(error) or isinstance(error.cause, MemoryError):
+                    raise RequestError(
+                        f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."
+                    ) from None
+                return None  # its failure is the search's to record, once it is proposed
+        return Need(*ray.get(actor.peak.remote()))
+    finally:
+        ray.kill(actor)
+
+
+class Probe:
+    """The process that is measured: nothing else has run in it."""
+
+    def __init__(self, threads: int, gpu: bool):
+        from trainables import device
+
+        self.place = device.set_up(threads, 1.0 if gpu else 0.0)
+
+    def run(self, method: type[Method], inputs: Any, params: dict, seed: int) -> None:
+        method(inputs, dict(params), Streams(seed, 0), self.place).epoch(0)
+
+    def peak(self) -> tuple[int, int]:
+        from trainables import device
+
+        return device.peak_memory(self.place)

@@ -1,0 +1,60 @@
+"""What the driver and its workers tell each other beside results, through Ray's key-value store: small and at once."""
+
+import threading
+import time
+
+from ray.experimental.internal_kv import (
+    _internal_kv_del,
+    _internal_kv_exists,
+    _internal_kv_get,
+    _internal_kv_initialized,
+    _internal_kv_put,
+)
+
+BEAT_SECONDS = 5.0  # how often a worker says that its process is alive
+
+
+class Beat:
+    """A thread that gives signs of life for the run that its process works on, however long an epoch takes."""
+
+    def __init__(self) -> None:
+        self._key: bytes | None = None
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def of(self, session: str, run: str) -> None:
+        """From now on for this run; the first sign is given at once, and says that it has begun."""
+        self._key = key("beat", session, run)
+        self._give()
+
+    def _beat(self) -> None:
+        while True:
+            time.sleep(BEAT_SECONDS)
+            self._give()
+
+    def _give(self) -> None:
+        if self._key is not None and _internal_kv_initialized():
+            _internal_kv_put(self._key, str(time.time()).encode())
+
+
+def last_beat(session: str, run: str) -> bytes | None:
+    """The last sign of life of a run, of which only a change means something; None before the first."""
+    return _internal_kv_get(key("beat", session, run))
+
+
+def forget(session: str, run: str) -> None:
+    """Drop the signs of a run that is not being worked on any more."""
+    _internal_kv_del(key("beat", session, run))
+
+
+def ask_to_leave(session: str) -> None:
+    """Ask the workers of a session to save the states of their runs after the epoch that they are in."""
+    _internal_kv_put(key("leave", session), b"")
+
+
+def leaving(session: str) -> bool:
+    """Whether the driver has asked for that."""
+    return _internal_kv_initialized() and _internal_kv_exists(key("leave", session))
+
+
+def key(kind: str, session: str, run: str = "") -> bytes:
+    return f"seedwise/{session}/{kind}/{run}".encode()

@@ -1,0 +1,73 @@
+"""Saved states of runs: how they travel, and where they are kept.
+
+No disk is shared with the workers. A worker packs the state of its run and puts it into Ray's object store; the driver
+takes it from there into the search folder, and hands it out again where the run goes on elsewhere. Where the
+specification names a place that all nodes see (`checkpoints.at`), workers write and read there themselves.
+"""
+
+import contextlib
+import io
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+
+class Held:
+    """A Ray object inside a configuration or a result of Tune, which copies and prints both."""
+
+    def __init__(self, ref: Any):
+        self.ref = ref
+
+    def __deepcopy__(self, memo: dict) -> "Held":
+        return self
+
+    def __repr__(self) -> str:
+        return "a state in Ray's object store"
+
+
+class Shelf:
+    """The states of unfinished runs below a folder or a URI (s3://..., gs://...), the newest one of each run."""
+
+    def __init__(self, place: str):
+        from pyarrow.fs import FileSystem
+
+        self._files, self._root = FileSystem.from_uri(place if "://" in place else Path(place).absolute().as_uri())
+
+    def save(self, run: str, state: bytes) -> None:
+        """Keep a state instead of the one before it. Written beside it, then renamed: a cut leaves the old one."""
+        self._files.create_dir(self._root, recursive=True)
+        partial = f"{self._path(run)}.{os.getpid()}.partial"
+        with self._files.open_output_stream(partial) as file:
+            file.write(state)
+        self._files.move(partial, self._path(run))
+
+    def load(self, run: str) -> bytes | None:
+        """The state of a run; None where it has none."""
+        try:
+            with self._files.open_input_stream(self._path(run)) as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def remove(self, run: str) -> None:
+        """Drop the state of a run that has ended."""
+        with contextlib.suppress(FileNotFoundError):
+            self._files.delete_file(self._path(run))
+
+    def _path(self, run: str) -> str:
+        return f"{self._root}/{run}.tar"
+
+
+def pack(folder: Path) -> bytes:
+    """The files of a folder as one piece."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        archive.add(folder, arcname=".")
+    return content.getvalue()
+
+
+def unpack(state: bytes, folder: Path) -> None:
+    """Write the files of `pack` into a folder, and nothing outside of it."""
+    with tarfile.open(fileobj=io.BytesIO(state)) as archive:
+        archive.extractall(folder, filter="data")
