@@ -43,7 +43,8 @@ def last_beat(session: str, run: str) -> bytes | None:
 
 def forget(session: str, run: str) -> None:
     """Drop the signs of a run that is not being worked on any more."""
-    _internal_kv_del(key("beat", session, run))
+    if _internal_kv_initialized():
+        _internal_kv_del(key("beat", session, run))
 
 
 def ask_to_leave(session: str) -> None:

@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 
 from search import pictures
 from search.errors import RequestError
-from search.ledger import Ledger, read
+from search.ledger import CONFIRM, Ledger, read
 from search.pictures import MOST_LABELS, svg
 from search.placement import Placement
 from search.policy import Confirmation
@@ -138,7 +138,10 @@ def session_of(folder):
     ledger.append({"event": "freeze", "because": "over", "configs": ["a"], "baselines": ["b"]})
     standing = Standing(Selection("value", "metric", "mean", "", ()))
     proposer = SimpleNamespace(seed=0, standing=standing)
-    return Session(ledger, Confirmation(2), proposer, Placement(1, 0.0, 1), folder / "checkpoints", 60.0)
+    slots = SimpleNamespace(now=lambda: 1, placement=Placement(1, 0.0))
+    resources = {"minutes_per_run": None, "silent_minutes": 10.0}
+    checkpoints = {"seconds": 60.0, "at": None, "grace": 20.0}
+    return Session(ledger, CONFIRM, Confirmation(2), proposer, slots, 1, resources, checkpoints)
 
 
 def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from tests import methods
 from tests.methods import Draws, Quadratic, Tested
 from trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
+from trainables.states import pack, unpack
 from trainables.streams import STREAMS
 
 CONFIG = {
@@ -17,8 +18,10 @@ CONFIG = {
     "workers": 1,
     "threads": 1,
     "gpus": 0.0,
+    "config_id": "0a1b2c3d4e",
     "checkpoint_seconds": 60.0,
-    "resume_from": None,
+    "state": None,
+    "shelf": "",
     "phase": "search",
     "vary": None,
 }
@@ -76,24 +79,32 @@ def test_a_run_that_cannot_be_set_up_is_a_result_too():
     assert only["error"].startswith("KeyError: 'no table'")
 
 
-def test_going_on_from_a_checkpoint_repeats_nothing(tmp_path):
+def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
     whole = values(trainable())
-    half = trainable()
+    half = trainable(shelf=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
-    half.save_checkpoint(str(tmp_path))
-    assert values(trainable(resume_from=str(tmp_path))) == whole[1:]
-    restarted = trainable()  # by Tune, after its worker died
-    restarted.load_checkpoint(str(tmp_path))
-    assert values(restarted) == whole[1:]
+    assert values(trainable(shelf=str(tmp_path))) == whole[1:]
+    assert values(trainable(shelf=str(tmp_path), replicate=1)) == values(trainable(replicate=1)), "of another run"
 
 
-@pytest.mark.parametrize("damage", ["memory.json", "epoch.json"])
-def test_a_checkpoint_cut_in_half_is_not_believed(tmp_path, damage):
-    half = trainable()
+@pytest.mark.parametrize("damage", ["memory.json", "epoch.json", "everything"])
+def test_a_state_cut_in_half_is_not_believed(tmp_path, damage):
+    half = trainable(shelf=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
-    half.save_checkpoint(str(tmp_path))
-    (tmp_path / damage).write_text("")
-    assert values(trainable(resume_from=str(tmp_path))) == values(trainable())
+    (kept,) = tmp_path.iterdir()
+    unpack(kept.read_bytes(), tmp_path / "parts")
+    if damage == "everything":
+        kept.write_bytes(kept.read_bytes()[:700])
+    else:
+        (tmp_path / "parts" / damage).write_text("")
+        kept.write_bytes(pack(tmp_path / "parts"))
+    assert values(trainable(shelf=str(tmp_path))) == values(trainable())
+
+
+def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
+    (tmp_path / "file").write_text("where a folder should be")
+    assert values(trainable(shelf=str(tmp_path / "file"), checkpoint_seconds=0.0)) == values(trainable())
+    assert "was not saved" in capfd.readouterr().out
 
 
 def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch):
@@ -207,14 +218,16 @@ class CannotBeSaved(Method):
         return {"value": float(number)}
 
 
-def test_a_method_without_save_is_never_asked_for_a_checkpoint():
-    found = results(trainable(CannotBeSaved, checkpoint_seconds=0.0))
-    assert [result["should_checkpoint"] for result in found] == [False, False]
+def test_a_method_without_save_is_never_saved(tmp_path):
+    results(trainable(CannotBeSaved, shelf=str(tmp_path), checkpoint_seconds=0.0))
+    assert not list(tmp_path.iterdir())
 
 
-def test_checkpoints_are_asked_for_by_time():
-    assert [result["should_checkpoint"] for result in results(trainable(checkpoint_seconds=0.0))] == [True, False]
-    assert [result["should_checkpoint"] for result in results(trainable())] == [False, False]
+def test_states_are_saved_by_time_and_not_after_the_last_epoch(tmp_path):
+    for seconds, saved in ((60.0, 0), (0.0, 1)):
+        found = results(trainable(shelf=str(tmp_path), checkpoint_seconds=seconds))
+        assert len(list(tmp_path.iterdir())) == saved
+        assert [result["state"] for result in found] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ SESSIONS = (f"session/{number}" for number in itertools.count())
 
 @pytest.fixture(scope="module", autouse=True)
 def store():
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     yield
     ray.shutdown()
 
