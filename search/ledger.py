@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from search.errors import RequestError, SearchError
+from search.tally import Tally
 
 RUNNING = "running"
 INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it goes on where it can
@@ -93,6 +94,7 @@ class State:
     placement: dict = field(default_factory=dict)  # the last `place` event: what one run occupies, and why
     worked: float = 0.0  # seconds between the first and the last line of each session, but its end, added up
     last_time: float = 0.0
+    tally: Tally = field(default_factory=Tally, repr=False)  # counts over all runs, derived from the same lines
 
     def apply(self, event: dict) -> None:
         kind, moment = event["event"], event.get("time", self.last_time)
@@ -145,6 +147,8 @@ class State:
             self.policy_stopped = event["because"] or "stopped"
         elif kind == "end":
             self.finished = event["because"]
+        if kind != "step" and "config_id" in event:
+            self.tally.note(self.configurations[event["config_id"]])
 
     def runs(self) -> Iterator[Run]:
         """Every run, configurations in the order they were asked, replicates in the order they were started."""
