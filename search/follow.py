@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import NamedTuple
 
+from search.addresses import mask
 from search.baselines import all_scores, title
 from search.describe import description, replicated
 from search.estimate import Summary, summary
@@ -289,11 +290,6 @@ class Mirror:
 
     def _entry(self, key: Key) -> Entry:
         return self.pending.setdefault(key, Entry())
-
-
-def mask(text: str) -> str:
-    """The text without the credentials of any address in it."""
-    return re.sub(r"(?i)(password=)[^&\s]+", r"\1***", re.sub(r"""://[^\s"']*@""", "://***@", text))
 
 
 def _datasets(search: dict) -> list[Dataset]:

@@ -8,6 +8,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from search.addresses import mask
+
 PACKAGES = ("seedwise", "torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 
 
@@ -38,8 +40,8 @@ def revision() -> str:
 
 
 def command() -> str:
-    """The command line of this process, to be typed again."""
-    return shlex.join(["python", "run_search.py", *sys.argv[1:]])
+    """The command line of this process, to be typed again; passwords of addresses are left out of it."""
+    return shlex.join(["python", "run_search.py", *map(mask, sys.argv[1:])])
 
 
 def checksums(specification: dict) -> dict[str, str]:

@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from search.addresses import mask
 from search.card import PIPELINES
 from search.errors import RequestError
-from search.follow import mask
 from search.ledger import State
 from search.store import runs_of, without_credentials
 from search.tracking import ENVIRONMENT, address_of
@@ -58,7 +58,7 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
             )
             made.append(f"models:/{title}/{version.version}")
     except MlflowException as error:
-        raise RequestError(f"--register {name}: {mask(uri)} refuses it ({mask(str(error))[:200]}).") from error
+        raise RequestError(f"--register {name}: {mask(uri)} refuses it ({mask(str(error), uri)[:200]}).") from error
     return made
 
 

@@ -16,8 +16,9 @@ from urllib.parse import quote, urlencode
 
 from rich.console import Console
 
+from search.addresses import mask
 from search.errors import RequestError
-from search.follow import SCORE, mask
+from search.follow import SCORE
 from search.ledger import State
 from search.report import leaderboard
 from search.specification import standing_of
@@ -91,7 +92,7 @@ class Pages:
 
 
 def unreachable(uri: str, error: Exception) -> RequestError:
-    reason = mask(f"{type(error).__name__}: {error}").splitlines()[0][:200]
+    reason = mask(f"{type(error).__name__}: {error}", uri).splitlines()[0][:200]
     return RequestError(f"tracking.uri: {mask(uri)} does not answer ({reason}). Start it, or name another store.")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from search.addresses import check_address, mask
 from search.baselines import total_runs
 from search.errors import RequestError
 from search.ledger import RUNNING, State, busy, read, replay, scan
@@ -60,7 +61,7 @@ def ago(moment: float) -> str:
 
 def show_from_store(name: str, uri: str, console: Console) -> None:
     """The status of the latest search of that name in an MLflow store, which may be a server on another machine."""
-    from search.tracking import ENVIRONMENT, mask
+    from search.tracking import ENVIRONMENT
 
     os.environ.update(ENVIRONMENT)
     _refuse_no_store(uri)
@@ -71,7 +72,7 @@ def show_from_store(name: str, uri: str, console: Console) -> None:
     except ImportError as error:
         raise RequestError(f"--uri {mask(uri)}: its driver is not installed ({error}). Install it.") from error
     except Exception as error:  # MLflow's own, or whatever a database's driver raises
-        told = mask(" ".join(str(error).split()))[:200]
+        told = mask(" ".join(str(error).split()), uri)[:200]
         raise RequestError(f"--uri {mask(uri)}: it does not answer ({told}). Correct it.") from error
     top = next(run for run in runs if run.data.tags["level"] == "search")
     tags, metrics = top.data.tags, top.data.metrics
@@ -95,8 +96,7 @@ def show_from_store(name: str, uri: str, console: Console) -> None:
 
 def _refuse_no_store(uri: str) -> None:
     """MLflow would make an empty database of a name that is not there."""
-    from search.tracking import mask
-
+    check_address("--uri", uri)
     path = uri.removeprefix("sqlite:///")
     if "://" not in uri or (path != uri and not Path(path).is_file()):
         raise RequestError(
@@ -109,7 +109,6 @@ def _runs_of(name: str, uri: str) -> list:
     from mlflow import MlflowClient
 
     from search.store import runs_of, without_credentials
-    from search.tracking import mask
 
     client = MlflowClient(without_credentials(uri))
     experiment = client.get_experiment_by_name(name)

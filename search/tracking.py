@@ -8,6 +8,7 @@ MLflow itself, so a follower that was killed, or a database that was deleted, is
 import argparse
 import contextlib
 import fcntl
+import io
 import json
 import os
 import subprocess
@@ -19,7 +20,8 @@ from itertools import islice
 from pathlib import Path
 
 from search.errors import RequestError
-from search.follow import Mirror, mask
+from search.addresses import check_address, mask
+from search.follow import Mirror
 from search.ledger import busy, scan
 from search.store import Store
 
@@ -75,6 +77,7 @@ def finish(process: subprocess.Popen, timeout: float) -> bool:
 def resolve_uri(uri: str, base: Path) -> str:
     """The tracking address with a sqlite path made absolute, relative to `base`; its folder is created."""
     scheme, _, path = uri.partition(":///")
+    check_address("tracking.uri", uri)
     if "://" not in uri or scheme == "file":
         raise RequestError(
             f"tracking.uri: MLflow cannot write to {mask(uri)!r}. Give a database, such as sqlite:///runs/mlflow.db, "
@@ -180,7 +183,7 @@ class Follower:
         try:
             action()
         except Exception as error:
-            reason = mask(f"{type(error).__name__}: {error}").split("\n")[0][:300]
+            reason = mask(f"{type(error).__name__}: {error}", self.address).split("\n")[0][:300]
             if not self.trouble:
                 print(f"MLflow at {mask(self.address)} cannot be written, trying again. {reason}", flush=True)
             self._before = self._store or self._before
@@ -232,6 +235,7 @@ def address_of(uri: str) -> str:
             f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address, and repeat."
         )
     return whole
+    check_address("MLFLOW_TRACKING_URI", whole)
 
 
 def _watch_input(over: threading.Event) -> None:
@@ -243,7 +247,17 @@ def _watch_input(over: threading.Event) -> None:
 
 
 def main() -> int:
+class _Masked(io.TextIOWrapper):
+    """What this process and the libraries in it print, without the password of the address that they work with."""
+
+    def write(self, text: str) -> int:
+        return super().write(mask(text, os.environ.get("MLFLOW_TRACKING_URI", "")))
+
+
     parser = argparse.ArgumentParser(prog="python -m search.tracking", description=__doc__.splitlines()[0])
+    sys.stdout, sys.stderr = (
+        _Masked(stream.detach(), encoding="utf-8", line_buffering=True) for stream in (sys.stdout, sys.stderr)
+    )
     parser.add_argument("folder", type=Path, help="a search folder; ends with the end of standard input")
     parser.add_argument(
         "--grace", type=float, default=GRACE, help="seconds to wait for MLflow after the search is over"
