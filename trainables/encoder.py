@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -37,15 +36,20 @@ def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
     path = str(locate(name, key, folder=True)) if name.startswith(("world:", "~")) else name
     logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
     logging.disable_progress_bar()
+    own = {"trust_remote_code": False}  # not left open: a person at a terminal would be asked, and could say yes
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path)
-        model, info = kind.from_pretrained(path, dtype=torch.float32, output_loading_info=True)
-    except (OSError, ValueError, SafetensorError) as error:
-        reason = str(error).splitlines()[0]
+        tokenizer = AutoTokenizer.from_pretrained(path, **own)
+        config = AutoConfig.from_pretrained(path, **own)
+        config._attn_implementation = None  # which may name code of the hub
+        loading = {"config": config, "dtype": torch.float32, "output_loading_info": True, "weights_only": True}
+        model, info = kind.from_pretrained(path, **loading, **own)
+    except Exception as error:  # transformers, tokenizers, safetensors and torch have no error in common
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise RequestError(f"{key}: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
-    missing = set(info["missing_keys"])
+    missing, settings = set(info["missing_keys"]), model.config.to_dict()
+    settings.pop("auto_map", None)  # names code, which nobody who gets the model should be asked for either
     weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
-    return Encoder(model.config.to_dict(), weights), tokenizer
+    return Encoder(settings, weights), tokenizer
 
 
 def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
