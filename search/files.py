@@ -1,10 +1,19 @@
-"""Writing files so that nobody ever sees half of one."""
+"""Names of files, and writing them so that nobody ever sees half of one."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
+
+from search.errors import RequestError
+
+
+def check_file_name(where: str, name: object) -> None:
+    """Refuse a name out of a file that becomes one of a file or folder: a path would lead to another folder."""
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]{0,59}", name):
+        raise RequestError(f"{where}: {name!r} cannot name a file. Write letters, digits, points, dashes, underscores.")
 
 
 @contextmanager

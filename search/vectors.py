@@ -9,6 +9,7 @@ from rich.console import Console
 
 from search import yaml12
 from search.errors import RequestError
+from search.files import check_file_name
 from spaces.dimension import nearest
 
 ROWS = 200_000  # words read from the top of a file
@@ -168,6 +169,7 @@ def by_language(given: list[str]) -> dict[str, str]:
         language, equals, name = one.partition("=")
         if not (equals and language and name):
             raise RequestError(f"{one}: write LANG=FILE, for example fr=fr.vec.")
+        check_file_name(one, language)
         if language in found:
             raise RequestError(f"{one}: {language} stands there twice. Remove one.")
         found[language] = name
