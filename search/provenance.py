@@ -11,6 +11,7 @@ from pathlib import Path
 from search.addresses import mask
 
 PACKAGES = ("seedwise", "torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
+REVISION = Path(__file__).with_name("revision.txt")  # goes along with a submitted job, which is no checkout
 
 
 def versions() -> dict[str, str]:
@@ -26,6 +27,8 @@ def versions() -> dict[str, str]:
 
 def revision() -> str:
     """The commit of this code, with `-dirty` where files differ from it; empty outside a checkout."""
+    if REVISION.is_file():
+        return REVISION.read_text(encoding="utf-8").strip()
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match", "no-tag"],
@@ -46,8 +49,21 @@ def command() -> str:
 
 def checksums(specification: dict) -> dict[str, str]:
     """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
-    from trainables.inputs.paths import by_language, checksum, locate
+    from trainables.inputs.paths import checksum, locate
     from trainables.tasks.sources import Classification
+
+    found = {}
+    if specification["task"] and (files := Classification(specification["task"]).paths()):
+        found["task.data"] = _checksum_of_all(files)
+    for key, name in named(specification).items():
+        if name.startswith("world:") or Path(name).expanduser().exists():
+            found[key] = checksum(locate(name, key, folder=key in ("model", "inputs.multilingual")))
+    return found
+
+
+def named(specification: dict) -> dict[str, str]:
+    """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
+    from trainables.inputs.paths import by_language
 
     names: dict[str, str] = {}
     if specification["model"]:
@@ -61,13 +77,7 @@ def checksums(specification: dict) -> dict[str, str]:
         names |= {f"{key}.{language}": name for language, name in by_language(files, specification["task"]).items()}
     for language, sides in inputs.get("parallel", {}).items():
         names |= {f"inputs.parallel.{language}.{side}": name for side, name in enumerate(sides)}
-    found = {}
-    if specification["task"] and (files := Classification(specification["task"]).paths()):
-        found["task.data"] = _checksum_of_all(files)
-    for key, name in names.items():
-        if name.startswith("world:") or Path(name).expanduser().exists():
-            found[key] = checksum(locate(name, key, folder=key in ("model", "inputs.multilingual")))
-    return found
+    return names
 
 
 def _checksum_of_all(files: list[Path]) -> str:

@@ -1,0 +1,103 @@
+"""What goes along with a job: this code, the specification, and every file that it names by a relative path."""
+
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from search import provenance, yaml12
+from search.addresses import has_password
+from search.cluster import modules_of
+from search.errors import RequestError
+
+ROOT = Path(__file__).resolve().parent.parent
+SPECIFICATION = "search.yaml"
+LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (DASHBOARD_CLIENT_MAX_SIZE of its constants)
+DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that the same content is the same package, and sent once
+
+
+def write(resolved: dict, path: Path) -> None:
+    """Write the package of a resolved specification to `path`, a zip file."""
+    refuse_passwords(resolved)
+    texts = {SPECIFICATION: yaml12.dump(resolved), f"search/{provenance.REVISION.name}": provenance.revision()}
+    files = contents(resolved)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, text in texts.items():
+            package.writestr(zipfile.ZipInfo(name, DATE), text, zipfile.ZIP_DEFLATED)
+        for name, file in sorted(files.items()):
+            entry = zipfile.ZipInfo.from_file(file, name)
+            entry.date_time, entry.compress_type = DATE, zipfile.ZIP_DEFLATED
+            with open(file, "rb") as source, package.open(entry, "w") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+            if path.stat().st_size > LIMIT:
+                refuse_size(files)
+
+
+def refuse_size(files: dict[str, Path]) -> None:
+    sizes = {name: file.stat().st_size / (1 << 20) for name, file in files.items()}
+    largest = max(sizes, key=sizes.get)
+    raise RequestError(
+        f"the files of this search have {sum(sizes.values()):.0f} MiB, {largest} alone {sizes[largest]:.0f}; a job "
+        f"takes {LIMIT >> 20}, packed. Put large ones on a disk of the head, and name them by absolute paths."
+    )
+
+
+def refuse_passwords(resolved: dict) -> None:
+    """What goes along can be read by whoever sees the cluster's dashboard."""
+    for key, text in _strings(resolved):
+        if has_password(text):
+            raise RequestError(
+                f"{key}: it has a password, which others on the cluster could read. Leave it out, and start Ray on the "
+                "head with MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD set (for a database, PGPASSWORD)."
+            )
+
+
+def contents(resolved: dict) -> dict[str, Path]:
+    """The files that go along, by their names in the package: relative to the current folder, as in a specification."""
+    from trainables.tasks.sources import Classification
+
+    found: dict[str, Path] = {}
+    for key, name in provenance.named(resolved).items():
+        if relative(name) and Path(name).exists():
+            found |= _below(Path(name), _inside(name, key))
+    task = resolved["task"]
+    if task and relative(task["data"]):
+        found |= {_inside(str(file), "task.data"): file for file in Classification(task).paths()}
+    for place in (Path(module).resolve() for module in modules_of(resolved)):
+        beside, here = place.parent == ROOT, place.is_relative_to(Path.cwd()) and "site-packages" not in place.parts
+        if beside or here:  # else it must be installed there, as it is here
+            found |= _below(place, place.name)
+    return found | {"run_search.py": ROOT / "run_search.py"}
+
+
+def relative(name: str) -> bool:
+    """Whether a name is looked up below the current folder; if nothing is there, it may be a hub id."""
+    return not name.startswith(("/", "~", "world:"))
+
+
+def _inside(name: str, key: str) -> str:
+    inside = os.path.normpath(name)
+    if inside.startswith(".."):
+        raise RequestError(
+            f"{key}: {name} is outside of the current folder, and only what is in it goes along. Submit from a folder "
+            "that holds it, or name it by an absolute path of the head."
+        )
+    return inside
+
+
+def _below(place: Path, name: str) -> dict[str, Path]:
+    """A file, or all files of a folder, but what Python has compiled."""
+    files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
+    files = [file for file in files if "__pycache__" not in file.parts]
+    return {os.path.normpath(Path(name) / file.relative_to(place)): file for file in files}
+
+
+def _strings(content: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in plain data, with its key."""
+    if isinstance(content, str):
+        yield key, content
+    elif isinstance(content, dict | list):
+        for name, part in content.items() if isinstance(content, dict) else enumerate(content):
+            yield from _strings(part, f"{key}.{name}".removeprefix("."))

@@ -1,0 +1,117 @@
+"""Servers that tests start and end by themselves, on 127.0.0.1: PostgreSQL, and the head of a Ray cluster."""
+
+import contextlib
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from search.serve import free_port
+from tests.search.story import PATIENCE, wait_for
+
+DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on nobody's path
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[str]:
+    """A new PostgreSQL database, gone afterwards; its address. Where PostgreSQL cannot start the test is skipped."""
+    places = [*map(str, sorted(DEBIAN.glob("*/bin"), reverse=True)), os.environ["PATH"]]
+    if (initdb := shutil.which("initdb", path=os.pathsep.join(places))) is None:
+        pytest.skip("no PostgreSQL: install Debian's package postgresql")
+    with tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp") as folder, open(f"{folder}/log", "w+") as log:
+        who = {}
+        if os.geteuid() == 0:  # as whom PostgreSQL refuses to run
+            nobody = pwd.getpwnam("nobody")
+            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+            who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        how = {"cwd": folder, "stdout": log, "stderr": log, **who}
+        data, port = f"{folder}/data", free_port()
+        make = [
+            initdb,
+            "--pgdata",
+            data,
+            "--username",
+            "seedwise",
+            "--auth",
+            "trust",
+            "--no-sync",
+            "--encoding",
+            "UTF8",
+        ]
+        if subprocess.run(make, **how).returncode != 0:
+            log.seek(0)
+            pytest.skip(f"PostgreSQL cannot start: {log.read().strip()}")
+        options = ["-h", "127.0.0.1", "-p", str(port), "-k", folder, "-c", "fsync=off"]
+        server = subprocess.Popen([Path(initdb).with_name("postgres"), "-D", data, *options], **how)
+        try:
+            wait_for(lambda: server.poll() is not None or _answers(port))
+            assert server.poll() is None, Path(log.name).read_text()
+            yield f"postgresql+psycopg://seedwise@127.0.0.1:{port}/postgres"
+        finally:
+            server.send_signal(signal.SIGINT)  # its fast way to end
+            server.wait(PATIENCE)
+
+
+def _answers(port: int) -> bool:
+    import psycopg
+
+    with contextlib.suppress(psycopg.OperationalError):
+        psycopg.connect(host="127.0.0.1", port=port, user="seedwise", dbname="postgres").close()
+        return True
+    return False
+
+
+class Head:
+    """The head of a Ray cluster with two CPUs and its dashboard, started as people start it, and wanting a token.
+
+    Nothing of this project is on its path.
+    """
+
+    def __init__(self, home: Path):
+        self.address = f"http://127.0.0.1:{free_port()}"
+        self.token = secrets.token_hex(16)
+        self._folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # short, as the paths of sockets must be
+        programs = Path(sys.executable).parent
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment |= {"HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **self.access}
+        command = [programs / "ray", "start", "--head", "--block", "--disable-usage-stats", "--num-cpus=2"]
+        command += ["--dashboard-host=127.0.0.1", f"--dashboard-port={self.address.rpartition(':')[2]}"]
+        command += [f"--{kind}port={free_port()}" for kind in ("", "ray-client-server-", "dashboard-agent-listen-")]
+        with open(self._folder / "log", "w") as log:
+            self._process = subprocess.Popen(
+                [*command, f"--temp-dir={self._folder}"], env=environment, stdout=log, stderr=log
+            )
+
+    @property
+    def access(self) -> dict[str, str]:
+        """What a client needs in its environment."""
+        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
+
+    def wait(self) -> None:
+        """Until it answers."""
+        wait_for(lambda: self._process.poll() is not None or self._ready())
+        assert self._process.poll() is None, (self._folder / "log").read_text()
+
+    def _ready(self) -> bool:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        request = urllib.request.Request(f"{self.address}/api/jobs/", headers=headers)
+        with contextlib.suppress(OSError), urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.status == 200
+        return False
+
+    def __enter__(self) -> "Head":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()  # it ends all that it started
+        self._process.wait(PATIENCE)
+        shutil.rmtree(self._folder, ignore_errors=True)
