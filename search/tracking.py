@@ -11,6 +11,7 @@ import fcntl
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -19,8 +20,8 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from search.errors import RequestError
 from search.addresses import check_address, mask
+from search.errors import RequestError
 from search.follow import Mirror
 from search.ledger import busy, scan
 from search.store import Store
@@ -76,8 +77,8 @@ def finish(process: subprocess.Popen, timeout: float) -> bool:
 
 def resolve_uri(uri: str, base: Path) -> str:
     """The tracking address with a sqlite path made absolute, relative to `base`; its folder is created."""
-    scheme, _, path = uri.partition(":///")
     check_address("tracking.uri", uri)
+    scheme, _, path = uri.partition(":///")
     if "://" not in uri or scheme == "file":
         raise RequestError(
             f"tracking.uri: MLflow cannot write to {mask(uri)!r}. Give a database, such as sqlite:///runs/mlflow.db, "
@@ -234,8 +235,8 @@ def address_of(uri: str) -> str:
         raise RequestError(
             f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address, and repeat."
         )
-    return whole
     check_address("MLFLOW_TRACKING_URI", whole)
+    return whole
 
 
 def _watch_input(over: threading.Event) -> None:
@@ -246,7 +247,6 @@ def _watch_input(over: threading.Event) -> None:
     over.set()
 
 
-def main() -> int:
 class _Masked(io.TextIOWrapper):
     """What this process and the libraries in it print, without the password of the address that they work with."""
 
@@ -254,10 +254,11 @@ class _Masked(io.TextIOWrapper):
         return super().write(mask(text, os.environ.get("MLFLOW_TRACKING_URI", "")))
 
 
-    parser = argparse.ArgumentParser(prog="python -m search.tracking", description=__doc__.splitlines()[0])
+def main() -> int:
     sys.stdout, sys.stderr = (
         _Masked(stream.detach(), encoding="utf-8", line_buffering=True) for stream in (sys.stdout, sys.stderr)
     )
+    parser = argparse.ArgumentParser(prog="python -m search.tracking", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="a search folder; ends with the end of standard input")
     parser.add_argument(
         "--grace", type=float, default=GRACE, help="seconds to wait for MLflow after the search is over"
@@ -267,6 +268,7 @@ class _Masked(io.TextIOWrapper):
         parser.error(f"{arguments.folder} is not a folder. Name the one that a search wrote, such as runs/demo.")
     os.environ.update(ENVIRONMENT)
     os.nice(5)  # the processors belong to the search
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a job that is stopped signals all its processes; the search ends us
     over = threading.Event()
     threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
     try:
