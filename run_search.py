@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from search import vectors
-from search.errors import RequestError
+from search import submit, vectors
+from search.errors import RequestError, SearchError
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
@@ -23,6 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     except RequestError as error:
         print(f"seedwise: {error}", file=sys.stderr)
         return WRONG
+    except SearchError as error:
+        print(f"seedwise: {error}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         folder = getattr(options, "folder", None)
         begun = folder is not None and (here / folder / "ledger.jsonl").exists()
@@ -106,6 +109,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--anyway", action="store_true", help="also where data or model are not those of the file")
     one.set_defaults(command=rerun)
 
+    submit.add_to(commands)
+
     vectors.add_to(commands)
 
     one = commands.add_parser("track", help="write a search into MLflow, or complete what an outage left open")
@@ -157,8 +162,8 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
 
     warm = read_earlier(earlier, specification)
     print(mask(yaml12.dump(specification.as_dict())), end="")
-    placement = this_machine(specification.resources.model_dump())
-    print(f"# slots: {placement.slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
+    placement, slots = this_machine(specification.resources.model_dump())
+    print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     print(f"# space: {specification.load_space().size()}")
     standing = specification.standing()
     print(f"# budget: {specification.policy(standing).in_words()}")
