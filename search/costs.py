@@ -14,7 +14,7 @@ class Cost:
     """Runs and seconds by what they were for, and what of them was lost to failed and pruned runs.
 
     `wall` is seconds during which the search was running, all sessions together. CPU and GPU seconds are those that
-    runs had to themselves by the specification; None where `gpus_per_run: auto` leaves open how many that were.
+    runs had to themselves; None where an old ledger does not say what `gpus_per_run: auto` was.
     """
 
     parts: dict[str, tuple[int, float]]
@@ -43,13 +43,12 @@ def cost(state: State) -> Cost:
             if run.status != DONE:
                 _add(lost, run.status, run.seconds)
     seconds = sum(seconds for _, seconds in parts.values())
-    resources = state.search["specification"]["resources"]
-    gpus = resources["gpus_per_run"]
+    cpus, gpus = state.resources["cpus_per_run"], state.resources["gpus_per_run"]
     return Cost(
         {name: parts[name] for name in (SEARCH, "baselines", CONFIRM) if name in parts},
         dict(sorted(lost.items())),
         state.worked,
-        seconds * resources["cpus_per_run"],
+        seconds * cpus,
         None if gpus == "auto" else seconds * gpus,
     )
 

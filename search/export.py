@@ -50,6 +50,8 @@ class Export:
         brings: `optimism` is by how much the search had promised more.
         """
         search, specification = self.state.search, self.state.search["specification"]
+        # Scores depend on the number of threads in their last bits, so a rerun has those that were worked out here.
+        threads = specification["resources"] | {"cpus_per_run": self.state.resources["cpus_per_run"]}
         runs = self.state.configurations[row["config_id"]].runs
         finished = [runs[replicate] for replicate in sorted(runs) if runs[replicate].finished]
         score = {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high")}
@@ -87,7 +89,8 @@ class Export:
             "revision": search["revision"],
             "made_by": search["command"],
             "rerun_by": f"python run_search.py run {path}",
-            "specification": {key: value for key, value in specification.items() if key != "tracking"},
+            "specification": {key: value for key, value in specification.items() if key != "tracking"}
+            | {"resources": threads},
         }
 
     def _tied_with(self, row: dict) -> list[str] | None:

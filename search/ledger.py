@@ -40,7 +40,7 @@ class Run:
     fingerprint: str = ""  # equal for runs that do the same work
     same_as: str = ""  # CONFIGURATION/REPLICATE of the run whose results this one took, for they do the same work
     ended: int = 0  # its place among the runs that have ended, from 1 on; 0 before it has
-    losses: tuple[str, ...] = ()  # why it was cut off, each time that it lost its worker
+    losses: tuple[tuple[str, str], ...] = ()  # why it lost its worker, each time, and on which node, if that is known
     alone: bool = False  # it has a whole device, since its share was too small for it
 
     @property
@@ -134,7 +134,13 @@ class State:
             run.ended = self.results
         elif kind == "lost":
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.status, run.losses = WAITING if run.alone else INTERRUPTED, (*run.losses, event["because"])
+            run.status, run.losses = (
+                WAITING if run.alone else INTERRUPTED,
+                (
+                    *run.losses,
+                    (event["because"], event.get("node", "")),
+                ),
+            )
         elif kind == "wait":
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
             run.status, run.alone = WAITING, True
@@ -154,6 +160,13 @@ class State:
         """Every run, configurations in the order they were asked, replicates in the order they were started."""
         for configuration in self.configurations.values():
             yield from configuration.runs.values()
+
+    @property
+    def resources(self) -> dict:
+        """The specification's, with what was worked out in the place of `auto`, once it was."""
+        given, found = self.search["specification"]["resources"], self.placement
+        auto = [kind for kind in ("cpus", "gpus") if given[f"{kind}_per_run"] == "auto" and kind in found]
+        return {**given, **{f"{kind}_per_run": found[kind] for kind in auto}}
 
     def runs_of(self, phase: str) -> Iterator[Run]:
         return (run for run in self.runs() if run.phase == phase)

@@ -1,5 +1,6 @@
 """Why a run lost its worker, and when it has lost it too often to be started once more."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 NODE = "its node was lost"
@@ -22,7 +23,10 @@ def cause_of(error_file: Path) -> str:
     return NODE if "node has died" in text or "node died" in text or "NodeDied" in text else DIED
 
 
-def gives_up(losses: tuple[str, ...]) -> bool:
-    """Whether a run with these losses, the last one included, is not started again."""
-    by_node = losses.count(NODE)
+def gives_up(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:
+    """Whether a run with these losses, the last one included, is not started again.
+
+    A worker dies with its node, and that is often seen first: on a node that is not among those `alive`, it was that.
+    """
+    by_node = sum(because == NODE or bool(node and node not in alive) for because, node in losses)
     return by_node > NODES or len(losses) - by_node > RESTARTS

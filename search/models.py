@@ -29,6 +29,7 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     """
     to = to.resolve()
     specification = from_dict(state.search["specification"]).as_dict()
+    specification["resources"]["cpus_per_run"] = state.resources["cpus_per_run"]
     configuration = state.configurations[exported["config_id"]]
     method = method_class(specification)
     if method.export is Method.export:

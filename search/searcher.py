@@ -12,12 +12,12 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from search.baselines import Baselines
-from search.cluster import Slots
+from search.cluster import Slots, nodes_now
 from search.decide import Decider, next_run
 from search.errors import SearchError
 from search.files import write_atomically
 from search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
-from search.losses import OUT_OF_MEMORY, SILENT, cause_of, gives_up
+from search.losses import DIED, OUT_OF_MEMORY, SILENT, cause_of, gives_up
 from search.pictures import path_of
 from search.policy import FRESH, Stop
 from search.progress import Progress
@@ -51,6 +51,7 @@ class Session:
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
     in_flight: dict[str, Run] = field(default_factory=dict)
+    nodes: dict[str, str] = field(default_factory=dict)  # where runs are, as far as they have told
     cut: dict[str, str] = field(default_factory=dict)  # runs that were pruned, and why
     lost: dict[str, str] = field(default_factory=dict)  # runs whose worker is gone, or was ended by us, and why
     leave_by: float | None = None  # when this process ends, whatever still runs then; None: it goes on
@@ -123,6 +124,7 @@ class Session:
         run = self.in_flight[trial_id]
         event = {"event": "step", "config_id": run.config_id, "replicate": run.replicate, "step": result["epoch"]}
         self.write({**event, "epochs": result["epochs"], "metrics": metrics_of(result)})
+        self.nodes[trial_id] = result["node"]
         self.keep_state(run, result)
         if self.leave_by is not None:
             return True
@@ -146,7 +148,7 @@ class Session:
         """Write how a run ended. Idempotent: Tune may call twice."""
         if trial_id not in self.in_flight:
             return
-        run = self.in_flight.pop(trial_id)
+        run, _ = self.in_flight.pop(trial_id), self.nodes.pop(trial_id, "")
         self.watch.end(trial_id)
         if self.leave_by is not None and result["status"] == DONE and result["epoch"] < result["epochs"]:
             return  # it was stopped with its state saved, and goes on when the search does
@@ -156,7 +158,7 @@ class Session:
             "metrics": metrics_of(result),
             "seconds": round(result["seconds"], 3),
             "error": result["error"],
-            **{key: result[key] for key in ("fingerprint", "same_as") if result.get(key)},
+            **{key: result[key] for key in ("fingerprint", "same_as", "node") if result.get(key)},
         }
         baseline = self.ledger.state.configurations[run.config_id].baseline
         selection = self.proposer.standing.selection
@@ -174,20 +176,20 @@ class Session:
         """Write that a run lost its worker: it goes on elsewhere, unless that was its own doing too often."""
         if trial_id not in self.in_flight:
             return
-        run = self.in_flight.pop(trial_id)
+        run, node = self.in_flight.pop(trial_id), self.nodes.pop(trial_id, "")
         self.watch.end(trial_id)
-        because = self.lost.pop(trial_id, "its worker process died")
+        because = self.lost.pop(trial_id, DIED)
         ended = {"step": run.step, "metrics": run.metrics, "seconds": 0.0}
         if because == TIMEOUT:
             limit = f"{self.resources['minutes_per_run']:g}"
             self.end(run, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
         elif because == OUT_OF_MEMORY:
             self.end(run, {"status": OOM, **ended, "error": because})
-        elif gives_up((*run.losses, because)):
+        elif gives_up((*run.losses, (because, node)), {known.id for known in nodes_now()}):
             error = f"the worker process died more often than it is restarted ({because})"
             self.end(run, {"status": "failed:error", **ended, "error": error})
         else:
-            self.write({"event": "lost", **identity(run), "because": because})
+            self.write({"event": "lost", **identity(run), "because": because, "node": node})
 
     def end(self, run: Run, ended: dict) -> None:
         """Write the result of a run; one that is out of memory in its share waits for a whole device instead, once."""

@@ -136,6 +136,7 @@ class RunTrainable(tune.Trainable):
         self.method, self.inputs, self.tests, self.place, self.first = method, inputs, tests, None, True
         self.same: Same | None = None
         self.beat = Beat()
+        self.node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         if "torch" in sys.modules:  # which the method imports, if it needs it
             from trainables import device
 
@@ -204,6 +205,7 @@ class RunTrainable(tune.Trainable):
             "epoch": self.number,
             "epochs": self.run.epochs if self.run else 0,
             "seconds": self.seconds,
+            "node": self.node,
             "pictures": self._drawn() if done and status == DONE and self.config.get("draws") else "",
             "same_as": self.same_as,
             "fingerprint": self.same.fingerprint if self.same else "",

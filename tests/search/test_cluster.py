@@ -1,0 +1,153 @@
+"""Searches on real clusters of several raylets: spread over nodes, which die and come; a head that is lost."""
+
+import json
+import signal
+import subprocess
+import threading
+
+import pytest
+from ray.cluster_utils import Cluster
+
+from search.ledger import scan
+from tests.search.test_search import board, command, environment, results, run, write
+
+SLOW = ("--set", "space.seconds=0.5")  # per epoch, of two
+
+
+def cluster_of(nodes, **head):
+    """A cluster of raylets with one CPU each; the head has none of its own unless `head` says so."""
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **head})
+    for _ in range(nodes):
+        made.add_node(num_cpus=1, wait=False)
+    made.wait_for_nodes()
+    return made
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = cluster_of(3, ray_client_server_port=21777)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = write(tmp_path_factory.mktemp("undisturbed"))
+    run(folder, "search", "spec.yaml")
+    return board(folder / "runs" / "quadratic")
+
+
+def start(folder, *arguments, **variables):
+    return subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_for(condition, process=None):
+    pause = threading.Event()
+    while not condition():
+        assert process is None or process.poll() is None, process.stdout.read()
+        pause.wait(0.05)
+
+
+def events(folder, kind):
+    return [event for event in scan(folder / "ledger.jsonl")[0] if event["event"] == kind]
+
+
+def done(folder):
+    return len(results(folder)) if (folder / "ledger.jsonl").exists() else 0
+
+
+def same_board(found, expected):
+    """The ids differ by the parameter `seconds` only."""
+    for row, wanted in zip(found, expected, strict=True):
+        assert row["params"]["x"] == wanted["params"]["x"]
+        for key in ("scores", "replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
+            assert row[key] == wanted[key], key
+    return True
+
+
+def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, cluster, undisturbed):
+    write(tmp_path)
+    folder = tmp_path / "runs" / "quadratic"
+    process = start(tmp_path, "search", "spec.yaml", *SLOW, "--address", cluster.address)
+    wait_for(lambda: done(folder) >= 3, process)
+    began = {event["node"] for event in events(folder, "result")}
+    victim = next(node for node in cluster.list_all_nodes() if node.node_id in began)
+    cluster.remove_node(victim, allow_graceful=False)
+    wait_for(lambda: done(folder) >= 5, process)
+    added = cluster.add_node(num_cpus=1)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    assert "3 runs at once on 4 nodes, 1 CPU each." in output  # the head is a node too
+    assert len(results(folder)) == len(set(results(folder))) == 12
+    assert [event["node"] for event in events(folder, "lost")] == [victim.node_id]
+    used = [event["node"] for event in events(folder, "result")]
+    assert len(set(used)) == 4
+    assert added.node_id in used
+    assert same_board(board(folder), undisturbed)
+
+
+OWN = """
+from tests.methods import Quadratic, space
+
+class Own(Quadratic):
+    def epoch(self, number):
+        return {**super().epoch(number), "shipped": float("_ray_pkg" in __file__)}
+"""
+
+
+def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cluster):
+    """The module lies in the driver's folder; workers import the copy that Ray unpacked for them."""
+    pytest.importorskip("grpc")
+    (tmp_path / "own.py").write_text(OWN)
+    write(
+        tmp_path,
+        method={"trainable": "own:Own", "space": "own:space"},
+        budget={"runs": 3},
+        checkpoints={"seconds": 0},
+    )
+    output = run(tmp_path, "search", "spec.yaml", "--address", "ray://127.0.0.1:21777")
+    folder = tmp_path / "runs" / "quadratic"
+    assert "1 configurations, 3 runs: the budget of 3 runs is spent." in output
+    assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3
+
+
+def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undisturbed):
+    write(tmp_path)
+    folder = tmp_path / "runs" / "quadratic"
+    first = cluster_of(1)
+    try:
+        # How long a driver waits for a head that may come back; a minute, if nobody says otherwise.
+        soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "2"}
+        process = start(tmp_path, "search", "spec.yaml", *SLOW, "--address", first.address, **soon)
+        wait_for(lambda: done(folder) >= 2, process)
+        for node in first.list_all_nodes():
+            for kind, processes in node.all_processes.items():
+                for one in processes if kind in ("gcs_server", "raylet") else []:
+                    one.process.kill()
+        process.communicate(timeout=90)
+    finally:
+        first.shutdown()
+    assert process.returncode != 0
+    before = results(folder)
+    assert len(before) < 12
+    run(tmp_path, "resume", folder)
+    assert results(folder)[: len(before)] == before
+    assert len(results(folder)) == len(set(results(folder))) == 12
+    assert same_board(board(folder), undisturbed)
+
+
+def test_an_address_where_nobody_answers_is_one_line(tmp_path):
+    write(tmp_path)
+    output = run(tmp_path, "search", "spec.yaml", "--address", "127.0.0.1:1", code=2)
+    assert "seedwise: --address 127.0.0.1:1: " in output
+    assert "Is Ray running there?" in output
+    assert "Traceback" not in output
+    json.loads((tmp_path / "runs" / "quadratic" / "ledger.jsonl").read_text().splitlines()[0])
+    assert signal.SIGTERM
