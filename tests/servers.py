@@ -1,4 +1,4 @@
-"""Servers that tests start and end by themselves, on 127.0.0.1: PostgreSQL, and the head of a Ray cluster."""
+"""Servers that tests start and end by themselves, on 127.0.0.1: PostgreSQL, a Ray cluster's head, a way there."""
 
 import contextlib
 import os
@@ -6,9 +6,11 @@ import pwd
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,3 +117,39 @@ class Head:
         self._process.terminate()  # it ends all that it started
         self._process.wait(PATIENCE)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Relay:
+    """A way to a port of this machine, as a tunnel to a cluster is; it can be cut, and works again at once."""
+
+    def __init__(self, target: int):
+        self._target, self._ends = target, []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                ends = [self._listener.accept()[0], socket.create_connection(("127.0.0.1", self._target))]
+                self._ends += ends
+                for one, other in (ends, reversed(ends)):
+                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+
+    def _pump(self, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+        with contextlib.suppress(OSError):
+            other.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._ends.clear()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()

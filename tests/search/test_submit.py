@@ -4,6 +4,7 @@ The cluster, the MLflow server and its PostgreSQL database are real, and are sta
 """
 
 import base64
+import contextlib
 import hashlib
 import io
 import os
@@ -27,7 +28,7 @@ from search.specification import read
 from tests.conftest import ROOT
 from tests.search.story import PATIENCE, runs_of, server
 from tests.search.test_search import board, command, results
-from tests.servers import Head, postgres
+from tests.servers import Head, Relay, postgres
 
 # Whose module is nowhere but in the folder that it is submitted from. Some configurations wait for a file.
 METHOD = """
@@ -85,6 +86,14 @@ class Told:
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
 
+    def read_until(self, process: subprocess.Popen, beginning: str) -> str:
+        """What it says up to the line that begins so."""
+        lines = []
+        while not (lines and lines[-1].startswith(beginning)):
+            lines.append(process.stdout.readline())
+            assert lines[-1], "".join(lines)
+        return "".join(lines)
+
     def tell(self, name: str, process: subprocess.Popen, before: str = "") -> None:
         output, _ = process.communicate(timeout=PATIENCE)
         self.said[name] = process.returncode, before + output
@@ -106,20 +115,19 @@ def told(tmp_path_factory):
         (folder / "spec.yaml").write_text(yaml12.dump({**SPECIFICATION, "space": space, "tracking": tracking}))
         here = told.start("search", "spec.yaml", "--set", "tracking.uri=off", "--out", "runs/here")
         head.wait()
-        submit = ("submit", "spec.yaml", "--address", head.address)
-        first = told.start(*submit)
-        lines = []
-        while not (lines and lines[-1].startswith("6/10")):
-            lines.append(first.stdout.readline())
-            assert lines[-1], "".join(lines)
-        first.send_signal(signal.SIGINT)
-        told.tell("left", first, "".join(lines))
-        job = re.search(r"submitted (\S+);", lines[0])[1]
+        with contextlib.closing(Relay(int(head.address.rpartition(":")[2]))) as relay:
+            first = told.start("submit", "spec.yaml", "--address", f"http://127.0.0.1:{relay.port}")
+            lines = told.read_until(first, "3/10 ")
+            relay.cut()
+            lines += told.read_until(first, "6/10 ")
+            first.send_signal(signal.SIGINT)
+            told.tell("left", first, lines)
+        job = re.search(r"submitted (\S+);", lines)[1]
         of_job = (job, "--address", head.address)
         for name in ("status", "fetch", "stop", "follow"):
             told.tell(name, told.start("job", name, *of_job))
         gate.touch()
-        told.tell("again", told.start(*submit))
+        told.tell("again", told.start("submit", "spec.yaml", "--address", head.address))
         told.tell("here", here)
         yield told
 
@@ -128,11 +136,16 @@ def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(told):
     code, output = told.said["left"]
     assert code == 130
     for kind in ("follow", "stop", "fetch"):
-        assert re.search(rf"python run_search.py job {kind} sent-\w+ --address {told.head.address}\n", output)
+        assert re.search(rf"python run_search.py job {kind} sent-\w+ --address http://127.0.0.1:\d+\n", output)
     assert "Traceback" not in output
     code, output = told.said["status"]
     assert code == 0
     assert re.match(r"sent-\w+: RUNNING, .*, in ~/seedwise/sent\n6/10 ", output)
+
+
+def test_a_connection_that_drops_is_made_anew_and_no_line_is_lost_or_repeated(told):
+    _, output = told.said["left"]
+    assert re.findall(r"^(\d+)/10 ", output, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
 
 
 def test_a_running_search_can_be_fetched_and_what_comes_later_is_added(told):
