@@ -131,13 +131,13 @@ class Estimate:
     def draws(self, generator: np.random.Generator, size: int, pending: np.ndarray | None = None) -> np.ndarray:
         """`size` possible worlds (rows): what the true means of `contenders` (columns) might be, heavy-tailed.
 
-        `pending` counts runs that are on their way: they will narrow the uncertainty, so a policy that is asked again
-        meanwhile does not send everybody to the same configuration.
+        `pending` counts runs of the contenders that are on their way: they will narrow the uncertainty, so a policy
+        that is asked again meanwhile does not send everybody to the same configuration.
         """
         few = self.contenders
         sd = self.sd[few]
         if pending is not None:
-            sd = sd * np.sqrt(self.count[few] / (self.count[few] + pending[few]))
+            sd = sd * np.sqrt(self.count[few] / (self.count[few] + pending))
         freedom = max(LEAST_FREEDOM, self.freedom)
         stretch = np.sqrt(freedom / generator.chisquare(freedom, size=(size, 1)))
         own = sd * generator.standard_normal((size, len(few)))

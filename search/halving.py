@@ -34,9 +34,9 @@ class Halving(Policy):
         for goal in reversed(self.rungs()[1:]):
             if promoted := self._promoted(state, found, goal, all_of_them=False):
                 return promoted
-        for configuration in state.configurations.values():
-            ready = not configuration.pruned and not self.waits(configuration)
-            if ready and (replicate := free_replicate(configuration)) < self.min:
+        for configuration in state.tally.short_of(self.min):
+            if not self.waits(configuration):
+                replicate = free_replicate(configuration)
                 return Replicate(configuration.config_id, replicate, f"seed {replicate + 1} of {self.min}")
         pays = self.configurations()
         if more and (pays is None or len(state.configurations) < pays):

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, get_type_hints
 from search.errors import RequestError
 from search.ledger import CONFIRM, INTERRUPTED, SEARCH, Configuration, State
 from search.standing import Standing
+from search.tally import free_replicate
 from spaces.dimension import nearest
 from spaces.space import import_path
 
@@ -73,9 +74,8 @@ class Policy:
             return lost
         if stop := self.spent(state):
             return stop
-        for configuration in state.configurations.values():
-            if not configuration.runs:
-                return Replicate(configuration.config_id, 0, "it was asked for when the search stopped")
+        if unstarted := state.tally.unstarted():
+            return Replicate(unstarted[0].config_id, 0, "it was asked for when the search stopped")
         return self.choose(state, more=more)
 
     def spent(self, state: State) -> Stop | None:
@@ -90,7 +90,7 @@ class Policy:
 
     def used(self, state: State) -> int:
         """Runs of the search phase that were started, those that are on their way included."""
-        return sum(1 for _ in state.runs_of(SEARCH))
+        return state.tally.started[SEARCH]
 
     def takes(self, state: State, configuration: Configuration) -> bool:
         """Whether a configuration that was proposed again is worth one more replicate."""
@@ -150,14 +150,14 @@ class Fixed(Policy):
         return None  # `choose` looks at the budget before each configuration, not before each run
 
     def choose(self, state: State, *, more: bool) -> Action:
-        waiting, planned = None, 0
-        for configuration in state.configurations.values():
-            planned += len(configuration.runs) if configuration.pruned else self.n
-            if not configuration.pruned and (replicate := free_replicate(configuration)) < self.n:
-                action = Replicate(configuration.config_id, replicate, f"seed {replicate + 1} of {self.n}")
-                if not self.waits(configuration):
-                    return action
-                waiting = waiting or action  # better than an idle worker, if nothing else is left
+        waiting = None
+        for configuration in state.tally.short_of(self.n):
+            replicate = free_replicate(configuration)
+            action = Replicate(configuration.config_id, replicate, f"seed {replicate + 1} of {self.n}")
+            if not self.waits(configuration):
+                return action
+            waiting = waiting or action  # better than an idle worker, if nothing else is left
+        planned = self.n * (len(state.configurations) - state.tally.pruned) + state.tally.pruned_runs
         if self.runs is not None and planned + self.n > self.runs - self.reserve:
             return waiting or Stop(f"the budget of {self.runs} runs is spent")
         if late := self.late(state):
@@ -193,17 +193,9 @@ SHARED = {one.name for one in fields(Policy)}
 
 def first_interrupted(state: State) -> Replicate | None:
     """The first run of the search phase that was cut off without a result."""
-    lost = (run for run in state.runs_of(SEARCH) if run.status == INTERRUPTED)
+    lost = (run for run in state.tally.open_runs() if run.phase == SEARCH and run.status == INTERRUPTED)
     found = next(lost, None)
     return found and Replicate(found.config_id, found.replicate, "it was running when the search stopped")
-
-
-def free_replicate(configuration: Configuration) -> int:
-    """The lowest replicate that a configuration has not been started at."""
-    replicate = 0
-    while replicate in configuration.runs:
-        replicate += 1
-    return replicate
 
 
 def require(holds: bool, problem: str) -> None:

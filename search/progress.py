@@ -15,6 +15,7 @@ from search.standing import Standing
 from search.table import as_table, number
 
 REFRESH_SECONDS = 1.0
+SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search
 SHOWN = 10  # rows of the live view
 BAR = 16  # columns of the bar that shows how far a run is
 
@@ -25,8 +26,8 @@ class Progress:
     def __init__(self, console: Console, state: State, standing: Standing, total: int | None):
         self.console, self.state, self.standing, self.total = console, state, standing, total
         self.selection = standing.selection
-        self.started, self.drawn = time.monotonic(), 0.0
-        self.before = sum(run.finished for run in state.runs())
+        self.started, self.due = time.monotonic(), 0.0
+        self.before = state.tally.finished
         self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> "Progress":
@@ -45,7 +46,7 @@ class Progress:
         score = (
             run.error if run.status != DONE else f"{self.selection.label} {number(self.selection.score(run.metrics))}"
         )
-        done = sum(other.finished for other in self.state.runs())
+        done = self.state.tally.finished
         self.console.print(
             f"{self._count(done)}  {run.config_id} {seed(run)}: {run.status}, {score} ({run.seconds:.1f} s)",
             soft_wrap=True,
@@ -53,12 +54,13 @@ class Progress:
 
     def tick(self) -> None:
         """Redraw if it is time to. Cheap enough to be called in every turn of Tune's loop."""
-        if self.live and time.monotonic() - self.drawn >= REFRESH_SECONDS:
-            self.drawn = time.monotonic()
+        start = time.monotonic()
+        if self.live and start >= self.due:
             self.live.update(self.view(), refresh=True)
+            self.due = start + max(REFRESH_SECONDS, SPARING * (time.monotonic() - start))
 
     def view(self) -> Group:
-        running = [run for run in self.state.runs() if run.status == RUNNING]
+        running = [run for run in self.state.tally.open_runs() if run.status == RUNNING]
         rows = leaderboard(self.state, self.standing, SHOWN)
         kind = " (oracle)" if self.selection.oracle else ""
         best = f", best so far{kind} {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
@@ -78,7 +80,7 @@ class Progress:
 
     def headline(self) -> str:
         """Runs done of how many, runs per minute, time left."""
-        done = sum(run.finished for run in self.state.runs())
+        done = self.state.tally.finished
         minutes = (time.monotonic() - self.started) / 60
         rate = (done - self.before) / minutes if minutes > 0 else 0.0
         parts = [self._count(done) + " runs"]

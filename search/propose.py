@@ -125,8 +125,8 @@ class Proposer:
         """What is tried before the sampler is asked: the enqueued, then the best of earlier searches."""
         if self.sampler == "grid":
             return list(self.enqueued)
-        earlier = [one for one in state.search.get("earlier", []) if self._earlier_point(one) is not None]
-        return [*self.enqueued, *(one["params"] for one in earlier[:TRIED_AGAIN])]
+        earlier = (one["params"] for one in state.search.get("earlier", []) if self._earlier_point(one) is not None)
+        return [*self.enqueued, *itertools.islice(earlier, TRIED_AGAIN)]
 
     def _sampler(self, ask: int, name: str) -> optuna.samplers.BaseSampler:
         seed = int.from_bytes(hashlib.sha256(f"{self.seed}/ask/{ask}".encode()).digest()[:4], "big")

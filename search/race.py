@@ -69,10 +69,9 @@ class Race(Policy):
         return None
 
     def _fill(self, state: State, found: Estimate) -> Replicate | None:
-        close = self._within(self.CLOSE, found)
-        for index, config_id in enumerate(found.ids):
-            configuration = state.configurations[config_id]
-            if close[index] and (replicate := free_replicate(configuration)) < self.min:
+        for index in np.flatnonzero(self._within(self.CLOSE, found)):
+            config_id = found.ids[index]
+            if (replicate := free_replicate(state.configurations[config_id])) < self.min:
                 return Replicate(config_id, replicate, f"seed {replicate + 1} of at least {self.min}")
         return None
 
@@ -91,10 +90,11 @@ class Race(Policy):
 
     def _contender(self, state: State, found: Estimate) -> Replicate | None:
         """Top-two Thompson sampling among those that may have another replicate."""
-        pending = np.array([len(state.configurations[key].of_phase(SEARCH)) for key in found.ids]) - found.count
+        contenders = [state.configurations[found.ids[index]] for index in found.contenders]
+        pending = np.array([len(one.of_phase(SEARCH)) for one in contenders]) - found.count[found.contenders]
         started = self.used(state)
         draws = found.draws(np.random.default_rng([self.seed, started]), 50, pending)
-        free = np.array([self._open(state.configurations[found.ids[index]]) for index in found.contenders])
+        free = np.array([self._open(one) for one in contenders])
         if not free.any():
             return None
         order = draws.argmax(1)
@@ -104,9 +104,8 @@ class Race(Policy):
             leader = others[0]
         if not free[leader]:  # it has all its replicates: the question is who could beat it
             leader = int(np.where(free, draws[0], -np.inf).argmax())
-        config_id = found.ids[found.contenders[leader]]
-        replicate = free_replicate(state.configurations[config_id])
-        return Replicate(config_id, replicate, f"seed {replicate + 1}: it may be the best")
+        replicate = free_replicate(contenders[leader])
+        return Replicate(contenders[leader].config_id, replicate, f"seed {replicate + 1}: it may be the best")
 
     def takes(self, state: State, configuration: Configuration) -> bool:
         found = self.standing.of(state)

@@ -159,8 +159,10 @@ def test_the_confirmation_runs_the_frozen_ones_at_fresh_replicates():
 
 
 def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_run():
-    state = state_of({"a": [0.5]})
-    state.configurations["a"].runs[0].status = "pruned"
+    state = State()
+    for event in ("ask", "start", "result"):
+        one = {"config_id": "a", "replicate": 0, "phase": "search", "params": {}, "ask": 0}
+        state.apply({"event": event, **one, "status": "pruned", "metrics": {}, "seconds": 1})
     for policy in (Fixed(standing=STANDING, n=3, runs=30, prune=True), Race(standing=STANDING, runs=30, prune=True)):
         assert isinstance(policy.next_action(state), New)
     state.apply({"event": "ask", "config_id": "b", "params": {}, "ask": 1})
