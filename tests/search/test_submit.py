@@ -30,7 +30,7 @@ from tests.search.story import PATIENCE, runs_of, server
 from tests.search.test_search import board, command, results
 from tests.servers import Head, Relay, postgres
 
-# Whose module is nowhere but in the folder that it is submitted from. Some configurations wait for a file.
+# Whose module is nowhere but in the folder that it is submitted from. Configurations wait for a file of their tenth.
 METHOD = """
 import threading
 from pathlib import Path
@@ -41,7 +41,7 @@ class Mine(Method):
     epochs = 2
 
     def epoch(self, number):
-        while self.params["x"] > 0.6 and not Path(self.params["gate"]).exists():
+        while not Path(self.params["gates"], str(int(10 * self.params["x"]))).exists():
             threading.Event().wait(0.1)
         noise = np.random.default_rng(self.streams.seed("order", number)).normal(0, 0.02)
         return {"value": float(1 - (self.params["x"] - 0.3) ** 2 + noise)}
@@ -49,13 +49,13 @@ class Mine(Method):
 def space(trial):
     return {"x": trial.suggest_float("x", 0.0, 1.0)}
 
-space.defaults = {"x": 0.5, "gate": "", "link": ""}
+space.defaults = {"x": 0.5, "gates": "", "link": ""}
 """
 SPECIFICATION = {
     "name": "sent",
     "method": {"trainable": "mine:Mine", "space": "mine:space"},
     "inputs": {"stop_words": {"en": "data/words.txt"}},
-    "sampler": "random",  # draws x = 0.16, 0.49, 0.06, 0.72, ...: the fourth configuration waits
+    "sampler": "random",  # draws x = 0.16, 0.49, 0.06, 0.72, ...
     "budget": {"runs": 10},
     "replicates": {"policy": "fixed", "n": 2, "confirm": {"top": 0}},
     "select": {"on": "metric", "metric": "value"},
@@ -105,10 +105,11 @@ class Told:
 def told(tmp_path_factory):
     folder, home, files = (tmp_path_factory.mktemp(name) for name in ("folder", "the home", "artifacts"))
     (folder / "mine.py").write_text(METHOD)
-    (folder / "data").mkdir()
+    for name in ("data", "gates"):
+        (folder / name).mkdir()
     (folder / "data" / "words.txt").write_text("the\nof\n")
-    gate, port = folder / "gate", free_port()
-    space = {"gate": str(gate)}
+    gates, port = folder / "gates", free_port()
+    space = {"gates": str(gates)}
     with Head(home) as head, postgres() as database, server(database, files, port):
         told = Told(folder, home, head, f"http://127.0.0.1:{port}", database)
         tracking = {"uri": told.mlflow}
@@ -117,8 +118,10 @@ def told(tmp_path_factory):
         head.wait()
         with contextlib.closing(Relay(int(head.address.rpartition(":")[2]))) as relay:
             first = told.start("submit", "spec.yaml", "--address", f"http://127.0.0.1:{relay.port}")
-            lines = told.read_until(first, "3/10 ")
+            let_pass(gates, 1)
+            lines = told.read_until(first, "2/10 ")
             relay.cut()
+            let_pass(gates, 4, 0)
             lines += told.read_until(first, "6/10 ")
             first.send_signal(signal.SIGINT)
             told.tell("left", first, lines)
@@ -126,10 +129,15 @@ def told(tmp_path_factory):
         of_job = (job, "--address", head.address)
         for name in ("status", "fetch", "stop", "follow"):
             told.tell(name, told.start("job", name, *of_job))
-        gate.touch()
+        let_pass(gates, *range(10))
         told.tell("again", told.start("submit", "spec.yaml", "--address", head.address))
         told.tell("here", here)
         yield told
+
+
+def let_pass(gates: Path, *tenths: int) -> None:
+    for tenth in tenths:
+        (gates / str(tenth)).touch()
 
 
 def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(told):
