@@ -20,7 +20,7 @@ from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 from rich.console import Console
 
-from search.launch import ENVIRONMENT
+from search.cluster import ENVIRONMENT
 from search.launch import search as launch
 from search.specification import from_dict
 
@@ -88,7 +88,7 @@ def main() -> None:
     plain_runs = options.plain_runs or options.runs
     os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent)
     os.environ.update(ENVIRONMENT)
-    ray.init(num_cpus=SLOTS, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init("local", num_cpus=SLOTS, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     with tempfile.TemporaryDirectory() as folder:
         ours(2 * SLOTS, Path(folder) / "first", "off")  # imports what both sides need
         bare = ours(options.runs, Path(folder) / "bare", "off")[1] / options.runs

@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import logging
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from search.errors import RequestError
+from search.loopback import loopback
 from search.placement import Node, Placement
 
 # Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
@@ -28,6 +30,7 @@ ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 PACKAGES = ("search", "spaces", "trainables")
+CONNECT_SECONDS = 10.0  # to wait for a machine that does not answer at all
 LOOK_SECONDS = 1.0  # how old the list of nodes may be
 MOST_ASKED = 1000  # runs that an autoscaler is asked to make room for
 
@@ -53,21 +56,34 @@ def ray_running(address: str | None, resolved: dict, console: Console) -> Iterat
         more = {"address": address}
     else:
         more = {"address": address, "runtime_env": {"py_modules": modules_of(resolved)}}
+    quiet = {"logging_level": "ERROR", "log_to_driver": False}
     with console.status("starting Ray" if address is None else f"connecting to Ray at {address}"):
-        try:
-            ray.init(logging_level="ERROR", log_to_driver=False, **more)
-        except (ConnectionError, ImportError, ValueError, RuntimeError) as error:
-            if address is None:
-                raise
-            reason = str(error).strip().split("\n")[0]
-            raise RequestError(
-                f"--address {address}: {reason or type(error).__name__}. Is Ray running there? From outside a cluster: "
-                "ray://HEAD:10001 (pip install 'seedwise[cluster]'), or `submit`."
-            ) from error
+        if address is None:
+            with loopback():
+                ray.init(**quiet, **more)
+        else:
+            connect(address, {**quiet, **more})
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def connect(address: str, options: dict) -> None:
+    """Join a cluster, or say in one line why not. Ray itself would try for minutes where nobody listens."""
+    import ray
+
+    try:
+        host, colon, port = address.removeprefix("ray://").rpartition(":")
+        if colon:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+        ray.init(**options)
+    except (OSError, ImportError, ValueError, RuntimeError) as error:
+        reason = (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")
+        raise RequestError(
+            f"--address {address}: {reason}. Is Ray running there? On a node of a cluster write auto, from outside "
+            "ray://HEAD:10001 (which needs ray[client]), or submit the search."
+        ) from error
 
 
 def modules_of(resolved: dict) -> list[str]:

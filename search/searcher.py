@@ -23,13 +23,14 @@ from search.policy import FRESH, Stop
 from search.progress import Progress
 from search.propose import Proposer
 from search.prune import prunes
-from search.watch import TIMEOUT, Watch
+from search.watch import LOOKS, TIMEOUT, Watch
 from trainables import signs
 from trainables.base import TELLING
 from trainables.same import Same
 from trainables.states import Held, Shelf
 
 OOM = "failed:oom"
+BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short
 
 
 @dataclass
@@ -98,6 +99,7 @@ class Session:
             "threads": self.threads,
             "gpus": self.slots.placement.gpus,
             "checkpoint_seconds": self.checkpoints["seconds"],
+            "beat_seconds": min(BEAT_SECONDS, self.watch.silence / LOOKS),
             "state": state and Held(ray.put(state)),
             "shelf": self.shared,
         }
@@ -315,6 +317,10 @@ class Ticker(Callback):
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
         self.progress.tick()
+        if self.session.leave_by is not None and not self.session.told:
+            seconds = max(0.0, self.session.leave_by - time.monotonic())
+            told = f"stopping: running epochs have {seconds:.0f} s to end and be saved; once more to leave at once."
+            self.progress.console.print(told, soft_wrap=True)
         self.session.look_after(self.trials)
         self.session.slots.ask_for(self.session.left())
         for trial_id in [known for known in self.trials if known not in self.session.in_flight]:

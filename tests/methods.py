@@ -123,6 +123,24 @@ class DiesOnce(Quadratic):
         return super().epoch(number)
 
 
+class Stuck(Quadratic):
+    """In the second epoch of replicate 1: `hang` never returns; `freeze` stops its process and `full` is out of memory,
+    both the first time only."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        if self.streams.replicate == 1 and number == 1:
+            kind, marker = self.params["trouble"], Path(self.params["marker"]) / self.params["trouble"]
+            first = not marker.exists()
+            marker.touch()
+            if kind == "hang":
+                threading.Event().wait()
+            elif kind == "freeze" and first:
+                os.kill(os.getpid(), signal.SIGSTOP)
+            elif kind == "full" and first:
+                raise MemoryError("no room")
+        return super().epoch(number)
+
+
 def space(trial) -> dict:
     return {"x": trial.suggest_float("x", 0.0, 1.0)}
 

@@ -61,9 +61,9 @@ class Method:
     def size(cls, params: dict) -> float:
         """How much memory a run with these parameters takes compared with others; the largest one is measured.
 
-        Default: its `batch_size`, where it has one.
+        Default: its `batch_size`, where it has one, and half of it where activations are computed again.
         """
-        return float(params.get("batch_size", 0))
+        return params.get("batch_size", 0) * (0.5 if params.get("gradient_checkpointing") else 1.0)
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class RunTrainable(tune.Trainable):
     def setup(self, config: dict, method: type[Method], inputs: Any, tests: Any = None) -> None:
         self.method, self.inputs, self.tests, self.place, self.first = method, inputs, tests, None, True
         self.same: Same | None = None
-        self.beat = Beat()
+        self.beat = Beat(config["beat_seconds"])
         self.node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         if "torch" in sys.modules:  # which the method imports, if it needs it
             from trainables import device

@@ -11,14 +11,13 @@ from ray.experimental.internal_kv import (
     _internal_kv_put,
 )
 
-BEAT_SECONDS = 5.0  # how often a worker says that its process is alive
-
 
 class Beat:
-    """A thread that gives signs of life for the run that its process works on, however long an epoch takes."""
+    """A thread that gives a sign of life every `seconds` for the run that its process works on, epoch or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         self._key: bytes | None = None
+        self._seconds = seconds
         threading.Thread(target=self._beat, daemon=True).start()
 
     def of(self, session: str, run: str) -> None:
@@ -28,7 +27,7 @@ class Beat:
 
     def _beat(self) -> None:
         while True:
-            time.sleep(BEAT_SECONDS)
+            time.sleep(self._seconds)
             self._give()
 
     def _give(self) -> None:

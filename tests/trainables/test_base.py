@@ -20,6 +20,7 @@ CONFIG = {
     "gpus": 0.0,
     "config_id": "0a1b2c3d4e",
     "checkpoint_seconds": 60.0,
+    "beat_seconds": 60.0,
     "state": None,
     "shelf": "",
     "phase": "search",

@@ -181,3 +181,8 @@ class Dcca(Untouched):
     @classmethod
     def prepare_test(cls, specification: dict) -> DccaTests:
         return prepare_test(specification)
+
+    @classmethod
+    def size(cls, params: dict) -> float:
+        """Blocks of full length in the largest forward pass; an isolated word is a few tokens long."""
+        return max(params["block_batch"], params["tune_batch_size"], params["word_batch"] / 16)

@@ -1,0 +1,36 @@
+"""A method that waits instead of computing, in epochs that can be saved. Of its own, since workers import it."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from trainables.base import Method
+
+
+class Steady(Method):
+    """Four epochs of `seconds` each; every one adds a number of its own stream, so a repeated or lost one shows."""
+
+    epochs = 4
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.total = 0.0
+
+    def epoch(self, number: int) -> dict[str, float]:
+        time.sleep(self.params["seconds"])
+        self.total += self.streams.seed("order", number) % 1000 / 1000
+        return {"value": self.total - self.params["x"] ** 2}
+
+    def save(self, folder: Path) -> None:
+        (folder / "total.json").write_text(json.dumps(self.total))
+
+    def load(self, folder: Path) -> None:
+        self.total = json.loads((folder / "total.json").read_text())
+
+
+def space(trial: Any) -> dict:
+    return {"x": trial.suggest_float("x", -1.0, 1.0)}
+
+
+space.defaults = {"x": 0.0, "seconds": 1.0}

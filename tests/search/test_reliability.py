@@ -1,0 +1,297 @@
+"""What a search does when something goes wrong: each row of docs/reliability.md that no other test has."""
+
+import json
+import os
+import signal
+import subprocess
+import tarfile
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.errors import SearchError
+from search.ledger import Ledger, read, scan
+from search.losses import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
+from search.watch import Watch
+from tests.search.test_search import board, command, environment, results, run, write
+from trainables.states import Shelf, pack, unpack
+
+
+def events(folder, kind):
+    return [event for event in scan(folder / "ledger.jsonl")[0] if event["event"] == kind]
+
+
+def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran_out_is_tried_alone(tmp_path):
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:Stuck", "space": "tests.methods:space"},
+        sampler="grid",
+        space={"x": 0.5, "marker": str(tmp_path), "trouble": {"choices": ["hang", "freeze", "full", "none"]}},
+        budget={"runs": 8},
+        replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
+        resources={"minutes_per_run": 0.25, "silent_minutes": 0.1},
+        checkpoints={"seconds": 0},
+    )
+    run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    state = read(folder / "ledger.jsonl")
+    found = {one.params["trouble"]: one for one in state.configurations.values()}
+    assert {kind: one.runs[1].status for kind, one in found.items()} == {
+        "hang": "failed:timeout",
+        "freeze": "done",
+        "full": "done",
+        "none": "done",
+    }
+    assert found["hang"].runs[1].error == "it took longer than 0.25 minutes"
+    assert found["hang"].runs[1].metrics, "those of its first epoch are kept"
+    for kind in ("freeze", "full"):
+        assert found[kind].runs[1].metrics == found["none"].runs[1].metrics
+    assert all(one.runs[0].status == "done" for one in found.values())
+    frozen = (found["freeze"].config_id, 1, "its worker gave no sign of life")
+    assert frozen in [(one["config_id"], one["replicate"], one["because"]) for one in events(folder, "lost")]
+    (waited,) = events(folder, "wait")
+    assert (waited["config_id"], waited["because"]) == (
+        found["full"].config_id,
+        "MemoryError: no room (methods.py:165)",
+    )
+    last = events(folder, "result")[-1]
+    assert (last["config_id"], last["replicate"], last["alone"]) == (found["full"].config_id, 1, True)
+    assert len(results(folder)) == len(set(results(folder))) == 8
+
+
+def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them(tmp_path):
+    marker = tmp_path / "marker"
+    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
+        space={"x": 0.5, "marker": str(marker), "seconds": 1.0},
+        budget={"runs": 2},
+        replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
+    )
+    folder = tmp_path / "runs" / "quadratic"
+    process, told = watched(tmp_path, "search", "spec.yaml")
+    told(lambda: len(events(folder, "step")) >= 2)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "stopping: running epochs have 20 s to end and be saved" in output
+    assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
+    assert not results(folder)
+    kept = {path.name.partition("-")[2]: path for path in (folder / "checkpoints").iterdir()}
+    assert kept.keys() == {"0.tar", "1.tar"}
+    saved = {name: json.loads(tarfile.open(path).extractfile("./epoch.json").read()) for name, path in kept.items()}
+    before = marker.read_text()
+    for name, progress in saved.items():
+        assert progress["epoch"] == before.count(f"{name[0]}:") - 2, "an epoch that had begun was saved when it ended"
+    run(tmp_path, "resume", folder)
+    for replicate in "01":
+        seen = [line for line in marker.read_text().split()[4:] if line.startswith(replicate)]
+        assert seen == [f"{replicate}:{epoch}" for epoch in range(5)], "no epoch was done twice"
+
+
+def test_a_second_interrupt_leaves_at_once(tmp_path):
+    write(tmp_path)
+    process, told = watched(tmp_path, "search", "spec.yaml", "--set", "space.seconds=100")
+    told(lambda: events(tmp_path / "runs" / "quadratic", "start"))
+    told(lambda: "runs at once" in process.said)
+    process.send_signal(signal.SIGINT)
+    told(lambda: "once more to leave at once" in process.said)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+
+
+def watched(folder, *arguments):
+    """A process whose output so far is in its `said`, and a function that waits for something while it runs."""
+    process = subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    process.said = ""
+
+    def read_on():
+        while line := process.stdout.readline():
+            process.said += line
+
+    reader = threading.Thread(target=read_on, daemon=True)
+    reader.start()
+    process.communicate = lambda timeout: (process.wait(timeout), reader.join(timeout)) and (process.said, None)
+
+    def told(condition):
+        pause = threading.Event()
+        while not ((folder / "runs" / "quadratic" / "ledger.jsonl").exists() and condition()):
+            assert process.poll() is None, process.said
+            pause.wait(0.05)
+
+    return process, told
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 48 kB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(place)], capture_output=True, text=True
+    )
+    if made.returncode:
+        pytest.skip(f"no small disk: {made.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk):
+    write(tmp_path, budget={"runs": 12})
+    (small_disk / "filler").write_bytes(b"x" * 36_000)
+    output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1)
+    assert (
+        f"ledger.jsonl: No space left on device. Make room there, then: python run_search.py resume {small_disk}"
+        in output
+    )
+    assert "Traceback" not in output
+    before = results(small_disk / "q")
+    assert len(before) < 12
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
+    run(tmp_path, "resume", small_disk / "q")
+    after = results(small_disk / "q")
+    assert after[: len(before)] == before
+    assert len(after) == len(set(after)) == 12
+
+
+def test_a_ledger_that_cannot_be_written_keeps_whole_lines_only(tmp_path, small_disk):
+    ledger = Ledger(small_disk / "ledger.jsonl")
+    with pytest.raises(SearchError, match="No space left"):
+        for number in range(10_000):
+            ledger.append({"event": "note", "number": number, "text": "x" * 100})
+    (small_disk / "ledger.jsonl").read_bytes().endswith(b"}\n")
+    lines = [json.loads(line) for line in (small_disk / "ledger.jsonl").read_text().splitlines()]
+    assert [line["number"] for line in lines] == list(range(len(lines)))
+    assert len(lines) > 100
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("losses", "alive", "expected"),
+    [
+        ([(DIED, "a")] * RESTARTS, "a", False),
+        ([(DIED, "a")] * (RESTARTS + 1), "a", True),
+        ([(DIED, "")] * (RESTARTS + 1), "a", True),
+        ([(DIED, "a")] * 5, "b", False),  # that node is gone: it was no fault of the run
+        ([(NODE, "a")] * NODES, "b", False),
+        ([(NODE, "a")] * (NODES + 1), "b", True),
+        ([(DIED, "a"), (NODE, "b"), (DIED, "a"), (NODE, "c")], "a", False),
+    ],
+)
+def test_when_a_run_is_given_up(losses, alive, expected):
+    assert gives_up(losses, {alive}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("The actor died because its node has died. Node Id: 2ef4", NODE),
+        ("Task was killed due to the node running low on memory.", OUT_OF_MEMORY),
+        ("The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR", DIED),
+        ("", DIED),
+    ],
+)
+def test_causes_in_the_words_of_ray(tmp_path, text, cause):
+    (tmp_path / "error.txt").write_text(f"Failure # 1\n{text}\n")
+    assert cause_of(tmp_path / "error.txt") == cause
+    assert cause_of(tmp_path / "none.txt") == DIED
+
+
+class TestWatch:
+    """A clock of our own: the driver's is only an argument."""
+
+    def test_a_run_is_timed_from_its_first_sign_and_not_while_it_waits_for_a_worker(self):
+        signs = {}
+        watch = Watch(60.0, 1000.0, signs.get)
+        watch.begin("t", "run", 0.0)
+        assert watch.look(200.0) == {}
+        signs["run"] = b"1"
+        assert watch.look(300.0) == {}
+        assert watch.look(350.0) == {}
+        assert watch.look(361.0) == {"t": "timeout"}
+        watch.end("t")
+        assert watch.look(1000.0) == {}
+
+    def test_signs_that_stop_are_noticed_and_old_ones_are_no_signs(self):
+        signs = {"run": b"0"}
+        watch = Watch(None, 40.0, signs.get)
+        watch.begin("t", "run", 0.0)
+        for now in range(10, 200, 10):
+            signs["run"] = str(now).encode()
+            assert watch.look(now) == {}
+        assert watch.look(210.0) == watch.look(230.0) == {}
+        assert watch.look(232.0) == {}, "it has just looked"
+        assert watch.look(241.0) == {"t": "silent"}
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8})?", fullmatch=True), st.binary(max_size=200), max_size=4))
+def test_a_packed_state_is_unpacked_as_it_was(tmp_path_factory, files):
+    folder, there = tmp_path_factory.mktemp("state"), tmp_path_factory.mktemp("there")
+    for name, content in files.items():
+        if not any((folder / name).is_relative_to(folder / other) for other in files if other != name):
+            (folder / name).parent.mkdir(exist_ok=True)
+            if not (folder / name).is_dir():
+                (folder / name).write_bytes(content)
+    unpack(pack(folder), there)
+    written = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert {path.relative_to(there): path.read_bytes() for path in there.rglob("*") if path.is_file()} == written
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_shelf_keeps_the_newest_state_of_each_run(tmp_path, scheme):
+    shelf = Shelf(f"{scheme}{tmp_path}/states")
+    assert shelf.load("a-0") is None
+    shelf.remove("a-0")
+    shelf.save("a-0", b"first")
+    shelf.save("a-0", b"second")
+    shelf.save("a-1", b"other")
+    assert (shelf.load("a-0"), shelf.load("a-1")) == (b"second", b"other")
+    shelf.remove("a-0")
+    assert shelf.load("a-0") is None
+    assert [path.name for path in (tmp_path / "states").iterdir()] == ["a-1.tar"]
+
+
+def test_states_on_a_shared_place_are_used_and_removed(tmp_path):
+    """The driver's own folder has none, and a run whose worker died goes on from where it was saved."""
+    marker = tmp_path / "marker"
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
+        space={"x": 0.5, "marker": str(marker)},
+        budget={"runs": 1},
+        replicates={"policy": "fixed", "n": 1, "confirm": {"top": 0}},
+        checkpoints={"seconds": 0, "at": f"file://{tmp_path}/shared"},
+    )
+    run(tmp_path, "search", "spec.yaml")
+    assert marker.read_text().split() == ["0:0", "0:1", "0:2", "0:3", "0:3", "0:4"]
+    search_id = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl").search["search_id"]
+    assert list((tmp_path / "shared" / search_id).iterdir()) == []
+    assert not (tmp_path / "runs" / "quadratic" / "checkpoints").exists()
+
+
+def test_a_measured_share_is_written_down_kept_and_exported(tmp_path):
+    """`auto` CPUs: the probe is a real process, and a search that goes on has the threads that it began with."""
+    write(tmp_path, resources={"cpus_per_run": "auto"}, budget={"runs": 6})
+    output = run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    (placed,) = events(folder, "place")
+    assert 10 << 20 < placed["need"]["memory"] < 8 << 30, "a Python process with torch"
+    assert (placed["cpus"], placed["gpus"]) == (1, 0.0)
+    assert f"{os.cpu_count()} runs at once, 1 CPU each (there is no GPU; the largest run needs" in output
+    from search import yaml12
+
+    best = yaml12.load((folder / "best.yaml").read_text())
+    assert best["specification"]["resources"]["cpus_per_run"] == 1
+    assert len(board(folder)) == 2
