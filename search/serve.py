@@ -125,7 +125,7 @@ def serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: boo
     if not pages.served:
         refuse_taken(pages.port)
         mlflow = str(Path(sys.executable).with_name("mlflow"))
-        command = [mlflow, "ui", "--host", HOST, "--port", str(pages.port)]
+        command = [mlflow, "ui", "--host", HOST, "--port", str(pages.port), "--workers", "1"]  # for one person
         more = {
             "MLFLOW_BACKEND_STORE_URI": pages.uri,  # arguments are for everybody to see, a password among them
             "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # a dozen processes that nothing here asks for

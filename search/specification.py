@@ -340,7 +340,9 @@ def _absolute(content: Any) -> list[str]:
 def _set(content: dict, override: str) -> None:
     """Apply one `key.sub=value`; the value is YAML, so numbers, lists and mappings are written as in a file."""
     key, equals, value = override.partition("=")
-    told = f"--set {key}={HIDDEN}" if has_password(override) else f"--set {override}"
+    told = f"--set {override}"
+    if has_password(override):
+        told = f"--set {key.partition(':')[0]}{equals}{HIDDEN}"
     if not equals or not key:
         raise RequestError(f"{told}: write key=value, for example --set budget.runs=20.")
     try:
@@ -385,7 +387,8 @@ def _in_one_line(error: ValidationError, content: dict) -> str:
         return f"{key}: this key is missing. Add it{_example(key)}."
     given = problem["input"]
     given = HIDDEN if isinstance(given, str) and has_password(given) else mask(repr(given))
-    return f"{key}: {given} is wrong: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"{key}: {given} is wrong: {said[0].lower()}{said[1:]}."
 
 
 def _fields(location: list) -> list[str]:

@@ -169,7 +169,7 @@ def by_language(given: list[str]) -> dict[str, str]:
         language, equals, name = one.partition("=")
         if not (equals and language and name):
             raise RequestError(f"{one}: write LANG=FILE, for example fr=fr.vec.")
-        check_file_name(one, language)
+        check_file_name("LANG=FILE", language)
         if language in found:
             raise RequestError(f"{one}: {language} stands there twice. Remove one.")
         found[language] = name
