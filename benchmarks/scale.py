@@ -1,0 +1,241 @@
+"""How a search scales: how busy its slots are, and what the driver costs per run as runs become many.
+
+    python -m benchmarks.scale [--slots 2,8,32] [--rounds 20] [--runs 100,1000,5000] [--full]
+
+Efficiency is busy time over slots x wall time, of runs that wait one second, so that any number of logical slots fits
+on any machine. The peer is plain Ray Tune on the same Ray: a function that waits as long, reused workers, loggers off.
+Ray's own processes are started before; those of the search are part of the whole, but not of the time between the
+first run's start and the last run's end.
+
+The driver's time per run is the CPU time of all that a driver does per run but for Ray's part: the decision, the lines
+of the ledger on disk, the progress. Results come from memory, eight at a time. With --full they are real runs
+that do nothing, through Ray and Tune, and CPU time is taken between results. One core, so of the wall time of a
+search with S slots and runs of t seconds at least time per run x S / t is the driver's.
+"""
+
+import argparse
+import io
+import os
+import statistics
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import ray
+from ray import tune
+from rich.console import Console
+
+from benchmarks.waiting import SECONDS, waited
+from search.cluster import ENVIRONMENT
+from search.decide import next_run
+from search.launch import search as launch
+from search.ledger import Ledger
+from search.policy import Stop
+from search.progress import Progress
+from search.specification import Specification, from_dict
+
+EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
+LAST = 100  # runs at the end of a search whose time is told apart: they know the most configurations
+FLIGHT = 8  # runs at once, where results come from memory
+TIMES = 5  # searches of the smallest size, of which the median counts: alone it would be over in a blink
+PARTS = ("decide", "ledger", "progress")
+PLAIN = {"policy": "fixed", "n": 1, "confirm": {"top": 0}}
+CHOICES = {
+    "random, fixed": ("random", PLAIN),
+    "tpe, race (default)": ("tpe", {"policy": "race", "confirm": {"top": 0}}),
+}
+
+
+def specified(runs: int, method: str, sampler: str = "random", replicates: dict = PLAIN) -> Specification:
+    module, _, name = method.partition(":")
+    return from_dict(
+        {
+            "name": "scale",
+            "method": {"trainable": f"{module}:{name}", "space": f"{module}:space"},
+            "budget": {"runs": runs},
+            "sampler": sampler,
+            "replicates": replicates,
+            "select": {"on": "metric", "metric": "value"},
+            "tracking": {"uri": "off"},
+        }
+    )
+
+
+@contextmanager
+def ray_of(slots: int) -> Iterator[None]:
+    """Ray with so many logical slots, its first workers started."""
+    os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent)
+    os.environ.update(ENVIRONMENT)
+    ray.init(address="local", num_cpus=slots, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    task = ray.remote(num_cpus=1)(lambda: time.sleep(SECONDS))
+    ray.get([task.remote() for _ in range(slots)])
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def ours(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
+    """Wall time of the whole search, and what its runs said of themselves."""
+    with open(os.devnull, "w") as nowhere:
+        start = time.perf_counter()
+        state = launch(specified(runs, "benchmarks.waiting:Waiting"), folder, Console(file=nowhere))
+        return time.perf_counter() - start, [run.metrics for run in state.runs()]
+
+
+def plain(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
+    """The same with plain Ray Tune."""
+    for name in ENVIRONMENT:
+        os.environ.pop(name, None)
+    os.environ |= {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
+    start = time.perf_counter()
+    found = tune.Tuner(
+        lambda config: tune.report(waited(config)),
+        param_space={"x": tune.uniform(-1, 1)},
+        tune_config=tune.TuneConfig(num_samples=runs, max_concurrent_trials=slots, reuse_actors=True),
+        run_config=tune.RunConfig(storage_path=str(folder), verbose=0),
+    ).fit()
+    return time.perf_counter() - start, [one.metrics for one in found]
+
+
+def efficiency(slots: int, rounds: int, folder: Path) -> None:
+    runs, inner = slots * rounds, {}
+    for name, one in {"Seedwise": ours, "plain Ray Tune": plain}.items():
+        with ray_of(slots):
+            wall, said = one(runs, slots, folder / f"{name} {slots}")
+        assert len(said) == runs
+        busy = sum(run["ended"] - run["began"] for run in said)
+        between = max(run["ended"] for run in said) - min(run["began"] for run in said)
+        inner[name] = busy / (slots * between)
+        gaps = gaps_of(said)
+        goal = f" (goal: {EFFICIENT})" if slots == 8 and one is ours else ""
+        print(
+            f"{name}, {slots} slots, {runs} runs of {SECONDS:g} s: efficiency {inner[name]:.3f}{goal} between the "
+            f"first run's start and the last one's end, {busy / (slots * wall):.3f} of the whole {wall:.1f} s; a slot "
+            f"is free for {1000 * statistics.median(gaps):.0f} ms between two runs (median), at most "
+            f"{1000 * max(gaps):.0f} ms; {len({run['process'] for run in said})} processes; "
+            f"load of the machine {os.getloadavg()[0]:.1f}",
+            flush=True,
+        )
+    print(f"efficiency, Seedwise / plain Ray Tune, {slots} slots: {inner['Seedwise'] / inner['plain Ray Tune']:.2f}x")
+
+
+def gaps_of(said: Sequence[dict]) -> list[float]:
+    """Seconds between two runs of one process."""
+    gaps, last = [0.0], {}
+    for run in sorted(said, key=lambda run: run["began"]):
+        gaps += [run["began"] - last[run["process"]]] if run["process"] in last else []
+        last[run["process"]] = run["ended"]
+    return gaps[1:] or gaps
+
+
+class Marks(io.TextIOBase):
+    """A terminal that nobody reads: it notes the CPU time of this process at every line that tells of a result."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    def write(self, text: str) -> int:
+        if ": done" in text:
+            self.at.append(time.process_time())
+        return len(text)
+
+    def per_run(self, last: int | None = None) -> float:
+        """CPU seconds between two results, over all of them or the last so many."""
+        at = self.at if last is None else self.at[-last - 1 :]
+        return (at[-1] - at[0]) / (len(at) - 1)
+
+
+def driven(runs: int, choice: str, folder: Path) -> tuple[Marks, Counter]:
+    """A search without Ray; the marks of its results and the CPU time of its parts, in seconds per run."""
+    sampler, replicates = CHOICES[choice]
+    specification = specified(runs, "benchmarks.nothing:Nothing", sampler, replicates)
+    standing = specification.standing()
+    policy, proposer = specification.policy(standing), specification.proposer(standing)
+    marks, parts, flight, stopped = Marks(), Counter(), deque(), False
+    ledger = Ledger(folder / "ledger.jsonl")
+    ledger.append({"event": "search", "search_id": "scale", "specification": specification.as_dict()})
+
+    @contextmanager
+    def clock(part: str) -> Iterator[None]:
+        start = time.process_time()
+        yield
+        parts[part] += (time.process_time() - start) / runs
+
+    with Progress(Console(file=marks), ledger.state, standing, runs) as progress:
+        while flight or not stopped:
+            while len(flight) < FLIGHT and not stopped:
+                with clock("decide"):
+                    decision = next_run(ledger.state, policy, proposer)
+                with clock("ledger"):
+                    for event in decision.events:
+                        ledger.append(event)
+                stopped = isinstance(decision.run, Stop)
+                flight += [] if stopped else [decision.run]
+            if flight:
+                run = flight.popleft()
+                one = ledger.state.configurations[run.config_id]
+                result = {"config_id": run.config_id, "replicate": run.replicate, "phase": run.phase, "status": "done"}
+                value = {"metrics": {"value": -(one.params["x"] ** 2)}, "seconds": 1.0}
+                with clock("ledger"):
+                    ledger.append({"event": "result", **result, **value})
+                with clock("progress"):
+                    progress.result(one.runs[run.replicate])
+    ledger.close()
+    assert len(marks.at) == runs
+    return marks, parts
+
+
+def real(runs: int, choice: str, folder: Path) -> tuple[Marks, Counter]:
+    """The same through Ray and Tune; the parts are not told apart."""
+    marks = Marks()
+    launch(specified(runs, "benchmarks.nothing:Nothing", *CHOICES[choice]), folder, Console(file=marks))
+    return marks, Counter()
+
+
+def driver(sizes: Sequence[int], choice: str, folder: Path, *, full: bool) -> None:
+    first: dict[str, float] = {}
+    for runs in sizes:
+        found = []
+        for turn in range(1 if full or runs > min(sizes) else TIMES):
+            place = folder / f"{choice} {runs} {turn} {full}"
+            found.append((real if full else driven)(runs, choice, place))
+        marks, parts = sorted(found, key=lambda one: one[0].per_run())[len(found) // 2]
+        last = min(LAST, runs // 2)
+        now = {"all": marks.per_run(), "last": marks.per_run(last)}
+        first = first or now
+        told = ", ".join(f"{part} {1000 * parts[part]:.2f}" for part in PARTS if parts)
+        goal = f" (goal: {FLAT})" if choice == next(iter(CHOICES)) else ""
+        print(
+            f"driver, {choice}{', through Ray' if full else ''}, {runs} runs: {1000 * now['all']:.2f} ms of CPU time "
+            f"per run{f' ({told})' if told else ''}, {1000 * now['last']:.2f} in the last {last}; of those at "
+            f"{min(sizes)} runs {now['all'] / first['all']:.2f} and {now['last'] / first['last']:.2f}{goal}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    numbers = {"type": lambda text: [int(word) for word in text.split(",") if word]}
+    parser.add_argument("--slots", default=[2, 8, 32], **numbers, help="logical slots; empty for none of this part")
+    parser.add_argument("--rounds", type=int, default=20, help="runs per slot")
+    parser.add_argument("--runs", default=[100, 1000, 5000], **numbers, help="empty for none of this part")
+    parser.add_argument("--full", action="store_true", help="the driver's time through Ray and Tune as well")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for slots in options.slots:
+            efficiency(slots, options.rounds, folder)
+        for choice in CHOICES if options.runs else ():
+            driven(FLIGHT, choice, folder / f"first {choice}")  # imports what is needed
+            driver(options.runs, choice, folder, full=False)
+        if options.full:
+            with ray_of(FLIGHT):
+                driver(options.runs, next(iter(CHOICES)), folder, full=True)
+
+
+if __name__ == "__main__":
+    main()

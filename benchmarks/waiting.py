@@ -1,0 +1,26 @@
+"""A method that waits a second without computing, for measuring what is around it. Workers import this module."""
+
+import os
+import time
+from typing import Any
+
+from benchmarks.nothing import space
+from trainables.base import Method
+
+__all__ = ["SECONDS", "Waiting", "space", "waited"]
+
+SECONDS = 1.0  # that a run takes
+
+
+class Waiting(Method):
+    """A run of one second that says when and where it ran."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        return waited(self.params)
+
+
+def waited(config: dict[str, Any]) -> dict[str, float]:
+    """Wait; then when that began and ended (seconds since 1970) and in which process, beside a score."""
+    began = time.time()
+    time.sleep(SECONDS)
+    return {"value": -(config["x"] ** 2), "began": began, "ended": time.time(), "process": float(os.getpid())}
