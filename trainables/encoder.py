@@ -45,6 +45,8 @@ def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
         model, info = kind.from_pretrained(path, **loading, **own)
     except Exception as error:  # transformers, tokenizers, safetensors and torch have no error in common
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if "weights_only" in reason:  # torch goes on to say how to read it nevertheless
+            reason = "its weights are a pickle of more than tensors, which may be code and is not read."
         raise RequestError(f"{key}: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
     missing, settings = set(info["missing_keys"]), model.config.to_dict()
     settings.pop("auto_map", None)  # names code, which nobody who gets the model should be asked for either

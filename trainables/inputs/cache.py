@@ -69,7 +69,7 @@ def _open(entry: Path) -> dict[str, np.ndarray] | None:
     """The arrays of an entry; None where there is none, or one with a file missing or cut."""
     try:
         names = json.loads((entry / INDEX).read_text(encoding="utf-8"))["arrays"]
-        return {name: np.load(entry / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
+        return {name: np.lib.format.open_memmap(entry / f"{name}.npy", mode="r") for name in names}  # never a pickle
     except (OSError, ValueError, EOFError, LookupError, TypeError):
         return None
 

@@ -1,0 +1,620 @@
+"""Who can reach a search, whose code runs, where files go, and who sees a password: with real files and processes."""
+
+import ast
+import base64
+import importlib
+import io
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+import ray  # noqa: F401 (it brings psutil along)
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from run_search import main
+from search import ledger, tracking, yaml12
+from search.addresses import RECOGNISABLE, check_address, has_password, mask
+from search.errors import RequestError
+from search.files import check_file_name
+from search.rerun import read_best
+from search.serve import free_port
+from search.specification import Specification, Task, from_dict, read
+from search.vectors import by_language
+from tests.conftest import ROOT
+from tests.search.story import wait_for
+from trainables.inputs.cache import cached
+from trainables.inputs.lexicons import read_lexicon
+from trainables.inputs.subwords import MAGIC, read_fasttext
+from trainables.inputs.synonyms import read_synonyms
+from trainables.inputs.vectors import read_vectors
+from trainables.pictures import checked
+from trainables.tasks.sources import Classification
+
+psutil = importlib.import_module("psutil")
+SPECIFICATION = {
+    "name": "quadratic",
+    "method": {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"},
+    "sampler": "random",
+    "budget": {"runs": 4},
+    "replicates": {"policy": "fixed", "n": 2, "confirm": {"top": 0}},
+    "select": {"on": "metric", "metric": "value"},
+    "tracking": {"uri": "off"},
+}
+
+
+# Servers: what listens does so on this machine alone.
+
+
+def family(pid):
+    """A process and all below it."""
+    try:
+        top = psutil.Process(pid)
+        return [top, *top.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def seen(pid):
+    """(process, address) of every port that a process or one below it listens to now, and their command lines."""
+    listening, commands = set(), {}
+    for one in family(pid):
+        try:
+            commands[one.pid] = one.cmdline()
+            listening |= {(one.name(), at.laddr.ip) for at in one.net_connections("inet") if at.status == "LISTEN"}
+        except psutil.Error:  # it has just ended
+            continue
+    return listening, commands
+
+
+def only_here(listening):
+    return {address for _, address in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+
+
+def command(*arguments):
+    return [sys.executable, str(ROOT / "run_search.py"), *map(str, arguments)]
+
+
+# A password with letters that an address has to encode, in all the forms in which it could be found.
+PASSWORD = "Sesam öffne@dich"
+SECRETS = [PASSWORD.encode(), quote(PASSWORD, safe="").encode(), b"Sesam", base64.b64encode(b"me:" + PASSWORD.encode())]
+
+
+class Refuses(BaseHTTPRequestHandler):
+    """A server that lets nobody in, and repeats in its answer what it was told."""
+
+    def do_GET(self):
+        told = self.headers.get("Authorization", "")
+        self.server.told.add(told)
+        who = base64.b64decode(told.removeprefix("Basic ")).decode(errors="replace")
+        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": f"no entry for {who} ({told})"}).encode()
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A search whose tracking server refuses its password: the folder, what it printed, and what its processes were."""
+    folder = tmp_path_factory.mktemp("searched")
+    (folder / "spec.yaml").write_text(yaml12.dump(SPECIFICATION))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
+    server.told = set()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    uri = f"http://me:{quote(PASSWORD, safe='')}@127.0.0.1:{server.server_port}"
+    listening, commands, lines = set(), {}, folder / "runs" / "quadratic" / "ledger.jsonl"
+    with open(folder / "printed", "w") as printed:
+        process = subprocess.Popen(
+            command("search", "spec.yaml", "--set", f"tracking.uri={uri}"),
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+        )
+        while process.poll() is None:
+            ports, running = seen(process.pid)
+            listening, commands = listening | ports, commands | running
+            if lines.exists() and '"event": "end"' in lines.read_text():  # the follower would go on trying for a minute
+                for one in family(process.pid):
+                    if "search.tracking" in commands.get(one.pid, []):
+                        one.kill()
+            threading.Event().wait(0.1)
+    server.shutdown()
+    assert process.returncode == 0, (folder / "printed").read_text()
+    commands.pop(process.pid)  # what a person types there, everybody on the machine can read
+    return folder, listening, commands, server.told
+
+
+def test_a_local_search_listens_on_this_machine_only(searched):
+    _, listening, _, _ = searched
+    names = {name for name, _ in listening}
+    assert {"gcs_server", "raylet"} <= names
+    assert any(name.startswith("ray::") for name in names)  # workers and agents
+    assert only_here(listening), listening
+
+
+def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_password(tmp_path):
+    port, printed = free_port(), tmp_path / "printed"
+    uri = f"sqlite:///file:{tmp_path}/mlflow.db?uri=true&password=Sesam"
+    code = f"from search.serve import *; serve(Pages({uri!r}, {port}), {{}}, Console())"
+    serving = tmp_path / "serving.py"
+    serving.write_text(code)
+    with open(printed, "w") as output:
+        process = subprocess.Popen(
+            [sys.executable, serving],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for(lambda: process.poll() is not None or seen(process.pid)[0])
+        listening, commands = seen(process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+    assert listening, printed.read_text()
+    assert only_here(listening), listening
+    assert not any("Sesam" in word for words in commands.values() for word in words)
+    assert "Sesam" not in printed.read_text()
+
+
+# Passwords.
+
+
+def holding(*places):
+    """The files among and below these places that hold a secret in any form."""
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file()]
+    assert files
+    return [file for file in files if any(secret in file.read_bytes() for secret in SECRETS)]
+
+
+def test_a_password_is_used_and_nobody_keeps_it(searched, monkeypatch, capsys):
+    folder, _, commands, told = searched
+    assert told == {f"Basic {SECRETS[-1].decode()}"}
+    assert "no entry for" in (folder / "runs" / "quadratic" / "tracking.log").read_text()
+    session = next(
+        word.split("=")[1] for words in commands.values() for word in words if word.startswith("--session-dir=")
+    )
+    assert not holding(folder, Path(session) / "logs")
+    assert not [words for words in commands.values() if any(s in " ".join(words).encode() for s in SECRETS)]
+    monkeypatch.chdir(folder)
+    assert ledger.read(Path("runs/quadratic/ledger.jsonl")).search["command"].count("***@127.0.0.1") == 1
+    shown = ["runs/quadratic"]
+    uri = f"tracking.uri=postgresql://me:{quote(PASSWORD, safe='')}@127.0.0.1:9/db?sslpassword=Sesam"
+    for arguments in (
+        ["status", *shown],
+        ["report", *shown],
+        ["compare", *shown],
+        ["export", *shown],
+        ["search", "spec.yaml", "--dry-run", "--set", uri],
+    ):
+        assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert "postgresql://***@127.0.0.1:9/db?sslpassword=***" in printed.out
+    assert not any(secret in (printed.out + printed.err).encode() for secret in SECRETS)
+    assert not holding(folder)
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+SCHEMES = st.sampled_from(["http", "https", "postgresql", "mysql+pymysql", "mssql+pyodbc", "sftp", "s3"])
+
+
+@given(SCHEMES, WORDS, WORDS, st.from_regex(r"[a-z0-9.]{1,12}(:[0-9]{1,4})?", fullmatch=True), WORDS, st.booleans())
+def test_an_address_is_shown_without_its_password_or_refused_without_it(scheme, user, password, host, more, encoded):
+    written = quote(password, safe="") if encoded else password
+    address = f"{scheme}://{user.replace(':', '')}:{written}@{host}/{more.replace('@', '')}"
+    rest = address.replace(f":{written}@", "")
+    assume(len(password) >= RECOGNISABLE and password not in rest and written not in rest)
+    texts = [address, f"<{address}>", f"no answer from {address}, trying again", json.dumps({"uri": address})]
+    assert has_password(address)
+    try:
+        check_address("tracking.uri", address)
+    except RequestError as error:
+        texts = [str(error)]
+    else:
+        assert mask(address).startswith(f"{scheme}://***@{host}/")
+        assert mask(mask(address)) == mask(address)
+        basic = base64.b64encode(f"{user.replace(':', '')}:{password}".encode()).decode()
+        texts = [mask(text) for text in texts]
+        texts += [mask(f"denied: {password} {written}, {basic}", address)] if encoded else []
+        assert not any(basic in text for text in texts)
+    assert not any(password in text or written in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "sqlite:////home/me@work/my runs/mlflow.db",
+        "s3://bucket/team@work/x",
+        "wasbs://container@account.blob.core.windows.net/x",
+        "sftp://me@host/files",
+        "postgresql://me@host/db",
+        "http://host:5000/path?page=2",
+    ],
+)
+def test_an_address_without_a_password_stays_as_it_is(address):
+    check_address("tracking.uri", address)
+    assert not has_password(address)
+    assert mask(f"at {address} now", address) == f"at {address} now"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql:///db?host=/run&password=Sesam&x=1", "postgresql:///db?host=/run&password=***&x=1"),
+        ("mysql://host/db?user=me&passwd=Sesam", "mysql://host/db?user=me&passwd=***"),
+        ("mssql+pyodbc:///?odbc_connect=UID%3Dme%3BPWD%3DSesam", "mssql+pyodbc:///?odbc_connect=UID%3Dme%3BPWD%3D***"),
+        ("https://a.blob.core.windows.net/c?sv=1&sig=Sesam", "https://a.blob.core.windows.net/c?sv=1&sig=***"),
+        ("https://Sesam@host/x", "https://***@host/x"),
+    ],
+)
+def test_passwords_in_other_places_of_an_address_are_left_out_too(address, shown):
+    assert mask(address) == shown
+    assert mask("what is Sesam?", address) == "what is ***?"
+    assert mask(shown) == shown
+
+
+def test_what_libraries_print_in_the_follower_goes_through_the_same_filter(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:Sesam%40@host/db")
+    file = io.BytesIO()
+    stream = tracking._Masked(file, encoding="utf-8", line_buffering=True)
+    print("could not connect with Sesam@, see postgresql://me:Sesam%40@host/db", file=stream)
+    assert file.getvalue() == b"could not connect with ***, see postgresql://***@host/db\n"
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("tracking.uri=http://me:Sesam 'x@host", "tracking.uri: its password has a blank, a quote"),
+        ("tracking.uri=postgresql://me:Ses@Sesam@host/db", "tracking.uri: its password has a blank, a quote"),
+        ("tracking.artifacts=sftp://me:Sesam'x@host/files", "tracking.artifacts: *** is wrong: it has a password"),
+        ("checkpoints.at=s3://me:Sesam@bucket", "checkpoints.at: *** is wrong: it has a password"),
+        ("model=https://me:Sesam@host/model", "model: *** is wrong: it has a password"),
+        ("trackin.uri=http://me:Sesam@host", "trackin: there is no such key"),
+        ("budget.runs.x=http://me:Sesam@host", "--set budget.runs.x=***: runs is 4 there"),
+        ("tracking.uri={http://me:Sesam@host", "--set tracking.uri=***: the value is not YAML"),
+        ("http://me:Sesam@host", "--set http***: write key=value"),
+    ],
+)
+def test_a_password_that_cannot_be_kept_back_is_refused_in_a_line_without_it(tmp_path, capsys, override, told):
+    (tmp_path / "spec.yaml").write_text(yaml12.dump(SPECIFICATION))
+    assert main(["search", str(tmp_path / "spec.yaml"), "--dry-run", "--set", override]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert "Sesam" not in error
+    assert error.count("\n") == 1
+
+
+# Code: none of it comes out of a file.
+
+
+class Payload:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.marker),)
+
+
+@pytest.fixture
+def marker(tmp_path):
+    """What any of the files below would leave behind if its code ran."""
+    place = tmp_path / "it ran"
+    yield place
+    assert not place.exists()
+
+
+def test_the_payload_works_where_it_is_unpickled(tmp_path):
+    pickle.loads(pickle.dumps(Payload(tmp_path / "it ran")))
+    assert (tmp_path / "it ran").is_dir()
+
+
+READERS = {
+    "vectors.vec": lambda path: read_vectors(path, "inputs.vectors.aa", rows=10),
+    "vectors.bin": lambda path: read_vectors(path, "inputs.vectors.aa", rows=10),
+    "lexicon.txt": lambda path: read_lexicon(path, "inputs.lexicons.aa"),
+    "synonyms.json": lambda path: read_synonyms(path, "inputs.synonyms"),
+    "spec.yaml": lambda path: read(str(path)),
+    "best.yaml": read_best,
+    "best.json": read_best,
+    "ledger.jsonl": ledger.read,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("protocol", [0, 4])
+def test_a_pickle_in_the_place_of_any_input_is_one_line(tmp_path, marker, name, protocol):
+    (tmp_path / name).write_bytes(pickle.dumps(Payload(marker), protocol) + b"\n")
+    with pytest.raises(RequestError) as refused:
+        READERS[name](tmp_path / name)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_fasttext_model_is_read_without_unpickling(tmp_path, marker, monkeypatch):
+    monkeypatch.setenv("SEEDWISE_CACHE", str(tmp_path / "cache"))
+    for body in (pickle.dumps(Payload(marker)), b""):
+        (tmp_path / "fr.bin").write_bytes(MAGIC + body)
+        with pytest.raises(RequestError, match="Is it a whole fastText model"):
+            read_fasttext(tmp_path / "fr.bin", "inputs.subwords.fr")
+
+
+@pytest.mark.parametrize("name", ["spec.yaml", "best.yaml"])
+@pytest.mark.parametrize("tag", ["python/object/apply:os.mkdir", "python/object/new:os.mkdir"])
+def test_yaml_makes_no_objects(tmp_path, marker, name, tag):
+    (tmp_path / name).write_text(f"name: !!{tag} ['{marker}']\n")
+    with pytest.raises(RequestError, match="could not determine a constructor"):
+        READERS[name](tmp_path / name)
+
+
+def test_an_array_of_objects_in_the_cache_is_made_again(tmp_path, marker, monkeypatch):
+    monkeypatch.setenv("SEEDWISE_CACHE", str(tmp_path / "cache"))
+    cached("kind", {"a": 1}, lambda: {"table": np.arange(3)})
+    (file,) = (tmp_path / "cache").rglob("table.npy")
+    for save in (np.save, np.savez):
+        with open(file, "wb") as broken:
+            save(broken, np.array([Payload(marker)], dtype=object), allow_pickle=True)
+        found = cached("kind", {"a": 1}, lambda: {"table": np.arange(3)})["table"]
+        np.testing.assert_array_equal(found, [0, 1, 2])
+
+
+def test_a_data_set_brings_no_code(tmp_path, marker):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "README.md").write_text("---\nconfigs:\n- config_name: aa\n  data_files: rows.pkl\n---\n")
+    (folder / "rows.pkl").write_bytes(pickle.dumps(Payload(marker)))
+    (folder / "data.py").write_text(f"import os\nos.mkdir({str(marker)!r})\n")
+    task = {"name": "text", "data": str(folder), "source": "aa", "targets": ["bb"]}
+    with pytest.raises(RequestError, match=r"task\.data") as refused:
+        Classification(task).split("aa", "train")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A folder with a whole encoder, whose config can be changed."""
+    from trainables.world import FILES
+
+    folder = tmp_path / "model"
+    shutil.copytree(FILES / "source-encoder", folder)
+
+    def change(**more):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | more))
+        return folder
+
+    return change
+
+
+def code(folder, marker):
+    """Code as the hub's folders may bring it, and the keys of a config that name it."""
+    text = f"import os\nos.mkdir({str(marker)!r})\nfrom transformers import BertConfig as Config, BertModel as Model\n"
+    (folder / "own.py").write_text(text)
+    return {"auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.Config", None]}}
+
+
+def test_the_code_of_a_model_folder_does_not_run_even_if_a_person_says_yes(model, marker, monkeypatch):
+    from trainables.encoder import load_encoder
+
+    folder = model(**code(model(), marker), model_type="own")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 9))
+    with pytest.raises(RequestError, match="custom code") as refused:
+        load_encoder(str(folder))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_known_kind_of_encoder_is_loaded_without_the_code_that_its_folder_brings(model, marker):
+    from trainables.encoder import load_encoder
+
+    plain, _ = load_encoder(str(model()))
+    folder = model(**code(model(), marker), attn_implementation="someone/kernel")
+    found, _ = load_encoder(str(folder))
+    assert found.config == plain.config | {"_name_or_path": found.config.get("_name_or_path")}
+    assert found.weights.keys() == plain.weights.keys()
+
+
+def test_weights_in_torchs_format_are_read_and_a_pickle_among_them_is_one_line(model, marker):
+    import torch
+    from safetensors.torch import load_file
+
+    from trainables.encoder import load_encoder
+
+    folder = model()
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    found, _ = load_encoder(str(folder))
+    name, table = max(found.weights.items(), key=lambda item: item[1].size)
+    np.testing.assert_array_equal(table, next(one for key, one in weights.items() if key.endswith(name)))
+    torch.save(weights | {"more": Payload(marker)}, folder / "pytorch_model.bin")
+    with pytest.raises(RequestError, match="a pickle of more than tensors") as refused:
+        load_encoder(str(folder))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_saved_state_is_read_without_unpickling(tmp_path, marker):
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    from trainables.options import TrainingOptions
+    from trainables.trainer import Trainer
+
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    made = BertForSequenceClassification(BertConfig(vocab_size=8, **sizes))
+    trainer = Trainer(made, TrainingOptions(), 1, torch.device("cpu"))
+    trainer.save(tmp_path)
+    trainer.load(tmp_path)
+    torch.save({"optimiser": Payload(marker)}, tmp_path / "optimiser.pt")
+    with pytest.raises(pickle.UnpicklingError, match="Weights only"):
+        trainer.load(tmp_path)
+
+
+def called(node):
+    """`torch.load` of a call, as it is written."""
+    return ast.unparse(node.func)
+
+
+@pytest.mark.parametrize("folder", ["search", "spaces", "trainables"])
+def test_nothing_in_the_code_unpickles_or_evaluates(folder):
+    """The readers above are those we know; this is for the next one."""
+    for file in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            where = f"{file}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+                assert not names & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, where
+            if not isinstance(node, ast.Call):
+                continue
+            given = {one.arg: ast.unparse(one.value) for one in node.keywords}
+            assert called(node) not in ("eval", "exec", "os.system", "pd.read_pickle"), where
+            assert given.get("trust_remote_code", "False") == "False", where
+            assert given.get("shell", "False") == "False", where
+            if called(node) == "torch.load":
+                assert given.get("weights_only") == "True", where
+            if called(node) in ("np.load", "numpy.load"):
+                assert given.get("allow_pickle") == "False", where
+            if called(node) == "yaml.load":
+                assert given == {"Loader": "_Loader"}, where
+                assert issubclass(yaml12._Loader, importlib.import_module("yaml").SafeLoader)
+
+
+# Names: what a file says cannot lead out of the folder that is written to.
+
+NASTY = [
+    "..",
+    ".",
+    "../x",
+    "../../x",
+    "/etc",
+    "a/b",
+    "a/../..",
+    "a\\b",
+    "",
+    "\0",
+    "a\0",
+    "~",
+    "a\n",
+    "\n",
+    "a ",
+    "x" * 300,
+]
+NAMES = st.sampled_from(NASTY) | st.text(max_size=80) | st.text("./\\ax-_~", max_size=8)
+
+
+def accepted(check, name):
+    """Whether a check lets a name pass; if not, it says so in one line."""
+    try:
+        check(name)
+    except ValidationError:  # which is made one line of where specifications are read
+        return False
+    except (RequestError, ValueError) as error:
+        return "\n" in str(error)
+    return True
+
+
+CHECKS = {
+    "the name of a search": lambda name: Specification.model_validate({**SPECIFICATION, "name": name}),
+    "a target language": lambda name: Task(name="text", data="x", source="aa", targets=[name]),
+    "a pivot language": lambda name: Task(name="text", data="x", source="aa", targets=["bb"], pivots=[name]),
+    "the source language": lambda name: Task(name="text", data="x", source=name, targets=["bb"]),
+    "an id of a ledger": lambda name: check_file_name("line 1", name),
+    "a language of vectors": lambda name: by_language([f"{name}=file"]),
+    "a picture": lambda name: checked(
+        [
+            {
+                "name": name,
+                "title": "",
+                "text": "",
+                "columns": 1,
+                "panels": [{"title": "", "x": "", "y": "", "series": []}],
+            }
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+@given(name=NAMES)
+def test_a_name_is_one_file_of_its_folder_or_refused(kind, name):
+    if accepted(CHECKS[kind], name):
+        place = os.path.join("/folder", name)
+        assert os.path.dirname(os.path.normpath(place)) == "/folder"
+        assert len(f"{name}-decompose.yaml".encode()) < 256
+        assert name.isprintable()
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+@pytest.mark.parametrize("name", ["fra_Latn", "zh-CN", "a.b", "x2", "0123456789"])
+def test_ordinary_names_pass(kind, name):
+    assert accepted(CHECKS[kind], name) or (kind == "a picture" and "." in name)
+
+
+@pytest.mark.parametrize("key", ["name", "task.targets", "task.source"])
+def test_a_path_as_a_name_is_a_wrong_request_and_writes_nothing(tmp_path, monkeypatch, capsys, key):
+    monkeypatch.chdir(tmp_path)
+    value = "[../../x]" if key == "task.targets" else "../../x"
+    assert main(["search", "demo", "--set", f"{key}={value}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"seedwise: {key}")
+    assert "'../../x' is wrong" in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("event", "key", "value"),
+    [
+        ("search", "search_id", "../../x"),
+        ("ask", "config_id", "../../x"),
+        ("start", "replicate", "../../x"),
+        ("start", "replicate", True),
+        ("result", "config_id", "a/b"),
+    ],
+)
+def test_an_edited_ledger_cannot_name_files_elsewhere(tmp_path, event, key, value):
+    run = {"config_id": "a", "replicate": 0}
+    events = {
+        "search": {"name": "x", "search_id": "s", "specification": SPECIFICATION},
+        "ask": {"config_id": "a", "params": {}, "ask": 0},
+        "start": {**run, "phase": "search"},
+        "result": {**run, "phase": "search", "status": "done", "metrics": {}, "seconds": 1.0},
+    }
+    path = tmp_path / "ledger.jsonl"
+    path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
+    assert ledger.read(path).configurations["a"].runs[0].finished
+    events[event][key] = value
+    path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
+    with pytest.raises(RequestError) as refused:
+        ledger.read(path)
+    assert re.search(rf"line {list(events).index(event) + 1}\b", str(refused.value))
+    assert "\n" not in str(refused.value)
+
+
+def test_an_exported_configuration_cannot_name_another_folder(tmp_path):
+    exported = {"name": "../../x", "config_id": "a", "params": {"x": 0.5}, "checksums": {}}
+    exported |= {"specification": SPECIFICATION, "replicates": [{"replicate": 0, "metrics": {}}]}
+    (tmp_path / "best.yaml").write_text(yaml12.dump(exported))
+    from search.rerun import rerun_specification
+
+    with pytest.raises(RequestError, match=r"name: '../../x-rerun' is wrong"):
+        rerun_specification(read_best(tmp_path / "best.yaml"), None)
+    assert from_dict({**SPECIFICATION, "name": "x-rerun"}).name == "x-rerun"
