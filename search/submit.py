@@ -93,7 +93,8 @@ def refuse_places(resolved: dict, there: str, out: Path) -> None:
     for key, place in (places | {"tracking.artifacts": resolved["tracking"]["artifacts"]}).items():
         if place and "://" not in place and not place.startswith(("/", "~/")):
             raise RequestError(f"{key}: {place} would end with the job. Write an absolute path of the head.")
-    if out.exists() and not (out / "ledger.jsonl").exists() and not (out.is_dir() and not any(out.iterdir())):
+    taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    if taken and not (out / "ledger.jsonl").exists():
         raise RequestError(f"{out}: holds something else. Choose where the results go with --out.")
 
 
