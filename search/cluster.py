@@ -1,11 +1,11 @@
 """Ray under a search: on this machine or a cluster that is there, its nodes as they come and go, the code it needs."""
 
 import contextlib
-import importlib.util
 import logging
 import os
 import socket
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,11 +36,11 @@ MOST_ASKED = 1000  # runs that an autoscaler is asked to make room for
 
 
 @contextlib.contextmanager
-def ray_running(address: str | None, resolved: dict, console: Console) -> Iterator[None]:
+def ray_running(address: str | None, console: Console) -> Iterator[None]:
     """Ray on this machine for as long as the block lasts, or a connection to a cluster; one that is there is kept.
 
-    A cluster gets this project's code, and that of a method or policy of one's own, with the job; its nodes need the
-    packages that it imports, and nothing of the project.
+    A cluster gets this project's code, and that of a method or policy of one's own; its nodes need the packages that
+    they import, and nothing of the project.
     """
     os.environ.update(ENVIRONMENT)
     import ray
@@ -55,7 +55,7 @@ def ray_running(address: str | None, resolved: dict, console: Console) -> Iterat
     elif "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:  # a submitted job, which has brought its code
         more = {"address": address}
     else:
-        more = {"address": address, "runtime_env": {"py_modules": modules_of(resolved)}}
+        more = {"address": address, "runtime_env": {"py_modules": own_code()}}
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
     with console.status("starting Ray" if address is None else f"connecting to Ray at {address}"):
         if address is None:
@@ -86,17 +86,21 @@ def connect(address: str, options: dict) -> None:
         ) from error
 
 
-def modules_of(resolved: dict) -> list[str]:
-    """The folders and files with all the code that a worker of this search imports, beyond installed packages."""
-    own = [resolved["replicates"]["policy"]]
-    own += resolved["method"].values() if isinstance(resolved["method"], dict) else []
-    tops = {path.partition(":")[0].partition(".")[0] for path in own if ":" in path}
-    found = []
-    for name in (*PACKAGES, *sorted(tops.difference(PACKAGES))):
-        spec = importlib.util.find_spec(name)
-        if spec is not None:
-            found += list(spec.submodule_search_locations or [spec.origin])
-    return [str(Path(path)) for path in found]
+def own_code() -> list[str]:
+    """The packages and files of all code that is imported here and not installed: what nodes of a cluster lack.
+
+    Called after the method and the policy are imported, so that theirs is among it.
+    """
+    installed = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    found = set()
+    for name in {known.partition(".")[0] for known in list(sys.modules)}.difference(["__main__"]):
+        module = sys.modules.get(name)
+        places = list(getattr(module, "__path__", [])) or [getattr(module, "__file__", None) or ""]
+        for place in map(Path, filter(None, places)):
+            ours = name in PACKAGES or not installed.intersection(place.parents)
+            if ours and (place.is_dir() or place.suffix == ".py"):
+                found.add(str(place))
+    return sorted(found)
 
 
 def nodes_now() -> list[Node]:

@@ -97,7 +97,7 @@ def search(
         grace = specification.checkpoints.grace
         with (
             tracked(uri, folder, console),
-            ray_running(address, resolved, console),
+            ray_running(address, console),
             Leaver(grace).listening() as leaver,
         ):
             phases = Phases(specification, ledger, folder, method, inputs, console, leaver)

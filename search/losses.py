@@ -20,7 +20,11 @@ def cause_of(error_file: Path) -> str:
         return DIED
     if "running low on memory" in text or "OutOfMemoryError" in text:
         return OUT_OF_MEMORY
-    return NODE if "node has died" in text or "node died" in text or "NodeDied" in text else DIED
+    if "node has died" in text or "node died" in text or "NodeDied" in text:
+        return NODE
+    if "Traceback" not in text:
+        return DIED
+    return f"its worker failed: {text.strip().splitlines()[-1][:300]}"
 
 
 def gives_up(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:

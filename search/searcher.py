@@ -52,7 +52,6 @@ class Session:
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
     in_flight: dict[str, Run] = field(default_factory=dict)
-    nodes: dict[str, str] = field(default_factory=dict)  # where runs are, as far as they have told
     cut: dict[str, str] = field(default_factory=dict)  # runs that were pruned, and why
     lost: dict[str, str] = field(default_factory=dict)  # runs whose worker is gone, or was ended by us, and why
     leave_by: float | None = None  # when this process ends, whatever still runs then; None: it goes on
@@ -126,7 +125,6 @@ class Session:
         run = self.in_flight[trial_id]
         event = {"event": "step", "config_id": run.config_id, "replicate": run.replicate, "step": result["epoch"]}
         self.write({**event, "epochs": result["epochs"], "metrics": metrics_of(result)})
-        self.nodes[trial_id] = result["node"]
         self.keep_state(run, result)
         if self.leave_by is not None:
             return True
@@ -150,7 +148,7 @@ class Session:
         """Write how a run ended. Idempotent: Tune may call twice."""
         if trial_id not in self.in_flight:
             return
-        run, _ = self.in_flight.pop(trial_id), self.nodes.pop(trial_id, "")
+        run = self.in_flight.pop(trial_id)
         self.watch.end(trial_id)
         if self.leave_by is not None and result["status"] == DONE and result["epoch"] < result["epochs"]:
             return  # it was stopped with its state saved, and goes on when the search does
@@ -178,7 +176,8 @@ class Session:
         """Write that a run lost its worker: it goes on elsewhere, unless that was its own doing too often."""
         if trial_id not in self.in_flight:
             return
-        run, node = self.in_flight.pop(trial_id), self.nodes.pop(trial_id, "")
+        run = self.in_flight.pop(trial_id)
+        node = signs.node_of(self.key, name_of(run))
         self.watch.end(trial_id)
         because = self.lost.pop(trial_id, DIED)
         ended = {"step": run.step, "metrics": run.metrics, "seconds": 0.0}

@@ -123,6 +123,19 @@ class DiesOnce(Quadratic):
         return super().epoch(number)
 
 
+class Patient(Quadratic):
+    """The second epoch of replicate 2 waits for a file, the marker, and says so by a line in another one beside it."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        marker = Path(self.params["marker"])
+        if self.streams.replicate == 2 and number == 1 and not marker.exists():
+            with open(f"{marker}.log", "a") as log:
+                log.write(f"{self.params['x']}\n")
+            while not marker.exists():
+                threading.Event().wait(0.05)
+        return super().epoch(number)
+
+
 class Stuck(Quadratic):
     """In the second epoch of replicate 1: `hang` never returns; `freeze` stops its process and `full` is out of memory,
     both the first time only."""

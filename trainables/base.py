@@ -135,8 +135,8 @@ class RunTrainable(tune.Trainable):
     def setup(self, config: dict, method: type[Method], inputs: Any, tests: Any = None) -> None:
         self.method, self.inputs, self.tests, self.place, self.first = method, inputs, tests, None, True
         self.same: Same | None = None
-        self.beat = Beat(config["beat_seconds"])
         self.node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
+        self.beat = Beat(config["beat_seconds"], self.node)
         if "torch" in sys.modules:  # which the method imports, if it needs it
             from trainables import device
 

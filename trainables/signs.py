@@ -15,9 +15,9 @@ from ray.experimental.internal_kv import (
 class Beat:
     """A thread that gives a sign of life every `seconds` for the run that its process works on, epoch or not."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, node: str) -> None:
         self._key: bytes | None = None
-        self._seconds = seconds
+        self._seconds, self._node = seconds, node
         threading.Thread(target=self._beat, daemon=True).start()
 
     def of(self, session: str, run: str) -> None:
@@ -32,12 +32,17 @@ class Beat:
 
     def _give(self) -> None:
         if self._key is not None and _internal_kv_initialized():
-            _internal_kv_put(self._key, str(time.time()).encode())
+            _internal_kv_put(self._key, f"{time.time()} {self._node}".encode())
 
 
 def last_beat(session: str, run: str) -> bytes | None:
     """The last sign of life of a run, of which only a change means something; None before the first."""
-    return _internal_kv_get(key("beat", session, run))
+    return _internal_kv_get(key("beat", session, run)) if _internal_kv_initialized() else None
+
+
+def node_of(session: str, run: str) -> str:
+    """The node of the worker that has this run; empty before its first sign of life."""
+    return (last_beat(session, run) or b"").decode().partition(" ")[2]
 
 
 def forget(session: str, run: str) -> None:

@@ -1,7 +1,6 @@
 """Searches on real clusters of several raylets: spread over nodes, which die and come; a head that is lost."""
 
 import json
-import signal
 import subprocess
 import threading
 
@@ -64,7 +63,7 @@ def done(folder):
 
 
 def same_board(found, expected):
-    """The ids differ by the parameter `seconds` only."""
+    """The ids differ by parameters that say how to wait."""
     for row, wanted in zip(found, expected, strict=True):
         assert row["params"]["x"] == wanted["params"]["x"]
         for key in ("scores", "replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
@@ -73,23 +72,36 @@ def same_board(found, expected):
 
 
 def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, cluster, undisturbed):
-    write(tmp_path)
+    """Each node comes to a run that waits; one node dies with its run, which goes on at the node that comes then."""
+    marker = tmp_path / "marker"
+    write(
+        tmp_path,
+        method={"trainable": "tests.methods:Patient", "space": "tests.methods:space"},
+        space={"marker": str(marker)},
+        checkpoints={"seconds": 0},
+    )
     folder = tmp_path / "runs" / "quadratic"
-    process = start(tmp_path, "search", "spec.yaml", *SLOW, "--address", cluster.address)
-    wait_for(lambda: done(folder) >= 3, process)
-    began = {event["node"] for event in events(folder, "result")}
-    victim = next(node for node in cluster.list_all_nodes() if node.node_id in began)
+    process = start(tmp_path, "search", "spec.yaml", "--address", cluster.address)
+    waiting = tmp_path / "marker.log"
+    wait_for(lambda: waiting.exists() and len(waiting.read_text().split()) == 3, process)
+    old, victim = {node.node_id for node in cluster.worker_nodes}, sorted(cluster.worker_nodes, key=id)[0]
+    assert len(results(folder)) == 6
     cluster.remove_node(victim, allow_graceful=False)
-    wait_for(lambda: done(folder) >= 5, process)
+    wait_for(lambda: events(folder, "lost"), process)
     added = cluster.add_node(num_cpus=1)
+    wait_for(lambda: len(waiting.read_text().split()) == 4, process)
+    marker.touch()
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
-    assert "3 runs at once on 4 nodes, 1 CPU each." in output  # the head is a node too
+    assert "3 runs at once on 4 nodes, 1 CPU each." in output  # the head, without CPUs, is a node too
     assert len(results(folder)) == len(set(results(folder))) == 12
-    assert [event["node"] for event in events(folder, "lost")] == [victim.node_id]
-    used = [event["node"] for event in events(folder, "result")]
-    assert len(set(used)) == 4
-    assert added.node_id in used
+    (lost,) = events(folder, "lost")
+    assert lost["node"] == victim.node_id
+    places = {(event["config_id"], event["replicate"]): event["node"] for event in events(folder, "result")}
+    assert places[lost["config_id"], 2] == added.node_id
+    assert set(places.values()) == old | {added.node_id}
+    steps = [event for event in events(folder, "step") if event["config_id"] == lost["config_id"]]
+    assert sum(event["replicate"] == 2 for event in steps) == 1, "its first epoch was saved, and not done again"
     assert same_board(board(folder), undisturbed)
 
 
@@ -150,4 +162,3 @@ def test_an_address_where_nobody_answers_is_one_line(tmp_path):
     assert "Is Ray running there?" in output
     assert "Traceback" not in output
     json.loads((tmp_path / "runs" / "quadratic" / "ledger.jsonl").read_text().splitlines()[0])
-    assert signal.SIGTERM
