@@ -9,8 +9,8 @@ first run's start and the last run's end.
 
 The driver's time per run is the CPU time of all that a driver does per run but for Ray's part: the decision, the lines
 of the ledger on disk, the progress. Results come from memory, eight at a time. With --full they are real runs
-that do nothing, through Ray and Tune, and CPU time is taken between results. One core, so of the wall time of a
-search with S slots and runs of t seconds at least time per run x S / t is the driver's.
+that do nothing, through Ray and Tune, and CPU time is taken between results. The default search (tpe, race) thinks for
+longer: more than 1000 runs of it, a quarter of an hour, are part of --full only.
 """
 
 import argparse
@@ -39,6 +39,7 @@ from search.specification import Specification, from_dict
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
 LAST = 100  # runs at the end of a search whose time is told apart: they know the most configurations
+LONG = 1000  # runs of the default search, beyond which --full is needed
 FLIGHT = 8  # runs at once, where results come from memory
 TIMES = 5  # searches of the smallest size, of which the median counts: alone it would be over in a blink
 PARTS = ("decide", "ledger", "progress")
@@ -231,9 +232,11 @@ def main() -> None:
             efficiency(slots, options.rounds, folder)
         for choice in CHOICES if options.runs else ():
             driven(FLIGHT, choice, folder / f"first {choice}")  # imports what is needed
-            driver(options.runs, choice, folder, full=False)
+            all_sizes = options.full or choice == next(iter(CHOICES))
+            driver([runs for runs in options.runs if all_sizes or runs <= LONG], choice, folder, full=False)
         if options.full:
             with ray_of(FLIGHT):
+                real(2 * FLIGHT, next(iter(CHOICES)), folder / "first through Ray")
                 driver(options.runs, next(iter(CHOICES)), folder, full=True)
 
 
