@@ -9,8 +9,9 @@ from typing import Any
 
 from search import provenance, yaml12
 from search.addresses import has_password
-from search.cluster import modules_of
+from search.cluster import own_code
 from search.errors import RequestError
+from search.method import method_class
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECIFICATION = "search.yaml"
@@ -65,10 +66,10 @@ def contents(resolved: dict) -> dict[str, Path]:
     task = resolved["task"]
     if task and relative(task["data"]):
         found |= {_inside(str(file), "task.data"): file for file in Classification(task).paths()}
-    for place in (Path(module).resolve() for module in modules_of(resolved)):
-        beside, here = place.parent == ROOT, place.is_relative_to(Path.cwd()) and "site-packages" not in place.parts
-        if beside or here:  # else it must be installed there, as it is here
-            found |= _below(place, place.name)
+    if isinstance(resolved["method"], dict):
+        method_class(resolved)  # so that its module, and what that imports, is among the code
+    for place in map(Path, own_code()):
+        found |= _below(place, place.name)
     return found | {"run_search.py": ROOT / "run_search.py"}
 
 

@@ -89,9 +89,10 @@ def submit(options: argparse.Namespace, console: Console) -> int:
 
 def refuse_places(resolved: dict, there: str, out: Path) -> None:
     """A job's own folder ends with it: what is to stay needs another place. Results here must not cover anything."""
-    places = {"--there": there, "checkpoints.at": resolved["checkpoints"]["at"]}
-    for key, place in (places | {"tracking.artifacts": resolved["tracking"]["artifacts"]}).items():
-        if place and "://" not in place and not place.startswith(("/", "~/")):
+    kept = {"checkpoints.at": resolved["checkpoints"]["at"], "tracking.artifacts": resolved["tracking"]["artifacts"]}
+    places = {key: place for key, place in kept.items() if place and "://" not in place}
+    for key, place in {"--there": there, **places}.items():
+        if not place.startswith(("/", "~/")):
             raise RequestError(f"{key}: {place} would end with the job. Write an absolute path of the head.")
     taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
     if taken and not (out / "ledger.jsonl").exists():

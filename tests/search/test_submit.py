@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import run_search
-from search import fetch, parcel, provenance, send, yaml12
+from search import fetch, parcel, provenance, send, submit, yaml12
 from search.errors import RequestError
 from search.ledger import scan
 from search.serve import free_port
@@ -95,7 +95,7 @@ class Told:
         return "".join(lines)
 
     def tell(self, name: str, process: subprocess.Popen, before: str = "") -> None:
-        output, _ = process.communicate(timeout=PATIENCE)
+        output, _ = process.communicate(timeout=2 * PATIENCE)
         self.said[name] = process.returncode, before + output
         if (ledger := self.folder / "runs/sent/ledger.jsonl").exists():
             self.ledgers[name] = ledger.read_bytes()
@@ -252,6 +252,7 @@ ADDRESS = ["--address", "http://127.0.0.1:1"]
         (ADDRESS, "--address http://127.0.0.1:1: no answer."),
         (["--address", "http://me:secret@127.0.0.1:1"], "--address http://***@127.0.0.1:1: no answer."),
         ([*ADDRESS, "--there", "runs/x"], "--there: runs/x would end with the job."),
+        ([*ADDRESS, "--there", "s3://x"], "--there: s3://x would end with the job."),
         ([*ADDRESS, "--set", "checkpoints.at=states"], "checkpoints.at: states would end with the job."),
         ([*ADDRESS, "--out", "data"], "data: holds something else."),
         ([*ADDRESS, "--set", "sampler=bad"], "sampler: 'bad' is wrong"),
@@ -267,6 +268,25 @@ def test_a_wrong_submission_is_one_line_without_secrets(folder, capsys, options,
     assert said in output.err
     assert output.err.count("\n") == 1
     assert "secret" not in output.err + output.out
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "expected"),
+    [
+        ("SUCCEEDED", 0, 0),
+        ("FAILED", 1, 1),
+        ("FAILED", 2, 2),
+        ("FAILED", 130, 130),
+        ("FAILED", -9, 1),
+        ("FAILED", None, 1),
+        ("STOPPED", None, 130),
+    ],
+)
+def test_the_exit_code_is_that_of_the_search(status, code, expected):
+    from ray.job_submission import JobDetails, JobStatus, JobType
+
+    info = JobDetails(type=JobType.SUBMISSION, status=JobStatus(status), entrypoint="", driver_exit_code=code)
+    assert submit.exit_code(info) == expected
 
 
 def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, capsys, monkeypatch):
@@ -295,8 +315,9 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
     resolved["inputs"] |= {**inputs, "synonyms": "world:synonyms.json", "multilingual": "owner/on-the-hub"}
     found = parcel.contents(resolved)
     sent = {"near.vec", "text/de.txt", "text/en.txt", "encoder/config.json", "sets/en/train.tsv", "data/words.txt"}
-    code = {"run_search.py", "mine.py"}
-    assert {name for name in found if not name.startswith(("search/", "spaces/", "trainables/"))} == sent | code
+    ours = {path.name for path in folder.iterdir()}
+    assert {name for name in found if name.partition("/")[0] in ours} == sent | {"mine.py"}
+    assert found["run_search.py"] == ROOT / "run_search.py"
 
 
 def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_content(folder, tmp_path):
