@@ -28,7 +28,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     one.add_argument("spec", metavar="SPEC", help="a YAML file, or a built-in name such as demo")
     one.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a key of it")
     _add_place(one)
-    one.add_argument("--there", metavar="DIR", help="the search folder on the head (default: ~/seedwise/NAME)")
+    one.add_argument("--there", metavar="DIR", help="the search folder on the head (default: ~/seedwise/runs/NAME)")
     one.add_argument("--no-wait", action="store_true", help="follow and fetch it later")
     one.set_defaults(command=submit)
 
@@ -59,7 +59,7 @@ def submit(options: argparse.Namespace, console: Console) -> int:
     from search.specification import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()
-    there = options.there or f"~/seedwise/{resolved['name']}"
+    there = options.there or f"~/seedwise/runs/{resolved['name']}"
     refuse_places(resolved, there, options.out or Path("runs") / resolved["name"])
     store = resolved["tracking"]["uri"]
     local = store if re.match(r"sqlite:///[^/]", store) else ""

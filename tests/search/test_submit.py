@@ -148,7 +148,7 @@ def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(told):
     assert "Traceback" not in output
     code, output = told.said["status"]
     assert code == 0
-    assert re.match(r"sent-\w+: RUNNING, .*, in ~/seedwise/sent\n6/10 ", output)
+    assert re.match(r"sent-\w+: RUNNING, .*, in ~/seedwise/runs/sent\n6/10 ", output)
 
 
 def test_a_connection_that_drops_is_made_anew_and_no_line_is_lost_or_repeated(told):
@@ -194,7 +194,7 @@ def test_files_with_relative_paths_have_gone_along_and_the_revision_of_the_code_
     assert search["checksums"] == {"inputs.stop_words.en": words}
     assert not Path(search["folder"]).is_relative_to(told.folder)
     assert search["revision"] == provenance.revision()
-    assert (told.home / "seedwise/sent/leaderboard.json").is_file()
+    assert (told.home / "seedwise/runs/sent/leaderboard.json").is_file()
 
 
 def test_mlflow_on_postgresql_has_every_run_of_it(told):
