@@ -1,6 +1,7 @@
 """Ray under a search: on this machine or a cluster that is there, its nodes as they come and go, the code it needs."""
 
 import contextlib
+import json
 import logging
 import os
 import socket
@@ -52,7 +53,8 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
     if address is None:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # workers import what the driver could
         more = {"address": "local", "include_dashboard": False}  # whatever cluster may be running here too
-    elif "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ:  # a submitted job, which has brought its code
+    elif "working_dir" in json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")).get("runtime_env", {}):
+        # A submitted job, which has brought its code.
         more = {"address": address}
     else:
         more = {"address": address, "runtime_env": {"py_modules": own_code()}}

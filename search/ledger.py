@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from search.errors import RequestError, SearchError
+from search.files import check_file_name
 from search.tally import Tally
 
 RUNNING = "running"
@@ -241,14 +242,27 @@ def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
     events = []
     for number, line in enumerate(content[:whole].splitlines(), start=1):
         try:
-            events.append(json.loads(line))
+            event = json.loads(line)
         except ValueError:
             number += path.read_bytes()[:start].count(b"\n")
             raise RequestError(
                 f"{path} line {number} is not JSON. The lines before it are good: "
                 f"keep them with `head -n {number - 1}`, then resume."
             ) from None
+        check_names(f"{path} line {number}", event)
+        events.append(event)
     return events, start + whole
+
+
+def check_names(where: str, event: dict) -> None:
+    """Refuse a line whose ids would name files in other folders: ids and replicates become names of files."""
+    if not isinstance(event, dict):
+        return  # `replay` says so
+    for key in ("search_id", "config_id"):
+        if key in event:
+            check_file_name(f"{where}: {key}", event[key])
+    if type(event.get("replicate", 0)) is not int:
+        raise RequestError(f"{where}: replicate: {event['replicate']!r} is no number. Undo the change of that line.")
 
 
 def replay(events: list[dict]) -> State:

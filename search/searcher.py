@@ -11,6 +11,7 @@ from ray.tune import Callback
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
+from search.addresses import mask
 from search.baselines import Baselines
 from search.cluster import Slots, nodes_now
 from search.decide import Decider, next_run
@@ -157,7 +158,7 @@ class Session:
             "step": result["epoch"],
             "metrics": metrics_of(result),
             "seconds": round(result["seconds"], 3),
-            "error": result["error"],
+            "error": mask(result["error"]),  # which may quote an address
             **{key: result[key] for key in ("fingerprint", "same_as", "node") if result.get(key)},
         }
         baseline = self.ledger.state.configurations[run.config_id].baseline

@@ -52,10 +52,8 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
     frozen = (found["freeze"].config_id, 1, "its worker gave no sign of life")
     assert frozen in [(one["config_id"], one["replicate"], one["because"]) for one in events(folder, "lost")]
     (waited,) = events(folder, "wait")
-    assert (waited["config_id"], waited["because"]) == (
-        found["full"].config_id,
-        "MemoryError: no room (methods.py:165)",
-    )
+    assert waited["config_id"] == found["full"].config_id
+    assert waited["because"].startswith("MemoryError: no room (methods.py:")
     last = events(folder, "result")[-1]
     assert (last["config_id"], last["replicate"], last["alone"]) == (found["full"].config_id, 1, True)
     assert len(results(folder)) == len(set(results(folder))) == 8
@@ -82,14 +80,19 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
     assert not results(folder)
     kept = {path.name.partition("-")[2]: path for path in (folder / "checkpoints").iterdir()}
     assert kept.keys() == {"0.tar", "1.tar"}
-    saved = {name: json.loads(tarfile.open(path).extractfile("./epoch.json").read()) for name, path in kept.items()}
+    saved = {name: epochs_in(path) for name, path in kept.items()}
     before = marker.read_text()
-    for name, progress in saved.items():
-        assert progress["epoch"] == before.count(f"{name[0]}:") - 2, "an epoch that had begun was saved when it ended"
+    for name, epochs in saved.items():
+        assert epochs == before.count(f"{name[0]}:") - 2, "an epoch that had begun was saved when it ended"
     run(tmp_path, "resume", folder)
     for replicate in "01":
         seen = [line for line in marker.read_text().split()[4:] if line.startswith(replicate)]
         assert seen == [f"{replicate}:{epoch}" for epoch in range(5)], "no epoch was done twice"
+
+
+def epochs_in(path):
+    with tarfile.open(path) as state:
+        return json.load(state.extractfile("./epoch.json"))["epoch"]
 
 
 def test_a_second_interrupt_leaves_at_once(tmp_path):
@@ -168,10 +171,9 @@ def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_ro
 
 def test_a_ledger_that_cannot_be_written_keeps_whole_lines_only(tmp_path, small_disk):
     ledger = Ledger(small_disk / "ledger.jsonl")
+    lines = [{"event": "note", "number": number, "text": "x" * 100} for number in range(10_000)]
     with pytest.raises(SearchError, match="No space left"):
-        for number in range(10_000):
-            ledger.append({"event": "note", "number": number, "text": "x" * 100})
-    (small_disk / "ledger.jsonl").read_bytes().endswith(b"}\n")
+        list(map(ledger.append, lines))
     lines = [json.loads(line) for line in (small_disk / "ledger.jsonl").read_text().splitlines()]
     assert [line["number"] for line in lines] == list(range(len(lines)))
     assert len(lines) > 100
@@ -220,7 +222,7 @@ class TestWatch:
         signs["run"] = b"1"
         assert watch.look(300.0) == {}
         assert watch.look(350.0) == {}
-        assert watch.look(361.0) == {"t": "timeout"}
+        assert watch.look(370.0) == {"t": "timeout"}
         watch.end("t")
         assert watch.look(1000.0) == {}
 
