@@ -201,7 +201,7 @@ def driver(sizes: Sequence[int], choice: str, folder: Path, *, full: bool) -> No
     first: dict[str, float] = {}
     for runs in sizes:
         found = []
-        for turn in range(1 if full or runs > min(sizes) else TIMES):
+        for turn in range(1 if runs > min(sizes) else TIMES):
             place = folder / f"{choice} {runs} {turn} {full}"
             found.append((real if full else driven)(runs, choice, place))
         marks, parts = sorted(found, key=lambda one: one[0].per_run())[len(found) // 2]
