@@ -31,9 +31,18 @@ def of_kind(kind, name):
 def test_all_files_name_one_version_of_ray_and_it_is_one_that_the_package_allows():
     found = set()
     for path in CLUSTER.iterdir():
-        found.update(re.findall(r"(?:ray:|rayVersion: |ray\[default,tune\]==)(\d+\.\d+\.\d+)", path.read_text()))
+        found.update(re.findall(r"\bray(?:Version)?(?:: ?|==)(\d+\.\d+\.\d+)", path.read_text()))
     (version,) = found
     assert next(one for one in map(Requirement, requires("seedwise")) if one.name == "ray").specifier.contains(version)
+
+
+def test_the_guide_names_every_file_and_its_commands_are_taken():
+    guide = (ROOT / "docs" / "cluster.md").read_text()
+    assert {path.name for path in CLUSTER.iterdir()} == set(re.findall(r"`cluster/([\w.]+)`", guide))
+    commands = re.findall(r"python run_search\.py ((?:search|resume|submit|job|track|status|report) [^`#\n]+)", guide)
+    assert len(commands) > 10
+    for line in commands:
+        run_search.parser().parse_args(shlex.split(line))
 
 
 @pytest.fixture(params=["aws", "local"])
@@ -55,8 +64,8 @@ def test_ray_start_knows_the_options_and_only_who_has_the_token_gets_in(ray_up):
 
     heads, workers = ray_up["head_start_ray_commands"], ray_up["worker_start_ray_commands"]
     for line in (heads[-1], workers[-1]):
-        mode, ray, verb, *options = shlex.split(line)
-        assert (mode, Path(ray).name, verb) == ("RAY_AUTH_MODE=token", "ray", "start")
+        mode, ray, verb, *options = shlex.split(line.rpartition("; ")[2])
+        assert (mode, ray, verb) == ("RAY_AUTH_MODE=token", "ray", "start")
         parameters = start.make_context("start", options).params
         assert parameters["head"] == (line is heads[-1])
         assert not parameters["head"] or parameters["dashboard_host"] == "127.0.0.1"
