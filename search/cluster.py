@@ -31,8 +31,10 @@ ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 PACKAGES = ("search", "spaces", "trainables")
+INSTALLED = {"site-packages", "dist-packages"}  # folders of installed packages, those of other Pythons on the path too
 CONNECT_SECONDS = 10.0  # to wait for a machine that does not answer at all
 LOOK_SECONDS = 1.0  # how old the list of nodes may be
+TELL_SECONDS = 10.0  # between two requests to an autoscaler, which itself looks every few seconds
 MOST_ASKED = 1000  # runs that an autoscaler is asked to make room for
 
 
@@ -93,13 +95,14 @@ def own_code() -> list[str]:
 
     Called after the method and the policy are imported, so that theirs is among it.
     """
-    installed = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    standard = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib")}
     found = set()
     for name in {known.partition(".")[0] for known in list(sys.modules)}.difference(["__main__"]):
         module = sys.modules.get(name)
         places = list(getattr(module, "__path__", [])) or [getattr(module, "__file__", None) or ""]
         for place in map(Path, filter(None, places)):
-            ours = name in PACKAGES or not installed.intersection(place.parents)
+            installed = INSTALLED.intersection(place.parts) or standard.intersection(place.parents)
+            ours = name in PACKAGES or not installed
             if ours and (place.is_dir() or place.suffix == ".py"):
                 found.add(str(place))
     return sorted(found)
@@ -123,7 +126,8 @@ class Slots:
 
     def __init__(self, placement: Placement):
         self.placement = placement
-        self._looked, self._slots, self._asked = 0.0, 0, 0
+        self._looked, self._slots = 0.0, 0
+        self._told, self._asked = 0.0, 0
 
     def now(self) -> int:
         if time.monotonic() - self._looked >= LOOK_SECONDS:
@@ -138,9 +142,9 @@ class Slots:
         if ray.util.client.ray.is_connected():
             return  # the autoscaler is asked from within a cluster only; there it sees the runs that wait
         wanted = min(2 * self.now() if runs is None else runs, MOST_ASKED)
-        if wanted != self._asked:
+        if wanted != self._asked and (wanted == 0 or time.monotonic() - self._told >= TELL_SECONDS):
             from ray.autoscaler.sdk import request_resources
 
             has = {"CPU": self.placement.cpus, "GPU": self.placement.gpus}
             request_resources(bundles=[{kind: amount for kind, amount in has.items() if amount}] * wanted)
-            self._asked = wanted
+            self._asked, self._told = wanted, time.monotonic()
