@@ -129,6 +129,13 @@ class Slots:
         self._looked, self._slots = 0.0, 0
         self._told, self._asked = 0.0, 0
 
+    def __enter__(self) -> "Slots":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(Exception):  # of a head that is gone, nodes need not be given back
+            self.ask_for(0)
+
     def now(self) -> int:
         if time.monotonic() - self._looked >= LOOK_SECONDS:
             self._slots = self.placement.slots(nodes_now())
@@ -140,7 +147,7 @@ class Slots:
         import ray
 
         if ray.util.client.ray.is_connected():
-            return  # the autoscaler is asked from within a cluster only; there it sees the runs that wait
+            return  # it can be asked from within a cluster only
         wanted = min(2 * self.now() if runs is None else runs, MOST_ASKED)
         if wanted != self._asked and (wanted == 0 or time.monotonic() - self._told >= TELL_SECONDS):
             from ray.autoscaler.sdk import request_resources

@@ -210,13 +210,14 @@ class Phases:
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as place,
             Progress(self.console, self.ledger.state, self.standing, total) as progress,
+            Slots(placement) as slots,
         ):
             session = Session(
                 self.ledger,
                 phase,
                 policy,
                 self.specification.proposer(self.standing),
-                Slots(placement),
+                slots,
                 self.placement.cpus,
                 self.resolved["resources"],
                 self.resolved["checkpoints"],
@@ -247,7 +248,6 @@ class Phases:
                     raise_on_failed_trial=False,
                     _remote=False,
                 )
-            session.slots.ask_for(0)
             if session.broken:
                 raise session.broken
             if session.leave_by is not None:
