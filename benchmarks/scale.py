@@ -22,6 +22,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import ray
@@ -38,10 +39,10 @@ from search.progress import Progress
 from search.specification import Specification, from_dict
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
-LAST = 100  # runs at the end of a search whose time is told apart: they know the most configurations
+LAST = 10  # turns at the end of a search that are told apart: they know the most configurations
 LONG = 1000  # runs of the default search, beyond which --full is needed
 FLIGHT = 8  # runs at once, where results come from memory
-TIMES = 5  # searches of the smallest size, of which the median counts: alone it would be over in a blink
+AROUND = 2  # small searches before and after each one through Ray
 PARTS = ("decide", "ledger", "progress")
 PLAIN = {"policy": "fixed", "n": 1, "confirm": {"top": 0}}
 CHOICES = {
@@ -133,6 +134,70 @@ def gaps_of(said: Sequence[dict]) -> list[float]:
     return gaps[1:] or gaps
 
 
+def driven(runs: int, choice: str, folder: Path, parts: Counter) -> Iterator[None]:
+    """A search without Ray, in turns: one to get ready, then one per result. CPU seconds of its parts go to `parts`."""
+    specification = specified(runs, "benchmarks.nothing:Nothing", *CHOICES[choice])
+    standing = specification.standing()
+    policy, proposer = specification.policy(standing), specification.proposer(standing)
+    flight, stopped, ledger = deque(), False, Ledger(folder / "ledger.jsonl")
+    ledger.append({"event": "search", "search_id": "scale", "specification": specification.as_dict()})
+
+    @contextmanager
+    def clock(part: str) -> Iterator[None]:
+        start = time.process_time()
+        yield
+        parts[part] += time.process_time() - start
+
+    with open(os.devnull, "w") as nowhere, Progress(Console(file=nowhere), ledger.state, standing, runs) as progress:
+        yield
+        while flight or not stopped:
+            while len(flight) < FLIGHT and not stopped:
+                with clock("decide"):
+                    decision = next_run(ledger.state, policy, proposer)
+                with clock("ledger"):
+                    for event in decision.events:
+                        ledger.append(event)
+                stopped = isinstance(decision.run, Stop)
+                flight += [] if stopped else [decision.run]
+            run = flight.popleft()
+            one = ledger.state.configurations[run.config_id]
+            result = {"config_id": run.config_id, "replicate": run.replicate, "phase": run.phase, "status": "done"}
+            value = {"metrics": {"value": -(one.params["x"] ** 2)}, "seconds": 1.0}
+            with clock("ledger"):
+                ledger.append({"event": "result", **result, **value})
+            with clock("progress"):
+                progress.result(one.runs[run.replicate])
+            yield
+    ledger.close()
+
+
+def advanced(search: Iterator[None], runs: int) -> float:
+    """CPU seconds per run of the next so many runs of a search."""
+    start = time.process_time()
+    assert sum(1 for _ in islice(search, runs)) == runs
+    return (time.process_time() - start) / runs
+
+
+def driver(runs: int, fewest: int, choice: str, folder: Path) -> None:
+    """One search, and beside every `fewest` runs of it a search of so many: a busy machine slows both down alike."""
+    parts, small, large = Counter(), [], []
+    search = driven(runs, choice, folder / f"{choice} {runs}", parts)
+    next(search)
+    for turn in range(runs // fewest):
+        beside = driven(fewest, choice, folder / f"{choice} {runs} {turn}", Counter())
+        next(beside)
+        small.append(advanced(beside, fewest))
+        large.append(advanced(search, fewest))
+    told = ", ".join(f"{part} {1000 * parts[part] / runs:.2f}" for part in PARTS)
+    last = statistics.median(late / early for late, early in list(zip(large, small, strict=True))[-LAST:])
+    goal = f" (goal: {FLAT})" if choice == next(iter(CHOICES)) else ""
+    print(
+        f"driver, {choice}, {runs} runs: {1000 * statistics.fmean(large):.2f} ms of CPU time per run ({told}); "
+        f"{runs} : {fewest} runs {sum(large) / sum(small):.2f}, at the end {last:.2f}{goal}",
+        flush=True,
+    )
+
+
 class Marks(io.TextIOBase):
     """A terminal that nobody reads: it notes the CPU time of this process at every line that tells of a result."""
 
@@ -144,78 +209,29 @@ class Marks(io.TextIOBase):
             self.at.append(time.process_time())
         return len(text)
 
-    def per_run(self, last: int | None = None) -> float:
-        """CPU seconds between two results, over all of them or the last so many."""
-        at = self.at if last is None else self.at[-last - 1 :]
-        return (at[-1] - at[0]) / (len(at) - 1)
 
-
-def driven(runs: int, choice: str, folder: Path) -> tuple[Marks, Counter]:
-    """A search without Ray; the marks of its results and the CPU time of its parts, in seconds per run."""
-    sampler, replicates = CHOICES[choice]
-    specification = specified(runs, "benchmarks.nothing:Nothing", sampler, replicates)
-    standing = specification.standing()
-    policy, proposer = specification.policy(standing), specification.proposer(standing)
-    marks, parts, flight, stopped = Marks(), Counter(), deque(), False
-    ledger = Ledger(folder / "ledger.jsonl")
-    ledger.append({"event": "search", "search_id": "scale", "specification": specification.as_dict()})
-
-    @contextmanager
-    def clock(part: str) -> Iterator[None]:
-        start = time.process_time()
-        yield
-        parts[part] += (time.process_time() - start) / runs
-
-    with Progress(Console(file=marks), ledger.state, standing, runs) as progress:
-        while flight or not stopped:
-            while len(flight) < FLIGHT and not stopped:
-                with clock("decide"):
-                    decision = next_run(ledger.state, policy, proposer)
-                with clock("ledger"):
-                    for event in decision.events:
-                        ledger.append(event)
-                stopped = isinstance(decision.run, Stop)
-                flight += [] if stopped else [decision.run]
-            if flight:
-                run = flight.popleft()
-                one = ledger.state.configurations[run.config_id]
-                result = {"config_id": run.config_id, "replicate": run.replicate, "phase": run.phase, "status": "done"}
-                value = {"metrics": {"value": -(one.params["x"] ** 2)}, "seconds": 1.0}
-                with clock("ledger"):
-                    ledger.append({"event": "result", **result, **value})
-                with clock("progress"):
-                    progress.result(one.runs[run.replicate])
-    ledger.close()
-    assert len(marks.at) == runs
-    return marks, parts
-
-
-def real(runs: int, choice: str, folder: Path) -> tuple[Marks, Counter]:
-    """The same through Ray and Tune; the parts are not told apart."""
+def real(runs: int, folder: Path) -> float:
+    """CPU seconds of the driver between two results of a random search through Ray and Tune, whose runs do nothing."""
     marks = Marks()
-    launch(specified(runs, "benchmarks.nothing:Nothing", *CHOICES[choice]), folder, Console(file=marks))
-    return marks, Counter()
+    launch(specified(runs, "benchmarks.nothing:Nothing"), folder, Console(file=marks))
+    assert len(marks.at) == runs
+    return (marks.at[-1] - marks.at[0]) / (runs - 1)
 
 
-def driver(sizes: Sequence[int], choice: str, folder: Path, *, full: bool) -> None:
-    first: dict[str, float] = {}
-    for runs in sizes:
-        found = []
-        for turn in range(1 if runs > min(sizes) else TIMES):
-            place = folder / f"{choice} {runs} {turn} {full}"
-            found.append((real if full else driven)(runs, choice, place))
-        marks, parts = sorted(found, key=lambda one: one[0].per_run())[len(found) // 2]
-        last = min(LAST, runs // 2)
-        now = {"all": marks.per_run(), "last": marks.per_run(last)}
-        first = first or now
-        told = ", ".join(f"{part} {1000 * parts[part]:.2f}" for part in PARTS if parts)
-        goal = f" (goal: {FLAT})" if choice == next(iter(CHOICES)) else ""
-        print(
-            f"driver, {choice}{', through Ray' if full else ''}, {runs} runs: {1000 * now['all']:.2f} ms of CPU time "
-            f"per run{f' ({told})' if told else ''}, {1000 * now['last']:.2f} in the last {last}; of those at "
-            f"{min(sizes)} runs {now['all'] / first['all']:.2f} and {now['last'] / first['last']:.2f}{goal}",
-            flush=True,
-        )
+def through_ray(sizes: Sequence[int], folder: Path) -> None:
+    """Searches cannot take turns here, so those of the smallest size come before and after each other one."""
+    fewest = min(sizes)
+    with ray_of(FLIGHT):
+        real(2 * FLIGHT, folder / "first through Ray")  # imports what is needed
+        for runs in sizes:
+            before = [real(fewest, folder / f"before {runs} {turn}") for turn in range(AROUND)]
+            large = real(runs, folder / f"through Ray {runs}")
+            after = [real(fewest, folder / f"after {runs} {turn}") for turn in range(AROUND)]
+            print(
+                f"driver, random, fixed, through Ray, {runs} runs: {1000 * large:.2f} ms of CPU time per run, "
+                f"{runs} : {fewest} runs {large / statistics.median(before + after):.2f} (goal: {FLAT})",
+                flush=True,
+            )
 
 
 def main() -> None:
@@ -231,13 +247,12 @@ def main() -> None:
         for slots in options.slots:
             efficiency(slots, options.rounds, folder)
         for choice in CHOICES if options.runs else ():
-            driven(FLIGHT, choice, folder / f"first {choice}")  # imports what is needed
             all_sizes = options.full or choice == next(iter(CHOICES))
-            driver([runs for runs in options.runs if all_sizes or runs <= LONG], choice, folder, full=False)
+            for runs in options.runs:
+                if all_sizes or runs <= LONG:
+                    driver(runs, min(options.runs), choice, folder)
         if options.full:
-            with ray_of(FLIGHT):
-                real(2 * FLIGHT, next(iter(CHOICES)), folder / "first through Ray")
-                driver(options.runs, next(iter(CHOICES)), folder, full=True)
+            through_ray(options.runs, folder)
 
 
 if __name__ == "__main__":
