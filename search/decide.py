@@ -6,7 +6,7 @@ from functools import partial
 from typing import Protocol
 
 from search.baselines import Baselines, best_of_each
-from search.ledger import State
+from search.ledger import WAITING, State
 from search.policy import Action, New, Replicate, Stop, first_interrupted, free_replicate
 from search.propose import Known, Proposer
 from search.standing import Standing
@@ -45,7 +45,9 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
             found = {key: value for key, value in vars(proposal).items() if key != "vary" or value is not None}
             events.append({"event": "ask", **found})
             action = Replicate(proposal.config_id, 0, action.because)
-    if isinstance(action, Stop) and baselines is not None:
+    # What comes of runs that wait may still decide something, so the policy has not stopped for good.
+    waiting = not state.policy_stopped and any(run.status == WAITING for run in state.tally.open_runs())
+    if isinstance(action, Stop) and baselines is not None and not waiting:
         because = action.because
         events += [] if state.policy_stopped else [{"event": "baselines", "because": because}]
         more, action = baselines.next_events(state)

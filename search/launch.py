@@ -17,13 +17,13 @@ from search.baselines import Baselines, baselines_of, searched, total_runs
 from search.cluster import Slots, nodes_now, ray_running
 from search.decide import Decider, freeze
 from search.earlier import read_earlier
-from search.errors import RequestError
+from search.errors import RequestError, SearchError
 from search.export import Export
 from search.files import write_atomically
 from search.findings import Findings
 from search.follow import mask
 from search.leave import Leaver
-from search.ledger import CONFIRM, INTERRUPTED, SEARCH, WAITING, Ledger, State, read
+from search.ledger import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger, State, read
 from search.method import method_class
 from search.placement import Need, Placement, measures, place
 from search.policy import Confirmation
@@ -63,6 +63,8 @@ def search(
         if earlier.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
                 return earlier
+    if at := resolved["checkpoints"]["at"]:
+        check_place(at)
     warm = read_earlier(earlier_folders, specification)
     method = method_class(resolved)
     with console.status("reading the inputs"):
@@ -111,6 +113,21 @@ def search(
     finally:
         ledger.close()
     return ledger.state
+
+
+def check_place(at: str) -> None:
+    """Refuse a place for states that could not be one, before anything is begun."""
+    from trainables.states import Shelf
+
+    try:
+        if "://" not in at and not Path(at).is_absolute():
+            raise ValueError("workers have other current folders")
+        Shelf(at)
+    except (ValueError, OSError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
+        raise RequestError(
+            f"checkpoints.at: {at}: {reason}. Write an absolute path, or an address such as s3://bucket/states."
+        ) from error
 
 
 def write_results(state: State, standing: Standing, folder: Path, console: Console) -> None:
@@ -163,10 +180,16 @@ class Phases:
                     need = Need(**known["need"])
                 else:
                     need = measure(self.resolved, self.method, self.inputs, gpu=any(node.gpu_memory for node in nodes))
-        placement = place(resources, nodes, need)
+        try:
+            placement = place(resources, nodes, need)
+        except RequestError as error:
+            if not known:
+                raise
+            what = str(error).rpartition(". ")[0]
+            raise RequestError(f"{what}. This search has begun so: resume it where a node has as much.") from error
         self.ledger.append(placement.event(nodes, need))
         gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
-        why = f" ({placement.because})" if placement.because and need else ""
+        why = f" ({placement.because})" if placement.because else ""
         where = "" if len(nodes) == 1 else f" on {len(nodes)} nodes"
         self.console.print(
             f"{placement.slots(nodes)} runs at once{where}, {placement.cpus} CPU{gpu} each{why}.", soft_wrap=True
@@ -193,12 +216,13 @@ class Phases:
             open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
             if WAITING in open_runs and INTERRUPTED not in open_runs:
                 self.tune(phase, Alone(phase), None, tests, self.placement.whole(nodes_now()) or self.placement)
+            elif RUNNING in open_runs:
+                raise SearchError(f"a run was left without a result. Go on: python run_search.py resume {self.folder}")
             elif not open_runs:
                 return because
 
     def tune(self, phase: str, policy: Decider, baselines: Baselines | None, tests: dict, placement: Placement) -> str:
         """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
-        import ray
         from ray import tune
 
         from search.searcher import LedgerSearcher, Pruner, Session, Ticker, publish_known
@@ -224,14 +248,11 @@ class Phases:
                 total,
                 self.specification.prune,
                 baselines,
+                passing=isinstance(policy, Alone),
                 can_wait=self.placement.whole(nodes_now()) is not None,
                 on_result=progress.result,
             )
-            if ray.util.client.ray.is_connected():  # Tune's loop runs here, and has no node of Ray to keep its files on
-                from ray.train._internal import storage
-
-                storage._get_ray_train_session_dir = lambda: place
-            with self.leaver.of(session):
+            with self.leaver.of(session), tunes_files(place):
                 tune.run(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
                     name=f"session-{self.ledger.state.sessions}-{phase}",
@@ -250,9 +271,26 @@ class Phases:
                 )
             if session.broken:
                 raise session.broken
+            for trial_id in list(session.in_flight):  # of whose end Tune has said nothing
+                session.record_loss(trial_id)
             if session.leave_by is not None:
                 raise KeyboardInterrupt
         return session.because
+
+
+@contextlib.contextmanager
+def tunes_files(place: str) -> Iterator[None]:
+    """Over ray:// Tune's loop runs here, where there is no node of Ray whose folder it could keep its files in."""
+    import ray
+    from ray.train._internal import storage
+
+    usual = storage._get_ray_train_session_dir
+    if ray.util.client.ray.is_connected():
+        storage._get_ray_train_session_dir = lambda: place
+    try:
+        yield
+    finally:
+        storage._get_ray_train_session_dir = usual
 
 
 def devices(nodes: list[dict]) -> set[tuple[int, int]]:

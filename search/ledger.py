@@ -135,13 +135,8 @@ class State:
             run.ended = self.results
         elif kind == "lost":
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.status, run.losses = (
-                WAITING if run.alone else INTERRUPTED,
-                (
-                    *run.losses,
-                    (event["because"], event.get("node", "")),
-                ),
-            )
+            run.status = WAITING if run.alone else INTERRUPTED
+            run.losses = (*run.losses, (event["because"], event.get("node", "")))
         elif kind == "wait":
             run = self.configurations[event["config_id"]].runs[event["replicate"]]
             run.status, run.alone = WAITING, True
@@ -295,5 +290,6 @@ def read(path: Path) -> State:
     alive = busy(path)
     state = replay(scan(path)[0])
     for run in state.runs():
-        run.status = INTERRUPTED if run.status == RUNNING and not alive else run.status
+        if run.status == RUNNING and not alive:
+            run.status = WAITING if run.alone else INTERRUPTED
     return state

@@ -98,8 +98,10 @@ def _share(nodes: Sequence[Node], cpus: int, need: Need | None) -> tuple[float, 
     having = [node for node in nodes if node.gpus >= 1]
     if not having:
         return 0.0, "there is no GPU"
-    if need is None or not all(node.gpu_memory for node in having):
+    if not all(node.gpu_memory for node in having):
         return 1.0, "a whole GPU, since the memory of the GPUs cannot be read"
+    if need is None:
+        return 1.0, "a whole GPU, since the run that was to be measured failed"
     fits = []
     for node in having:
         by_memory = _fit(need.gpu_memory, node.gpu_memory)

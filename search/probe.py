@@ -1,5 +1,7 @@
 """Measures what one run needs: a short run of the largest configuration, alone on one device of the cluster."""
 
+import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +12,7 @@ from search.specification import space_of
 from trainables.base import Method
 from trainables.streams import Streams
 
+ASK_SECONDS = 60.0  # that nodes may take to say what their GPUs have
 PROBE_SECONDS = 60.0  # a run that is not through its first epoch by then has seen enough batches
 
 
@@ -23,8 +26,9 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    @ray.remote(num_cpus=0, num_gpus=1)
+    @ray.remote(num_cpus=0, max_calls=1)  # its process has seen all GPUs of its node: no run may come into it
     def ask() -> int:
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty for a task without a GPU; a whole one may not be free
         from trainables.device import gpu_memory
 
         return gpu_memory()
@@ -34,7 +38,12 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
         for node in nodes
         if node.gpus >= 1
     }
-    return [replace(node, gpu_memory=ray.get(asked[node.id])) if node.id in asked else node for node in nodes]
+    ray.wait([*asked.values()], num_returns=len(asked), timeout=ASK_SECONDS) if asked else None
+    found = {}
+    for node_id, answer in asked.items():
+        with contextlib.suppress(ray.exceptions.RayError):  # it is gone, or takes too long
+            found[node_id] = ray.get(answer, timeout=0.1)
+    return [replace(node, gpu_memory=found.get(node.id, 0)) for node in nodes]
 
 
 def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> Need | None:
@@ -49,16 +58,16 @@ def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> 
         ray.get(actor.__ray_ready__.remote())
         going = actor.run.remote(method, inputs, params, resolved["seed"])
         done, _ = ray.wait([going], timeout=PROBE_SECONDS)
-        if done:
-            try:
-                ray.get(done)
-            except ray.exceptions.RayTaskError as error:
-                if "OutOfMemory" in str(error) or isinstance(error.cause, MemoryError):
-                    raise RequestError(
-                        f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."
-                    ) from None
-                return None  # its failure is the search's to record, once it is proposed
+        ray.get(done)
         return Need(*ray.get(actor.peak.remote()))
+    except ray.exceptions.RayError as error:
+        told = str(error)
+        memory = "OutOfMemory" in told or "MemoryError" in told or "running low on memory" in told
+        if memory:
+            raise RequestError(
+                f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."
+            ) from None
+        return None  # its failure is the search's to record, once it is proposed
     finally:
         ray.kill(actor)
 

@@ -49,6 +49,7 @@ class Session:
     total: int | None = None  # runs in all, where that is known
     prune: str = "off"
     baselines: Baselines | None = None
+    passing: bool = False  # ends where no node fits, rather than to wait for one
     can_wait: bool = True  # whether a run that is out of memory in its share could have a whole device later
     on_result: Callable[[Run], None] = lambda run: None
     because: str = ""  # why nothing more is started; empty while something is
@@ -84,7 +85,6 @@ class Session:
         config_id, replicate = decision.run.config_id, decision.run.replicate
         configuration = self.ledger.state.configurations[config_id]
         self.in_flight[trial_id] = run = configuration.runs[replicate]
-        state = None if self.shared else self.shelf.load(name_of(run))
         signs.forget(self.key, name_of(run))
         return {
             "config_id": config_id,
@@ -100,9 +100,18 @@ class Session:
             "gpus": self.slots.placement.gpus,
             "checkpoint_seconds": self.checkpoints["seconds"],
             "beat_seconds": min(BEAT_SECONDS, self.watch.silence / LOOKS),
-            "state": state and Held(ray.put(state)),
+            "state": None if self.shared else self.held(run),
             "shelf": self.shared,
         }
+
+    def held(self, run: Run) -> Held | None:
+        """The saved state of a run for its worker, if there is one that can be had."""
+        try:
+            state = self.shelf.load(name_of(run))
+            return state and Held(ray.put(state))
+        except (OSError, RayError) as error:
+            print(f"the state of {name_of(run)} cannot be used: {type(error).__name__}", flush=True)
+            return None
 
     def write(self, event: dict) -> None:
         """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
@@ -128,7 +137,7 @@ class Session:
         self.write({**event, "epochs": result["epochs"], "metrics": metrics_of(result)})
         self.keep_state(run, result)
         if self.leave_by is not None:
-            return True
+            return bool(result["leaving"])  # the next step, if the worker had not heard of it yet
         if self.ledger.state.configurations[run.config_id].baseline:
             return False
         reason = prunes(self.prune, self.ledger.state, self.proposer.standing.selection, run)
@@ -150,7 +159,7 @@ class Session:
         if trial_id not in self.in_flight:
             return
         run = self.in_flight.pop(trial_id)
-        self.watch.end(trial_id)
+        self.watch.end(trial_id, time.monotonic())
         if self.leave_by is not None and result["status"] == DONE and result["epoch"] < result["epochs"]:
             return  # it was stopped with its state saved, and goes on when the search does
         ended = {
@@ -170,7 +179,10 @@ class Session:
             reported = ", ".join(ended["metrics"]) or "nothing"
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
         if ended["status"] == DONE and result.get("pictures"):  # before the line that MLflow's follower goes by
-            write_atomically(path_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
+            try:
+                write_atomically(path_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
+            except OSError as error:  # a picture costs no run
+                print(f"the pictures of {name_of(run)} were not kept: {error.strerror}", flush=True)
         self.end(run, ended)
 
     def record_loss(self, trial_id: str) -> None:
@@ -178,10 +190,11 @@ class Session:
         if trial_id not in self.in_flight:
             return
         run = self.in_flight.pop(trial_id)
-        node = signs.node_of(self.key, name_of(run))
-        self.watch.end(trial_id)
-        because = self.lost.pop(trial_id, DIED)
-        ended = {"step": run.step, "metrics": run.metrics, "seconds": 0.0}
+        seconds = round(self.watch.end(trial_id, time.monotonic()), 3)
+        if self.leave_by is not None:
+            return  # whoever told us to stop may have told the workers too: no fault of the run
+        node, because = signs.node_of(self.key, name_of(run)), mask(self.lost.pop(trial_id, DIED))
+        ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if because == TIMEOUT:
             limit = f"{self.resources['minutes_per_run']:g}"
             self.end(run, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
@@ -266,7 +279,7 @@ class LedgerSearcher(Searcher):
         """None where every slot has a run: Tune asks again."""
         going = self.session
         if going.leave_by is None and not going.broken and len(going.in_flight) >= going.slots.now():
-            return None
+            return Searcher.FINISHED if going.passing and not going.in_flight else None
         config = going.start_next(trial_id)
         return Searcher.FINISHED if config is None else config
 
@@ -313,6 +326,7 @@ class Ticker(Callback):
 
     def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
         self.trials[trial.trial_id] = trial
+        trial.config["state"] = None  # the worker has it; Tune would keep it in the object store until the end
         self.session.watch.begin(trial.trial_id, name_of(self.session.in_flight[trial.trial_id]), time.monotonic())
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from search.addresses import check_address, mask
 from search.baselines import total_runs
 from search.errors import RequestError
-from search.ledger import RUNNING, State, busy, read, replay, scan
+from search.ledger import State, busy, read
 from search.policy import policy_of
 from search.progress import Progress, minutes_in_words, seed
 from search.report import number
@@ -40,7 +40,7 @@ def show(folder: Path, console: Console) -> None:
     if busy(path):
         console.print("the search is running")
         return
-    begun = [run for run in replay(scan(path)[0]).runs() if run.status == RUNNING]
+    begun = [run for run in state.runs() if not run.finished]
     if begun:
         console.print(f"without a result: {', '.join(f'{run.config_id} {seed(run)}' for run in begun)}", soft_wrap=True)
     console.print(f"interrupted; go on with: python run_search.py resume {folder}", soft_wrap=True)

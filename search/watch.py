@@ -35,8 +35,10 @@ class Watch:
     def begin(self, trial_id: str, name: str, now: float) -> None:
         self.runs[trial_id] = Watched(name, now)
 
-    def end(self, trial_id: str) -> None:
-        self.runs.pop(trial_id, None)
+    def end(self, trial_id: str, now: float) -> float:
+        """Look after a run no more; how many seconds it had, from its first sign on."""
+        run = self.runs.pop(trial_id, None)
+        return 0.0 if run is None or run.begun is None else now - run.begun
 
     def look(self, now: float) -> dict[str, str]:
         """Trials to end now, and why: "timeout" or "silent". Cheap where it is not yet time to look again."""

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,14 @@ class DiesOnce(Quadratic):
         if number == 3 and marker.read_text().count(f"{self.streams.replicate}:3\n") == 1:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().epoch(number)
+
+
+class Clocked(Quadratic):
+    """Says when it began and ended, in seconds since 1970."""
+
+    def epoch(self, number: int) -> dict[str, float]:
+        self.began = time.time() if number == 0 else self.began
+        return {**super().epoch(number), "began": self.began, "ended": time.time()}
 
 
 class Patient(Quadratic):

@@ -160,8 +160,10 @@ class RunTrainable(tune.Trainable):
             self.same.leave()
         self.same, self.same_as = None, ""
         self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
-        self.name = f"{config['config_id']}-{config['replicate']}"
-        self.beat.of(config["session"], self.name)
+        self.name, self.built = f"{config['config_id']}-{config['replicate']}", False
+
+    def _build(self, config: dict) -> None:
+        """Make the run, in its first step: Tune looks at nothing before, and a method may hang here as well."""
         try:
             self.run = self._new_run(config)
             try:
@@ -185,6 +187,10 @@ class RunTrainable(tune.Trainable):
         if self.first:
             begin_together(self.config["session"], self.config["workers"], patience=PATIENCE)
             self.first = False
+        if not self.built:
+            self.beat.of(self.config["session"], self.name)  # its time begins
+            self._build(self.config)
+            self.built = True
         started = time.perf_counter()
         result = self._taken()
         if result is None:
@@ -198,6 +204,7 @@ class RunTrainable(tune.Trainable):
         done = status != DONE or self.number >= self.run.epochs
         if done and self.same:
             self.same.leave()
+        told = not done and leaving(self.config["session"])
         return {
             "metrics": {name: value for name, value in metrics.items() if math.isfinite(value)},
             "status": status,
@@ -209,7 +216,8 @@ class RunTrainable(tune.Trainable):
             "pictures": self._drawn() if done and status == DONE and self.config.get("draws") else "",
             "same_as": self.same_as,
             "fingerprint": self.same.fingerprint if self.same else "",
-            "state": None if done else self._saved(),
+            "state": None if done else self._saved(now=told),
+            "leaving": told,
             "done": done,
         }
 
@@ -257,7 +265,7 @@ class RunTrainable(tune.Trainable):
             print(f"{type(self.run).__name__}.pictures failed, its run counts: {describe(error)}", flush=True)
             return ""
 
-    def _saved(self) -> Held | None:
+    def _saved(self, *, now: bool) -> Held | None:
         """The state of the run for the driver, where it is time to save it; None also where it went to a shelf.
 
         A state that cannot be saved costs no run: it would start further back if it had to go on elsewhere.
@@ -265,7 +273,7 @@ class RunTrainable(tune.Trainable):
         if type(self.run).save is Method.save or self.trained != self.number:
             return None
         waited = time.monotonic() - self.saved
-        if waited < self.config["checkpoint_seconds"] and not leaving(self.config["session"]):
+        if waited < self.config["checkpoint_seconds"] and not now:
             return None
         self.saved = time.monotonic()
         try:
@@ -273,7 +281,7 @@ class RunTrainable(tune.Trainable):
             if not self.config["shelf"]:
                 return Held(ray.put(state))
             Shelf(self.config["shelf"]).save(self.name, state)
-        except OSError as error:
+        except Exception as error:  # torch, safetensors, pyarrow and Ray have each their own for a full disk
             print(f"the state of {self.name} was not saved: {describe(error)}", flush=True)
         return None
 

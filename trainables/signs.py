@@ -1,5 +1,6 @@
 """What the driver and its workers tell each other beside results, through Ray's key-value store: small and at once."""
 
+import contextlib
 import threading
 import time
 
@@ -28,7 +29,8 @@ class Beat:
     def _beat(self) -> None:
         while True:
             time.sleep(self._seconds)
-            self._give()
+            with contextlib.suppress(Exception):  # a head that does not answer now may answer the next time
+                self._give()
 
     def _give(self) -> None:
         if self._key is not None and _internal_kv_initialized():

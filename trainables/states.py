@@ -51,8 +51,8 @@ class Shelf:
             return None
 
     def remove(self, run: str) -> None:
-        """Drop the state of a run that has ended."""
-        with contextlib.suppress(FileNotFoundError):
+        """Drop the state of a run that has ended. One that cannot be reached is left where it is."""
+        with contextlib.suppress(OSError):
             self._files.delete_file(self._path(run))
 
     def _path(self, run: str) -> str:

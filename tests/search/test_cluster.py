@@ -3,11 +3,14 @@
 import json
 import subprocess
 import threading
+import time
 
 import pytest
 from ray.cluster_utils import Cluster
 
 from search.ledger import scan
+from search.serve import free_port
+from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
 
 SLOW = ("--set", "space.seconds=0.5")  # per epoch, of two
@@ -24,7 +27,7 @@ def cluster_of(nodes, **head):
 
 @pytest.fixture(scope="module")
 def cluster():
-    made = cluster_of(3, ray_client_server_port=21777)
+    made = cluster_of(3, ray_client_server_port=free_port())
     yield made
     made.shutdown()
 
@@ -47,10 +50,13 @@ def start(folder, *arguments, **variables):
     )
 
 
-def wait_for(condition, process=None):
-    pause = threading.Event()
+def wait_for(condition, process):
+    pause, deadline = threading.Event(), time.monotonic() + PATIENCE
     while not condition():
-        assert process is None or process.poll() is None, process.stdout.read()
+        assert process.poll() is None, process.stdout.read()
+        if time.monotonic() > deadline:
+            process.kill()
+            pytest.fail("it did not come about")
         pause.wait(0.05)
 
 
@@ -124,7 +130,13 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
         budget={"runs": 3},
         checkpoints={"seconds": 0},
     )
-    output = run(tmp_path, "search", "spec.yaml", "--address", "ray://127.0.0.1:21777")
+    output = run(
+        tmp_path,
+        "search",
+        "spec.yaml",
+        "--address",
+        f"ray://127.0.0.1:{cluster.head_node._ray_params.ray_client_server_port}",
+    )
     folder = tmp_path / "runs" / "quadratic"
     assert "1 configurations, 3 runs: the budget of 3 runs is spent." in output
     assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.errors import RequestError
+from search.ledger import read
 from search.placement import MARGIN, Need, Node, Placement, measures, place
 from trainables.device import memory_share
 
@@ -178,8 +179,8 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
     specification = from_dict(
         {
             "name": "shared",
-            "method": {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"},
-            "space": {"seconds": 0.2},
+            "method": {"trainable": "tests.methods:Clocked", "space": "tests.methods:space"},
+            "space": {"seconds": 0.5},
             "sampler": "random",
             "budget": {"runs": 20},
             "replicates": {"policy": "fixed", "n": 1, "confirm": {"top": 0}},
@@ -193,8 +194,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
         search(specification, tmp_path / "search", Console(file=io.StringIO()))
     finally:
         ray.shutdown()
-    running = most = 0
-    for line in (tmp_path / "search" / "ledger.jsonl").read_text().splitlines():
-        running += ('"event": "start"' in line) - ('"event": "result"' in line)
-        most = max(most, running)
+    runs = [run.metrics for run in read(tmp_path / "search" / "ledger.jsonl").runs()]
+    assert len(runs) == 20
+    most = max(sum(other["began"] <= run["began"] < other["ended"] for other in runs) for run in runs)
     assert most == 8

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tarfile
 import threading
+import time
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from search.errors import SearchError
 from search.ledger import Ledger, read, scan
 from search.losses import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
 from search.watch import Watch
+from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
 from trainables.states import Shelf, pack, unpack
 
@@ -129,9 +131,12 @@ def watched(folder, *arguments):
     process.communicate = lambda timeout: (process.wait(timeout), reader.join(timeout)) and (process.said, None)
 
     def told(condition):
-        pause = threading.Event()
+        pause, deadline = threading.Event(), time.monotonic() + PATIENCE
         while not ((folder / "runs" / "quadratic" / "ledger.jsonl").exists() and condition()):
             assert process.poll() is None, process.said
+            if time.monotonic() > deadline:
+                process.kill()
+                pytest.fail(f"it did not come about: {process.said}")
             pause.wait(0.05)
 
     return process, told
@@ -223,7 +228,7 @@ class TestWatch:
         assert watch.look(300.0) == {}
         assert watch.look(350.0) == {}
         assert watch.look(370.0) == {"t": "timeout"}
-        watch.end("t")
+        assert watch.end("t", 380.0) == 80.0
         assert watch.look(1000.0) == {}
 
     def test_signs_that_stop_are_noticed_and_old_ones_are_no_signs(self):
@@ -263,6 +268,15 @@ def test_a_shelf_keeps_the_newest_state_of_each_run(tmp_path, scheme):
     shelf.remove("a-0")
     assert shelf.load("a-0") is None
     assert [path.name for path in (tmp_path / "states").iterdir()] == ["a-1.tar"]
+
+
+@pytest.mark.parametrize("at", ["states", "~/states", "nonsense://bucket/states"])
+def test_a_place_for_states_that_is_none_is_refused_before_anything_begins(tmp_path, at):
+    write(tmp_path, checkpoints={"at": at})
+    output = run(tmp_path, "search", "spec.yaml", code=2)
+    assert output.startswith(f"seedwise: checkpoints.at: {at}: ")
+    assert "Write an absolute path, or an address such as s3://bucket/states." in output
+    assert not (tmp_path / "runs").exists()
 
 
 def test_states_on_a_shared_place_are_used_and_removed(tmp_path):

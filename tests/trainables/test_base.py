@@ -102,6 +102,16 @@ def test_a_state_cut_in_half_is_not_believed(tmp_path, damage):
     assert values(trainable(shelf=str(tmp_path))) == values(trainable())
 
 
+class CannotWrite(Quadratic):
+    def save(self, folder):
+        raise RuntimeError("iostream error")  # as torch says where the disk is full
+
+
+def test_a_method_that_cannot_write_its_state_goes_on(tmp_path, capfd):
+    assert values(trainable(CannotWrite, shelf=str(tmp_path), checkpoint_seconds=0.0)) == values(trainable())
+    assert "was not saved: RuntimeError: iostream error" in capfd.readouterr().out
+
+
 def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
     (tmp_path / "file").write_text("where a folder should be")
     assert values(trainable(shelf=str(tmp_path / "file"), checkpoint_seconds=0.0)) == values(trainable())
