@@ -225,7 +225,8 @@ class Phases:
         """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
         from ray import tune
 
-        from search.searcher import LedgerSearcher, Pruner, Session, Ticker, publish_known
+        from search.searcher import LedgerSearcher, Pruner, Ticker
+        from search.session import Session, publish_known
         from trainables.base import RunTrainable
 
         publish_known(self.ledger.state, phase)

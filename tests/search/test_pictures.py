@@ -16,8 +16,8 @@ from search.ledger import CONFIRM, Ledger, read
 from search.pictures import MOST_LABELS, svg
 from search.placement import Placement
 from search.policy import Confirmation
-from search.searcher import Session
 from search.selection import Selection
+from search.session import Session
 from search.standing import Standing
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run, write
