@@ -1,0 +1,178 @@
+"""The phases of a search: what one run occupies, and Tune runs what is decided until nothing is left."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from search.alone import Alone
+from search.baselines import Baselines, baselines_of, total_runs
+from search.cluster import Slots, nodes_now
+from search.decide import Decider
+from search.errors import RequestError, SearchError
+from search.leave import Leaver
+from search.ledger import CONFIRM, INTERRUPTED, RUNNING, WAITING, Ledger
+from search.placement import Need, Placement, measures, place
+from search.policy import Confirmation
+from search.probe import measure, with_gpu_memory
+from search.progress import Progress
+from search.specification import Specification
+
+
+@dataclass
+class Phases:
+    """The two phases of a search, each with workers of its own: those of the first never hold a test set."""
+
+    specification: Specification
+    ledger: Ledger
+    folder: Path
+    method: type
+    inputs: Any
+    console: Console
+    leaver: Leaver
+
+    def __post_init__(self) -> None:
+        self.resolved = self.specification.as_dict()
+        self.confirm = self.resolved["replicates"]["confirm"]
+        self.standing = self.specification.standing()
+        self.placement = self.place()
+
+    def place(self) -> Placement:
+        """Decide what one run occupies, measuring where that is asked for, and write down what was decided and why.
+
+        A search that goes on keeps its threads, or its scores would change in their last bits; what was measured on the
+        same devices is not measured again.
+        """
+        resources, known, need = self.resolved["resources"], self.ledger.state.placement, None
+        if known and resources["cpus_per_run"] == "auto":
+            resources = {**resources, "cpus_per_run": known["cpus"]}
+        with self.console.status("measuring what one run needs"):
+            nodes = nodes_now()
+            if resources["gpus_per_run"] == "auto":
+                nodes = with_gpu_memory(nodes)
+            if measures(resources, nodes):
+                if "need" in known and devices(known["nodes"]) == devices([asdict(node) for node in nodes]):
+                    need = Need(**known["need"])
+                else:
+                    need = measure(self.resolved, self.method, self.inputs, gpu=any(node.gpu_memory for node in nodes))
+        try:
+            placement = place(resources, nodes, need)
+        except RequestError as error:
+            if not known:
+                raise
+            what = str(error).rpartition(". ")[0]
+            raise RequestError(f"{what}. This search has begun so: resume it where a node has as much.") from error
+        self.ledger.append(placement.event(nodes, need))
+        gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
+        why = f" ({placement.because})" if placement.because else ""
+        where = "" if len(nodes) == 1 else f" on {len(nodes)} nodes"
+        self.console.print(
+            f"{placement.slots(nodes)} runs at once{where}, {placement.cpus} CPU{gpu} each{why}.", soft_wrap=True
+        )
+        return placement
+
+    def run(self, phase: str) -> str:
+        """Run what is decided in a phase to its end and return why it stopped.
+
+        Runs that lost their worker when nothing more was to be started are started again; then those that were out of
+        memory in their share get a whole device; and with what came of them it is decided once more.
+        """
+        tests = {}
+        if phase == CONFIRM:
+            with self.console.status("reading the test sets"):
+                tests = {"tests": self.method.prepare_test(self.resolved)}
+        while True:
+            policy, baselines = self.specification.policy(self.standing), None
+            if phase == CONFIRM:
+                policy = Confirmation(self.confirm["fresh"])
+            else:
+                baselines = baselines_of(self.resolved, policy)
+            because = self.tune(phase, policy, baselines, tests, self.placement)
+            open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
+            if WAITING in open_runs and INTERRUPTED not in open_runs:
+                self.tune(phase, Alone(phase), None, tests, self.placement.whole(nodes_now()) or self.placement)
+            elif RUNNING in open_runs:
+                raise SearchError(f"a run was left without a result. Go on: python run_search.py resume {self.folder}")
+            elif not open_runs:
+                return because
+
+    def tune(self, phase: str, policy: Decider, baselines: Baselines | None, tests: dict, placement: Placement) -> str:
+        """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
+        from ray import tune
+
+        from search.searcher import LedgerSearcher, Pruner, Ticker
+        from search.session import Session, publish_known
+        from trainables.base import RunTrainable
+
+        publish_known(self.ledger.state, phase)
+        total = total_runs(self.resolved, self.specification.policy(self.standing), self.ledger.state)
+        trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
+        with (
+            tempfile.TemporaryDirectory(prefix="seedwise-") as place,
+            Progress(self.console, self.ledger.state, self.standing, total) as progress,
+            Slots(placement) as slots,
+        ):
+            session = Session(
+                self.ledger,
+                phase,
+                policy,
+                self.specification.proposer(self.standing),
+                slots,
+                self.placement.cpus,
+                self.resolved["resources"],
+                self.resolved["checkpoints"],
+                total,
+                self.specification.prune,
+                baselines,
+                passing=isinstance(policy, Alone),
+                can_wait=self.placement.whole(nodes_now()) is not None,
+                on_result=progress.result,
+            )
+            with self.leaver.of(session), tunes_files(place):
+                tune.run(
+                    tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
+                    name=f"session-{self.ledger.state.sessions}-{phase}",
+                    search_alg=LedgerSearcher(session),
+                    scheduler=Pruner(session),
+                    num_samples=-1,
+                    reuse_actors=True,
+                    trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
+                    storage_path=place,  # for Tune's own files, which nobody reads
+                    max_failures=0,  # a run that lost its worker is ours to start again
+                    checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
+                    callbacks=[Ticker(progress, session)],
+                    verbose=0,
+                    raise_on_failed_trial=False,
+                    _remote=False,
+                )
+            if session.broken:
+                raise session.broken
+            for trial_id in list(session.in_flight):  # of whose end Tune has said nothing
+                session.record_loss(trial_id)
+            if session.leave_by is not None:
+                raise KeyboardInterrupt
+        return session.because
+
+
+@contextlib.contextmanager
+def tunes_files(place: str) -> Iterator[None]:
+    """Over ray:// Tune's loop runs here, where there is no node of Ray whose folder it could keep its files in."""
+    import ray
+    from ray.train._internal import storage
+
+    usual = storage._get_ray_train_session_dir
+    if ray.util.client.ray.is_connected():
+        storage._get_ray_train_session_dir = lambda: place
+    try:
+        yield
+    finally:
+        storage._get_ray_train_session_dir = usual
+
+
+def devices(nodes: list[dict]) -> set[tuple[int, int]]:
+    """What a measurement depends on: the memory of GPUs and of machines that there are."""
+    return {(node["gpu_memory"], node["memory"]) for node in nodes}
