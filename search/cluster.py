@@ -83,7 +83,8 @@ def connect(address: str, options: dict) -> None:
             socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
         ray.init(**options)
     except (OSError, ImportError, ValueError, RuntimeError) as error:
-        reason = (str(error).strip() or type(error).__name__).split("\n")[0].rstrip(".")
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = lines[-1 if lines[0].endswith(":") else 0].rstrip(".")  # a heading, then a traceback of the server's
         raise RequestError(
             f"--address {address}: {reason}. Is Ray running there? On a node of a cluster write auto, from outside "
             "ray://HEAD:10001 (which needs ray[client]), or submit the search."

@@ -99,7 +99,7 @@ def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, 
     marker.touch()
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
-    assert "3 runs at once on 4 nodes, 1 CPU each." in output  # the head, without CPUs, is a node too
+    assert "3 runs at once on 4 nodes, 1 CPU each (there is no GPU)." in output  # the head is a node too
     assert len(results(folder)) == len(set(results(folder))) == 12
     (lost,) = events(folder, "lost")
     assert lost["node"] == victim.node_id
