@@ -81,7 +81,10 @@ def connect(address: str, options: dict) -> None:
         host, colon, port = address.removeprefix("ray://").rpartition(":")
         if colon:
             socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
-        ray.init(**options)
+        try:
+            ray.init(**options)
+        except ConnectionAbortedError:  # a busy head may be late with the process that it starts for a client
+            ray.init(**options)
     except (OSError, ImportError, ValueError, RuntimeError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[-1 if lines[0].endswith(":") else 0].rstrip(".")  # a heading, then a traceback of the server's

@@ -105,7 +105,7 @@ def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, 
     assert lost["node"] == victim.node_id
     places = {(event["config_id"], event["replicate"]): event["node"] for event in events(folder, "result")}
     assert places[lost["config_id"], 2] == added.node_id
-    assert set(places.values()) == old | {added.node_id}
+    assert set(places.values()) >= {*old, added.node_id} - {victim.node_id}
     steps = [event for event in events(folder, "step") if event["config_id"] == lost["config_id"]]
     assert sum(event["replicate"] == 2 for event in steps) == 1, "its first epoch was saved, and not done again"
     assert same_board(board(folder), undisturbed)
