@@ -1,6 +1,6 @@
 """A search under fire: what is lost, what is done twice, and how much longer it takes. Some six minutes on two cores.
 
-    python -m benchmarks.chaos [--runs 100] [--pause 8] [--seed 0]
+    python -m benchmarks.chaos [--runs 100] [--pause 6] [--seed 0]
 
 One search (random sampler) of runs of four seconds on a real cluster of raylets, tracked by a real MLflow server, once
 undisturbed and once with a random fault every few seconds: a worker killed, a node killed (another one comes for it),
@@ -160,7 +160,7 @@ class Faults:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=100, help="of the search (default: 100)")
-    parser.add_argument("--pause", type=float, default=8.0, help="seconds from one fault to the next (default: 8)")
+    parser.add_argument("--pause", type=float, default=6.0, help="seconds from one fault to the next (default: 6)")
     parser.add_argument("--seed", type=int, default=0, help="of the faults (default: 0)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as name:
@@ -196,7 +196,7 @@ def disturbed(
     while search.process.poll() is None:
         time.sleep(0.1)
         faults.mend()
-        if time.monotonic() > due + options.pause and search.results():  # once it works, it is disturbed
+        if time.monotonic() > due + options.pause and 0 < len(search.results()) < options.runs:  # while it works
             faults.one()
             due = time.monotonic()
     if search.process.returncode:
