@@ -180,7 +180,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
         {
             "name": "shared",
             "method": {"trainable": "tests.methods:Clocked", "space": "tests.methods:space"},
-            "space": {"seconds": 0.5},
+            "space": {"seconds": 0.5, "marker": str(tmp_path / "crowd")},
             "sampler": "random",
             "budget": {"runs": 20},
             "replicates": {"policy": "fixed", "n": 1, "confirm": {"top": 0}},
@@ -189,6 +189,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
             "tracking": {"uri": "off"},
         }
     )
+    (tmp_path / "crowd").mkdir()
     ray.init("local", num_cpus=16, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         search(specification, tmp_path / "search", Console(file=io.StringIO()))
