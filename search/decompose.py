@@ -8,7 +8,7 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-from scipy import stats
+from scipy.special import chdtri
 
 from search.files import write_atomically
 from search.ledger import State
@@ -56,7 +56,7 @@ def _row(stream: str, values: Sequence[float]) -> dict:
     if n > 1:
         # A stream that changes nothing gives the same score again and again, whose mean may round to another one.
         variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
-        tails = stats.chi2.ppf([(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2], n - 1)
+        tails = chdtri(n - 1, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         low, high = np.sqrt((n - 1) * variance / tails).tolist()
     sd = None if variance is None else variance**0.5
     return {"stream": stream, "sd": sd, "variance": variance, "share": None, "ci_low": low, "ci_high": high, "n": n}
@@ -77,7 +77,7 @@ def in_words(rows: Sequence[dict]) -> str:
     if rivals:
         sentences.append(f"By their intervals it may as well be {' or '.join(rivals)}.")
     fewest = min(known, key=lambda row: row["n"])["n"]
-    factor = ((fewest - 1) / stats.chi2.ppf((1 - CONFIDENCE) / 2, fewest - 1)) ** 0.5
+    factor = ((fewest - 1) / chdtri(fewest - 1, (1 + CONFIDENCE) / 2)) ** 0.5
     sentences.append(f"With {fewest} replicates the true sd may be up to {factor:.1f} times the one shown.")
     sentences.append(
         "Shares need not add up to 100 %: streams interact, and each varied alone beside one draw of the others."

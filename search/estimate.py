@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from search.surrogate import posterior
 
@@ -49,7 +49,7 @@ def summary(values: Sequence[float]) -> Summary:
 @lru_cache
 def quantile(freedom: float) -> float:
     """Of Student's t at 95 %; a live view asks for the same few again and again."""
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 @dataclass(frozen=True)

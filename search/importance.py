@@ -4,11 +4,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy.special import fdtrc
 
 from search.baselines import varying
 from search.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
 from search.findings import Findings
+from search.ranks import ranks
 from spaces.dimension import Dimension
 
 FEWEST = 8  # configurations that have a parameter: below, chance explains as much
@@ -74,7 +75,7 @@ def importance(name: str, values: list, scores: list[float]) -> Importance | Non
     if n < FEWEST or freedom < 1 or rest < FEWEST // 2:
         return None
     if _numeric(values):
-        design = np.stack([(stats.rankdata(values) / n) ** power for power in range(1, 1 + freedom)], axis=1)
+        design = np.stack([(ranks(values) / n) ** power for power in range(1, 1 + freedom)], axis=1)
     else:
         design = np.array([[repr(value) == kind for kind in kinds[1:]] for value in values], dtype=float)
     centred, y = design - design.mean(0), np.array(scores) - np.mean(scores)
@@ -85,7 +86,7 @@ def importance(name: str, values: list, scores: list[float]) -> Importance | Non
     unexplained = min(1.0, float(left @ left) / total)
     share = max(0.0, 1 - unexplained * (n - 1) / rest)
     odds = (1 - unexplained) / freedom / max(unexplained / rest, 1e-300)
-    return Importance(name, n, share, float(stats.f.sf(odds, freedom, rest)))
+    return Importance(name, n, share, float(fdtrc(freedom, rest, odds)))
 
 
 def searched(found: Findings) -> list[str]:

@@ -16,7 +16,6 @@ import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
 from search.estimate import Estimate
-from search.evolution import Evolution
 from search.ledger import Configuration, State
 from search.standing import Standing
 from spaces import Space, config_id
@@ -137,6 +136,8 @@ class Proposer:
             if name == "random":
                 return optuna.samplers.RandomSampler(seed=seed)
             if name == "cmaes":
+                from search.evolution import Evolution  # it takes half a second, and few ask for it
+
                 return Evolution(seed)
             if name == "gp":
                 return optuna.samplers.GPSampler(seed=seed, n_startup_trials=startup, warn_independent_sampling=False)
