@@ -177,7 +177,7 @@ def ear_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]:
 
 def ear(inputs: EarInputs, params: dict, replicate: int) -> Scores:
     params = dict(params)
-    method = Ear.baselines[params.pop("baseline")] if "baseline" in params else Ear
+    method = Ear.class_for(params)
     known = {name: value for name, value in EAR_TRAINING.items() if method is Ear or name != "layer"}
     run = method(inputs, known | params, Streams(0, replicate), CPU)
     metrics = [run.epoch(number) for number in range(run.epochs)][-1]

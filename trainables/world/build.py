@@ -62,8 +62,7 @@ def texts(seed: int) -> dict[str, str]:
         files[f"text/{code}.txt.gz"] = "\n".join(corpus(language, seed)) + "\n"
         files[f"topics/{code}/labels.txt"] = "\n".join(TOPICS) + "\n"
         for split, size in SIZES.items():
-            if split != "train" or code == SOURCE:
-                files[f"topics/{code}/{split}.tsv"] = labelled(language, split, size, seed)
+            files[f"topics/{code}/{split}.tsv"] = labelled(language, split, size, seed)
         if code != SOURCE:
             pairs = lexicon(languages[SOURCE], language, seed)
             files[f"lexicons/{SOURCE}-{code}.txt"] = "".join(f"{a} {b}\n" for a, b in pairs)

@@ -65,11 +65,7 @@ def test_every_split_has_its_size_and_only_known_labels(language):
         assert 1.5 < max(counts.values()) / min(counts.values()) < 5  # unbalanced, but no class is rare
 
 
-def test_target_languages_have_no_training_labels():
-    assert not any((FILES / "topics" / target / "train.tsv").exists() for target in TARGETS)
-
-
-@pytest.mark.parametrize("split", ["dev", "test"])
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_the_same_index_is_the_same_topic_in_every_language(split):
     labels = [[(row["index_id"], row["category"]) for row in rows(language, split)] for language in LANGUAGES]
     assert labels[0] == labels[1] == labels[2]
