@@ -20,7 +20,8 @@ class Chart:
     """One figure. `text` says in numbers what one sees, for whoever does not; `caption` says how to read it.
 
     `data` and `layout` are plotly's, without colours of text and grid: the page sets those, light or dark. Below
-    `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width.
+    `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width. `when` says which choices of
+    the reader show it, among others that differ in them; see `search.choices`.
     """
 
     name: str
@@ -30,15 +31,19 @@ class Chart:
     data: list[dict]
     layout: dict = field(default_factory=dict)
     width: int = 0
+    when: dict[str, str] = field(default_factory=dict)
 
-    def html(self) -> str:
-        """The figure: a heading, an empty box that the page's script draws in, the data for it, the caption."""
+    def html(self, attributes: str = "") -> str:
+        """The figure: a heading, an empty box that the page's script draws in, the data for it, the caption.
+
+        `attributes` is markup for the figure's tag, with a space before each.
+        """
         layout = {"height": 380, "margin": {"l": 60, "r": 20, "t": 30, "b": 50}, "hovermode": "closest"} | self.layout
         least = f' style="min-width: {self.width}px"' if self.width else ""
         box = f'<div class="chart" role="img" aria-label="{escaped(self.text)}"{least}></div>'
         return "\n".join(
             [
-                f'<figure id="chart-{self.name}">',
+                f'<figure id="chart-{self.name}"{attributes}>',
                 f"<h3>{escaped(self.title)}</h3>" if self.title else "",
                 f'<div class="wide">{box}</div>',
                 f'<script type="application/json">{script_safe({"data": self.data, "layout": layout})}</script>',

@@ -10,16 +10,13 @@ from search.chart import Chart, escaped
 from search.failures import MOST, counted, failures, in_common
 from search.files import write_atomically
 from search.findings import Findings
+from search.frame import frame, line, table
 from search.languages import languages, of_fewer
 from search.ledger import CONFIRM, DONE
 from search.pictures import read, svg
 from search.policy import FRESH
 from search.report import number
 from search.table import Columns, notes
-
-ASSETS = Path(__file__).with_name("assets")
-# Nothing is loaded from anywhere, whatever the page may hold.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 
 
 def write(found: Findings, folder: Path, *, ended: str) -> Path:
@@ -30,30 +27,17 @@ def write(found: Findings, folder: Path, *, ended: str) -> Path:
 
 
 def page(found: Findings, folder: Path, *, ended: str) -> str:
-    """The page as text; well-formed XML but for plotly's script, so that anything can read it."""
+    """The page as text."""
     runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
     said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
-    name = escaped(found.state.search["name"])
-    parts = list(_parts(found, folder)) if found.ranked else []
-    contents = [f'<li><a href="#{key}">{escaped(title)}</a></li>' for key, title, _ in parts]
     *sentences, last = answer(found, folder)
     words, colon, command = last.partition(": ")
     closing = f"{escaped(words + colon)}<code>{escaped(command)}</code>" if command else escaped(last)
-    return "\n".join(
-        [
-            f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n<title>{name}</title>',
-            '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"/>',
-            f"<style>{_asset('page.css')}</style>\n</head>\n<body>\n<h1>{name}</h1>",
-            f'<p class="note">{compared} configurations, {runs} runs: {escaped(said)}</p>',
-            '<div class="answer">',
-            *(f"<p>{escaped(sentence)}</p>" for sentence in sentences),
-            f"<p>{closing}</p>\n</div>",
-            f'<nav aria-label="contents"><ul>{"".join(contents)}</ul></nav>' if parts else "",
-            *(f'<section id="{key}">\n<h2>{escaped(title)}</h2>\n{body}\n</section>' for key, title, body in parts),
-            *(_scripts() if parts else []),
-            "</body>\n</html>\n",
-        ]
+    return frame(
+        found.state.search["name"],
+        f"{compared} configurations, {runs} runs: {said}",
+        [*map(escaped, sentences), closing],
+        list(_parts(found, folder)) if found.ranked else [],
     )
 
 
@@ -76,6 +60,8 @@ def _parts(found: Findings, folder: Path) -> Iterator[tuple[str, str, str]]:
     yield "failures", "What was tried and failed", _failures(found)
     if pictures:
         yield "pictures", "Pictures of fresh runs", "\n".join(pictures.values())
+    if landscape := _landscape(folder):
+        yield "landscape", "Why seeds disagree", landscape
 
 
 def _shown(chart: Chart | str) -> str:
@@ -102,12 +88,12 @@ def _board(found: Findings, links: set[str]) -> str:
         if row["config_id"] in links:
             texts[1] = f'<a href="#{escaped(row["config_id"])}">{texts[1]}</a>'
         lines += ["</tbody><tbody>"] if rank == len(ranked) + 1 else []
-        lines.append(_line("td", texts, kinds, ' class="chosen"' if row is found.chosen else ""))
+        lines.append(line("td", texts, kinds, ' class="chosen"' if row is found.chosen else ""))
     remarks = [f"ranked by the estimate of {selection.label}", *notes(rows, shown, selection)]
     remarks += [f"test scores leave out failed runs: {fewer}"] if (fewer := of_fewer(shown, metric)) else []
     remarks += [f"grey: {selection.metric} on dev sets that are not ranked on"] if columns.audit else []
-    table = _table(_line("th", [escaped(name) for name in names], kinds), lines)
-    return f'{table}\n<p class="note">{escaped("; ".join(remarks))}</p>'
+    board = table(line("th", [escaped(name) for name in names], kinds), lines)
+    return f'{board}\n<p class="note">{escaped("; ".join(remarks))}</p>'
 
 
 def _failures(found: Findings) -> str:
@@ -120,21 +106,10 @@ def _failures(found: Findings) -> str:
     lines = []
     for row in rows[:MOST]:
         texts = [row["config_id"], str(row["replicate"]), row["phase"], row["kind"], f"{row['seconds']:.1f}"]
-        lines.append(_line("td", [escaped(text) for text in (*texts, row["params"], row["error"])], kinds))
+        lines.append(line("td", [escaped(text) for text in (*texts, row["params"], row["error"])], kinds))
     told = [in_common(found), f"{len(rows) - MOST} more are in the ledger." if len(rows) > MOST else ""]
     words = f"<p>{counted(len(rows))}. {escaped(' '.join(filter(None, told)))}</p>\n"
-    return words + _table(_line("th", names, kinds), lines)
-
-
-def _table(head: str, lines: list[str]) -> str:
-    body = "\n".join(lines)
-    return f'<div class="wide"><table>\n<thead>{head}</thead><tbody>\n{body}\n</tbody></table></div>'
-
-
-def _line(tag: str, texts: list[str], kinds: list[str], mark: str = "") -> str:
-    """One row of a table; `kinds` are classes of its columns."""
-    marks = [f' class="{kind}"' if kind else "" for kind in kinds]
-    return f"<tr{mark}>" + "".join(f"<{tag}{m}>{text}</{tag}>" for m, text in zip(marks, texts, strict=True)) + "</tr>"
+    return words + table(line("th", names, kinds), lines)
 
 
 def _pictures(row: dict, found: Findings, folder: Path) -> str:
@@ -151,11 +126,15 @@ def _pictures(row: dict, found: Findings, folder: Path) -> str:
     return "\n".join([f"<section>\n{head}", *figures, "</section>"]) if figures else ""
 
 
-def _scripts() -> list[str]:
-    from plotly.offline import get_plotlyjs
+def _landscape(folder: Path) -> str:
+    """What lies between models of a configuration of this search; empty where nobody looked."""
+    from search.landscape.page import section
+    from search.landscape.stored import NUMBERS, read_numbers
 
-    return [f"<script>{get_plotlyjs()}</script>", f"<script>{_asset('page.js')}</script>"]
-
-
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
+    if not (folder / NUMBERS).exists():
+        return ""
+    try:
+        return section(read_numbers(folder))
+    except Exception as error:  # a file that somebody changed: the report is of the search, and goes on
+        told = f"{NUMBERS} of this folder cannot be shown ({type(error).__name__}: {error})."
+        return f'<p class="note">{escaped(told)}</p>'

@@ -12,9 +12,12 @@ from search.errors import RequestError
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito; no yellow
 MARKERS = "os^DvPX"  # shapes beside colours, for whoever does not see these
+SURFACE = ("#fdf3dc", "#a9d0e8", "#3a8fc0")  # of heights, from low to high; black text can be read on all
+LIGHT = {"boxstyle": "square,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}  # below texts on one
 PANEL, ALONE = (3.6, 2.8), (6.4, 3.8)  # inches of one panel among several, and of a single one
 MOST_LABELS, LONGEST_LABEL = 40, 30  # per panel; more cannot be read
 LETTER = 0.085  # inches that a letter takes on average, generously
+LEVELS = 10  # contours of a surface, at most
 FEW = 40  # a line of so many points shows them
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "seedwise", "font.sans-serif": ["DejaVu Sans"], "font.size": 9}
@@ -72,13 +75,20 @@ def _figure(picture: dict) -> "Figure":  # noqa: F821 (imported where it is need
     names = dict.fromkeys(one["name"] for panel in panels for one in panel["series"])
     places = {name: place for place, name in enumerate(names)}
     legend: dict[tuple, object] = {}
-    for number, (panel, axes) in enumerate(zip(panels, _axes(figure, rows, columns, len(panels)), strict=True)):
+    every = _axes(figure, rows, columns, len(panels))
+    _surfaces(figure, panels, every)
+    for number, (panel, axes) in enumerate(zip(panels, every, strict=True)):
         for index, one in enumerate(panel["series"]):
+            if one.get("low"):
+                _band(axes, one, places[one["name"]]).set_gid(f"panel-{number}-band-{index}")
             line = _series(axes, one, places[one["name"]])
+            if panel.get("surface"):
+                line.set(markeredgecolor="white", markeredgewidth=1, markersize=7, alpha=1)
             line.set_gid(f"panel-{number}-series-{index}")
             legend.setdefault((one["name"], one["kind"], bool(one.get("dashed"))), line)
-        _labels(axes, panel["series"])
-        if all(value == round(value) for one in panel["series"] for value in one["x"]):
+        _labels(axes, panel["series"], ground=LIGHT if panel.get("surface") else None)
+        across = [value for one in (*panel["series"], panel.get("surface") or {"x": []}) for value in one["x"]]
+        if all(value == round(value) for value in across):
             axes.xaxis.get_major_locator().set_params(integer=True)  # there is no epoch 1.5
         axes.set_title(_text(fill(panel["title"], round(width / columns / LETTER))), fontsize=9.5)
         axes.set(xlabel=_text(panel["x"]), ylabel=_text(panel["y"]))
@@ -104,6 +114,32 @@ def _axes(figure: "Figure", rows: int, columns: int, panels: int) -> list:  # no
     return found
 
 
+def _surfaces(figure: "Figure", panels: list[dict], every: list) -> None:  # noqa: F821
+    """Filled contours with labelled lines. All surfaces of a picture have one scale, so that they can be compared."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
+
+    drawn = [(number, panel["surface"]) for number, panel in enumerate(panels) if panel.get("surface")]
+    if not drawn:
+        return
+    heights = [value for _, surface in drawn for row in surface["z"] for value in row]
+    levels = MaxNLocator(LEVELS).tick_values(min(heights), max(heights))
+    colours = LinearSegmentedColormap.from_list("heights", SURFACE)
+    for number, surface in drawn:
+        axes, grid = every[number], (surface["x"], surface["y"], surface["z"])
+        filled = axes.contourf(*grid, levels=levels, cmap=colours)
+        filled.set_gid(f"panel-{number}-surface")
+        lines = axes.contour(*grid, levels=levels, colors="#5b6770", linewidths=0.5)
+        axes.clabel(lines, fontsize=6.5, colors="#111111", zorder=1.9)  # below the points
+        axes.margins(0)
+    figure.colorbar(filled, ax=[every[number] for number, _ in drawn], shrink=0.9, aspect=30)
+
+
+def _band(axes: "Axes", one: dict, place: int) -> "PolyCollection":  # noqa: F821
+    colour = PALETTE[place % len(PALETTE)]
+    return axes.fill_between(one["x"], one["low"], one["high"], color=colour, alpha=0.18, linewidth=0)
+
+
 def _series(axes: "Axes", one: dict, place: int) -> "Line2D":  # noqa: F821
     colour, marker = PALETTE[place % len(PALETTE)], MARKERS[place % len(MARKERS)]
     if one["kind"] == "points":
@@ -114,17 +150,18 @@ def _series(axes: "Axes", one: dict, place: int) -> "Line2D":  # noqa: F821
     return axes.plot(one["x"], one["y"], color=colour, **look)[0]
 
 
-def _labels(axes: "Axes", series: list[dict]) -> None:  # noqa: F821
-    """Texts beside points; of too many, some from all over."""
+def _labels(axes: "Axes", series: list[dict], ground: dict | None) -> None:  # noqa: F821
+    """Texts beside points, on a ground where they need one; of too many, some from all over."""
     found = [
         (point, " ".join(label.split())[:LONGEST_LABEL])
         for one in series
         for *point, label in zip(one["x"], one["y"], one.get("labels") or [""] * len(one["x"]), strict=True)
         if label.strip()
     ]
-    look = {"fontsize": 6.5, "color": "#333333", "in_layout": False}
+    look = {"fontsize": 8 if ground else 6.5, "color": "#333333", "in_layout": False, "bbox": ground}
+    beside = (5, 4) if ground else (3, 2)
     for point, label in found[:: -(-len(found) // MOST_LABELS) or 1]:
-        axes.annotate(_text(label), point, xytext=(3, 2), textcoords="offset points", **look)
+        axes.annotate(_text(label), point, xytext=beside, textcoords="offset points", **look)
 
 
 def _text(text: str) -> str:

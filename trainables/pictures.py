@@ -5,6 +5,7 @@ that made it, and costs nothing but itself.
 """
 
 import json
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -26,7 +27,10 @@ class Part(BaseModel):
 
 
 class Series(Part):
-    """Points, joined by a line or not. `labels` are texts beside them, one per point."""
+    """Points, joined by a line or not. `labels` are texts beside them, one per point.
+
+    `low` and `high` are the edges of a band that is drawn behind them, at the same x: a spread or an interval.
+    """
 
     name: str
     kind: Literal["line", "points"]
@@ -34,22 +38,46 @@ class Series(Part):
     y: list[Number]
     labels: list[str] = []
     dashed: bool = False
+    low: list[Number] = []
+    high: list[Number] = []
 
     @model_validator(mode="after")
     def _of_one_length(self) -> "Series":
         if len(self.x) != len(self.y) or len(self.labels) not in (0, len(self.x)):
             raise ValueError(f"{len(self.x)} x, {len(self.y)} y and {len(self.labels)} labels")
+        if len(self.low) != len(self.high) or len(self.low) not in (0, len(self.x)):
+            raise ValueError(f"a band of {len(self.low)} low and {len(self.high)} high at {len(self.x)} x")
+        if any(low > high for low, high in zip(self.low, self.high, strict=True)):
+            raise ValueError("a band whose low is above its high")
+        return self
+
+
+class Surface(Part):
+    """Heights over a grid, drawn as filled contours: `z` has a row for each y, with a number for each x."""
+
+    x: list[Number] = Field(min_length=2)
+    y: list[Number] = Field(min_length=2)
+    z: list[list[Number]]
+
+    @model_validator(mode="after")
+    def _of_one_shape(self) -> "Surface":
+        if [len(row) for row in self.z] != [len(self.x)] * len(self.y):
+            raise ValueError(f"a surface over {len(self.x)} x and {len(self.y)} y whose z has another shape")
+        if any(after <= before for axis in (self.x, self.y) for before, after in pairwise(axis)):
+            raise ValueError("a surface whose x or y does not grow from one to the next")
         return self
 
 
 class Panel(Part):
-    """One pair of axes. `x` and `y` are their names, `log` makes the second one logarithmic."""
+    """One pair of axes. `x` and `y` are their names, `log` makes the second one logarithmic; `surface` lies below all
+    series."""
 
     title: str
     x: str
     y: str
     log: bool = False
     series: list[Series]
+    surface: Surface | None = None
 
 
 class Picture(Part):

@@ -1,7 +1,7 @@
 // Draws every chart in the colours of the page, and again when the reader goes from light to dark or back.
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const draw = () => {
+  const draw = (within) => {
     const style = getComputedStyle(document.body);
     const colour = (name) => style.getPropertyValue(name).trim();
     const axis = {
@@ -20,13 +20,37 @@
         yaxis: axis,
       },
     };
-    for (const box of document.querySelectorAll(".chart")) {
+    for (const box of within.querySelectorAll("figure:not([hidden]) .chart")) {
       const text = box.closest("figure").querySelector("script").textContent;
       const figure = JSON.parse(dark.matches ? text.replaceAll("#0072B2", "#56B4E9") : text); // a blue for dark ground
       const layout = { ...figure.layout, template };
       Plotly.react(box, figure.data, layout, { responsive: true, displayModeBar: false });
     }
   };
-  draw();
-  dark.addEventListener("change", draw);
+
+  // Among charts that are alike, shows those that fit what is chosen.
+  const choose = (group, clicked) => {
+    const figures = [...group.querySelectorAll("figure")].map((box) => [box, JSON.parse(box.dataset.when)]);
+    const inputs = [...group.querySelectorAll("input")];
+    const chosen = Object.fromEntries(inputs.filter((one) => one.checked).map((one) => [one.name, one.value]));
+    const fitting = (when) => Object.entries(when).filter(([name, value]) => chosen[name] === value).length;
+    const fits = ([, when]) => fitting(when) === Object.keys(when).length;
+    if (!figures.some(fits)) {
+      // There is no such chart: the other choices give way, as few of them as possible.
+      const able = figures.map(([, when]) => when).filter((when) => !clicked || when[clicked.name] === clicked.value);
+      Object.assign(chosen, able.sort((one, other) => fitting(other) - fitting(one))[0]);
+      for (const one of inputs) one.checked = chosen[one.name] === one.value;
+    }
+    for (const one of figures) one[0].hidden = !fits(one);
+  };
+  for (const group of document.querySelectorAll(".choosable")) {
+    choose(group); // a browser may remember what was chosen before the page was loaded again
+    group.addEventListener("change", (event) => {
+      choose(group, event.target);
+      draw(group);
+    });
+  }
+
+  draw(document);
+  dark.addEventListener("change", () => draw(document));
 })();

@@ -36,7 +36,7 @@ SEARCHED = {
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory):
+def searched(tmp_path_factory, ray_here):
     """A search in which half of the configurations fail to draw."""
     home = write(tmp_path_factory.mktemp("drawn"), **SEARCHED)
     return home, run(home, "search", "spec.yaml")
@@ -245,20 +245,169 @@ def test_the_same_picture_is_the_same_bytes_and_ids_take_a_prefix():
     assert all(element.get("id", "here-").startswith("here-") for element in root.iter())
 
 
+def band(**changes):
+    return points(3, kind="line", low=[0.0, 1.0, 2.0], high=[2.0, 3.0, 7.0]) | changes
+
+
+def surface(**changes):
+    return {"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0], "z": [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]} | changes
+
+
+def panel(*series, **changes):
+    return {"title": "one panel", "x": "across", "y": "up", "series": list(series)} | changes
+
+
+def test_a_band_is_drawn_behind_its_line_from_low_to_high():
+    root = ElementTree.fromstring(svg(picture(band(x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0]))))
+    parts = [one.get("id") for one in root.iter(f"{SVG}g") if one.get("id", "").startswith("panel-0")]
+    assert parts == ["panel-0-band-0", "panel-0-series-0"]  # what comes later lies above
+    shape = next(group(root, "panel-0-band-0").iter(f"{SVG}path")).get("d")
+    down = float(next(group(root, "panel-0-band-0").iter(f"{SVG}use")).get("y"))
+    corners = [(float(x), float(y) + down) for x, y in re.findall(r"[ML] (\S+) (\S+)", shape)]
+    line = next(group(root, "panel-0-series-0").iter(f"{SVG}path")).get("d")
+    middle = [tuple(map(float, at)) for at in re.findall(r"[ML] (\S+) (\S+)", line)]
+    unit = middle[0][1] - middle[1][1]  # pixels of 1 on the second axis; they grow downwards
+    for (x, y), low, high in zip(middle, (1.0, 1.0, 2.0), (1.0, 1.0, 3.0), strict=True):
+        ends = [at[1] for at in corners if at[0] == pytest.approx(x)]
+        assert [min(ends), max(ends)] == pytest.approx([y - high * unit, y + low * unit], abs=1e-3)
+    colours = [re.search("#[0-9a-f]{6}", ElementTree.tostring(group(root, one)).decode()).group() for one in parts]
+    assert colours[0] == colours[1]
+
+
+def test_pictures_without_bands_and_surfaces_are_as_if_there_were_no_such_thing():
+    plain = picture(points(4), {"name": "curve", "kind": "line", "x": [1, 2], "y": [3.0, 1.0]})
+    (whole,) = checked([plain])
+    assert whole["panels"][0]["surface"] is None
+    assert [one["low"] for one in whole["panels"][0]["series"]] == [[], []]
+    assert svg(whole) == svg(plain)
+    assert "band" not in svg(plain)
+
+
+def test_a_surface_has_contours_with_their_heights_a_scale_and_points_above_it():
+    models = points(2, x=[0.0, 1.0], y=[0.0, 1.0], labels=["here", "there"])
+    grid = [place / 10 for place in range(21)]
+    hill = surface(x=grid, y=grid, z=[[x + y for x in grid] for y in grid])
+    text = svg(picture(panels=[panel(models, surface=hill)]))
+    root = ElementTree.fromstring(text)
+    assert len(list(group(root, "panel-0-surface").iter(f"{SVG}path"))) == 10  # from 0 to 4 in steps of 0.4
+    found = texts(root)
+    assert {"here", "there"} <= set(found)
+    assert found.count("2.0") == 1  # on its line
+    assert found.count("2.4") == 2  # on its line, and at the scale
+    order = [one.get("id") for one in root.iter(f"{SVG}g") if one.get("id", "").startswith("panel-0")]
+    assert order == ["panel-0-surface", "panel-0-series-0"]
+    assert text == svg(picture(panels=[panel(models, surface=json.loads(json.dumps(hill)))]))
+    assert "<image" not in text
+
+
+def test_all_surfaces_of_a_picture_have_one_scale():
+    flat = surface(z=[[2.0, 2.1, 2.0], [2.1, 2.0, 2.1]])
+    root = ElementTree.fromstring(svg(picture(panels=[panel(surface=surface()), panel(surface=flat), panel(band())])))
+    axes = [element for element in root.iter(f"{SVG}g") if element.get("id", "").startswith("axes_")]
+    assert len(axes) == 4  # three panels, one scale
+
+    def colours(name):
+        paths = [one for one in group(root, name).iter(f"{SVG}path") if one.get("d")]
+        return {re.search("fill: (#[0-9a-f]{6})", one.get("style")).group(1) for one in paths}
+
+    assert colours("panel-1-surface") < colours("panel-0-surface")
+    assert len(colours("panel-1-surface")) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (panel(band(low=[1.0])), "panels.0.series.0: a band of 1 low and 3 high at 3 x"),
+        (panel(band(low=[], high=[1.0, 2.0, 3.0])), "a band of 0 low and 3 high at 3 x"),
+        (panel(band(low=[0.0] * 4, high=[1.0] * 4)), "a band of 4 low and 4 high at 3 x"),
+        (panel(band(low=[0.0, 4.0, 0.0])), "a band whose low is above its high"),
+        (panel(band(high=[2.0, float("nan"), 7.0])), "panels.0.series.0.high.1: nan cannot be drawn"),
+        (
+            panel(surface=surface(z=[[0.0] * 3])),
+            "panels.0.surface: a surface over 3 x and 2 y whose z has another shape",
+        ),
+        (panel(surface=surface(z=[[0.0] * 3, [0.0] * 2])), "whose z has another shape"),
+        (panel(surface=surface(x=[0.0, 2.0, 1.0])), "a surface whose x or y does not grow"),
+        (panel(surface=surface(y=[1.0, 1.0])), "a surface whose x or y does not grow"),
+        (panel(surface=surface(x=[0.0], z=[[0.0], [1.0]])), "panels.0.surface.x: "),
+        (
+            panel(surface=surface(z=[[0.0, float("inf"), 0.0], [0.0] * 3])),
+            "panels.0.surface.z.0.1: inf cannot be drawn",
+        ),
+        (panel(surface=surface() | {"colour": "red"}), "panels.0.surface.colour"),
+    ],
+)
+def test_a_band_or_surface_that_does_not_fit_is_refused_in_words(wrong, told):
+    with pytest.raises(ValueError, match=re.escape(told)):
+        checked([picture(panels=[wrong])])
+
+
 numbers = st.floats(-1e100, 1e100) | st.sampled_from([0.0, 1e100, -1e100, 5e-324])
+
+
+def of_length(n, values=numbers):
+    return st.lists(values, min_size=n, max_size=n)
+
+
+def edges(n):
+    """Bands, or none."""
+    sides = st.lists(st.tuples(numbers, numbers).map(sorted), min_size=n, max_size=n)
+    return st.just({}) | sides.map(
+        lambda pairs: {"low": [low for low, _ in pairs], "high": [high for _, high in pairs]}
+    )
+
+
 series = st.integers(0, 4).flatmap(
-    lambda n: st.fixed_dictionaries(
-        {"name": st.text(max_size=8), "kind": st.sampled_from(["line", "points"])}
-        | {axis: st.lists(numbers, min_size=n, max_size=n) for axis in "xy"},
-        optional={"labels": st.lists(st.text(max_size=8), min_size=n, max_size=n), "dashed": st.booleans()},
+    lambda n: st.builds(
+        dict.__or__,
+        st.fixed_dictionaries(
+            {"name": st.text(max_size=8), "kind": st.sampled_from(["line", "points"])}
+            | {axis: of_length(n) for axis in "xy"},
+            optional={"labels": of_length(n, st.text(max_size=8)), "dashed": st.booleans()},
+        ),
+        edges(n),
+    )
+)
+grids = st.lists(numbers, min_size=2, max_size=4, unique=True).map(sorted)
+surfaces = st.tuples(grids, grids).flatmap(
+    lambda at: st.fixed_dictionaries(
+        {
+            "x": st.just(at[0]),
+            "y": st.just(at[1]),
+            "z": st.lists(of_length(len(at[0])), min_size=len(at[1]), max_size=len(at[1])),
+        }
     )
 )
 
 
-@settings(max_examples=25)
-@given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans())
-def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log):
-    panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel}]
+@settings(max_examples=25, deadline=None)
+@given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans(), st.none() | surfaces)
+def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log, below):
+    panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel, "surface": below}]
     (whole,) = checked([picture(panels=panels, title=text, text=text, columns=3)])
     root = ElementTree.fromstring(svg(whole))
     assert len([one for one in root.iter(f"{SVG}g") if "-series-" in one.get("id", "")]) == len(of_panel)
+    assert len([one for one in root.iter(f"{SVG}g") if "-surface" in one.get("id", "")]) == (below is not None)
+
+
+@given(st.lists(numbers, max_size=3), st.lists(numbers, max_size=3), st.integers(0, 3))
+def test_a_band_passes_only_where_it_fits(low, high, n):
+    fits = len(low) == len(high) and len(low) in (0, n) and all(map(float.__le__, low, high))
+    assert passes(picture(points(n, low=low, high=high))) == fits
+
+
+@given(st.integers(0, 3), st.integers(0, 3), st.lists(st.integers(0, 3), max_size=3))
+def test_a_surface_passes_only_where_it_fits(across, down, lengths):
+    grid = surface(
+        x=[float(x) for x in range(across)], y=[float(y) for y in range(down)], z=[[0.5] * n for n in lengths]
+    )
+    fits = across >= 2 and down >= 2 and lengths == [across] * down
+    assert passes(picture(panels=[panel(surface=grid)])) == fits
+
+
+def passes(one):
+    try:
+        checked([one])
+    except ValueError:
+        return False
+    return True
