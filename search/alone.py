@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from search.ledger import CONFIRM, WAITING, State
-from search.policy import Confirm, Replicate, Stop
+from search.ledger import CONFIRM, PLANNED, WAITING, State
+from search.policy import Confirm, Given, Replicate, Stop
 
 
 @dataclass(frozen=True)
@@ -13,8 +13,12 @@ class Alone:
     phase: str
 
     def next_action(self, state: State, *, more: bool = False) -> Replicate | Stop:
-        kind = Confirm if self.phase == CONFIRM else Replicate
+        because = "it was out of memory in its share of a device"
         for run in state.runs_of(self.phase):
-            if run.status == WAITING:
-                return kind(run.config_id, run.replicate, "it was out of memory in its share of a device")
+            if run.status != WAITING:
+                continue
+            if self.phase == PLANNED:
+                params = state.configurations[run.config_id].params
+                return Given(run.config_id, run.replicate, because, params)
+            return (Confirm if self.phase == CONFIRM else Replicate)(run.config_id, run.replicate, because)
         return Stop("nothing waits for a whole device")

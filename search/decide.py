@@ -7,7 +7,7 @@ from typing import Protocol
 
 from search.baselines import Baselines, best_of_each
 from search.ledger import WAITING, State
-from search.policy import Action, New, Replicate, Stop, first_interrupted, free_replicate
+from search.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
 from search.propose import Known, Proposer
 from search.standing import Standing
 
@@ -23,7 +23,7 @@ class Next:
     """What to write into the ledger before the run is started, and the run itself; or why nothing is started."""
 
     events: list[dict]
-    run: Replicate | Stop
+    run: Replicate | Wait | Stop
 
 
 def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Baselines | None = None) -> Next:
@@ -45,6 +45,9 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
             found = {key: value for key, value in vars(proposal).items() if key != "vary" or value is not None}
             events.append({"event": "ask", **found})
             action = Replicate(proposal.config_id, 0, action.because)
+    if isinstance(action, Given) and action.config_id not in state.configurations:
+        asked = {"config_id": action.config_id, "params": action.params, "suggested": {}, "ask": state.next_ask}
+        events.append({"event": "ask", **asked})
     # What comes of runs that wait may still decide something, so the policy has not stopped for good.
     waiting = not state.policy_stopped and any(run.status == WAITING for run in state.tally.open_runs())
     if isinstance(action, Stop) and baselines is not None and not waiting:

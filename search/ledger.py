@@ -22,6 +22,7 @@ WAITING = "waiting"  # it ran out of memory in its share of a device, and gets a
 DONE = "done"
 PRUNED = "pruned"
 SEARCH, CONFIRM = "search", "confirm"  # the phases
+PLANNED = "planned"  # the one phase of a landscape, whose runs are known beforehand
 
 
 @dataclass
@@ -170,7 +171,7 @@ class State:
 
 def as_now(event: dict) -> dict:
     """A search event of an earlier version: keys that came later get the values that say what was done then."""
-    specification = {"compat": "fixed", "baselines": {}, **event.get("specification", {})}
+    specification = {"compat": "fixed", "baselines": {}, "landscape": None, **event.get("specification", {})}
     event = {**event, "specification": specification}
     replicates = specification.get("replicates", {})
     if "policy" not in replicates or "confirm" in replicates:

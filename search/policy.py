@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
 from search.errors import RequestError
-from search.ledger import CONFIRM, INTERRUPTED, SEARCH, Configuration, State
+from search.ledger import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
 from search.standing import Standing
 from search.tally import free_replicate
 from spaces.dimension import nearest
@@ -41,13 +41,26 @@ class Confirm(Replicate):
 
 
 @dataclass(frozen=True)
+class Given(Replicate):
+    """Run a configuration that nobody proposed: a plan has it, with its parameters."""
+
+    params: dict
+    phase: ClassVar[str] = PLANNED
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Start nothing now: what could come next needs what is running."""
+
+
+@dataclass(frozen=True)
 class Stop:
     """Start nothing more; what runs may finish."""
 
     because: str
 
 
-Action = New | Replicate | Stop
+Action = New | Replicate | Wait | Stop
 
 
 @dataclass(frozen=True, kw_only=True)

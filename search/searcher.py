@@ -25,7 +25,7 @@ class LedgerSearcher(Searcher):
         if going.leave_by is None and not going.broken and len(going.in_flight) >= going.slots.now():
             return Searcher.FINISHED if going.passing and not going.in_flight else None
         config = going.start_next(trial_id)
-        return Searcher.FINISHED if config is None else config
+        return Searcher.FINISHED if config is None else config or None
 
     def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
         if error or result is None:
@@ -66,11 +66,10 @@ class Ticker(Callback):
 
     def __init__(self, progress: Progress, session: Session):
         self.progress, self.session = progress, session
-        self.trials: dict[str, object] = {}  # that have a worker
 
     def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
-        self.trials[trial.trial_id] = trial
-        trial.config["state"] = None  # the worker has it; Tune would keep it in the object store until the end
+        self.session.trials[trial.trial_id] = trial
+        self.session.hand_in(trial.trial_id)
         self.session.watch.begin(trial.trial_id, name_of(self.session.in_flight[trial.trial_id]), time.monotonic())
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
@@ -79,10 +78,10 @@ class Ticker(Callback):
             seconds = max(0.0, self.session.leave_by - time.monotonic())
             told = f"stopping: running epochs have {seconds:.0f} s to end and be saved; once more to leave at once."
             self.progress.console.print(told, soft_wrap=True)
-        self.session.look_after(self.trials)
+        self.session.look_after()
         self.session.slots.ask_for(self.session.left())
-        for trial_id in [known for known in self.trials if known not in self.session.in_flight]:
-            del self.trials[trial_id]
+        for trial_id in [known for known in self.session.trials if known not in self.session.in_flight]:
+            del self.session.trials[trial_id]
 
     def __getstate__(self) -> dict:
-        return {"progress": None, "session": None, "trials": {}}
+        return {"progress": None, "session": None}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 MARK = "seedwise-archive"
 NOTHING = 4  # exit code: there is no search in this folder
-LEFT_OUT = "checkpoints"  # states of runs that had not ended: large, and of use where the search goes on
+LEFT_OUT = ("checkpoints", "models")  # states of runs, models of a landscape: large, and of use where it goes on
 
 
 def main(folder: Path) -> int:
@@ -23,7 +23,7 @@ def main(folder: Path) -> int:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for top in sorted(folder.iterdir()):
-            for path in [top, *sorted(top.rglob("*"))] if top.name != LEFT_OUT else ():
+            for path in [top, *sorted(top.rglob("*"))] if top.name not in LEFT_OUT else ():
                 with contextlib.suppress(FileNotFoundError):  # it was being written, and has its name by now
                     if not path.is_symlink():
                         archive.add(path, arcname=str(path.relative_to(folder)), recursive=False)

@@ -1,8 +1,10 @@
 """One process's work on a phase of a search: from decisions to runs, and from what became of them to the ledger."""
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import ray
 from ray.exceptions import RayError
@@ -13,17 +15,19 @@ from search.cluster import Slots, nodes_now
 from search.decide import Decider, next_run
 from search.errors import SearchError
 from search.files import write_atomically
+from search.landscape.plan import Plan
 from search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
 from search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from search.pictures import path_of
-from search.policy import FRESH, Stop
+from search.policy import FRESH, Stop, Wait
+from search.products import Products
 from search.propose import Proposer
 from search.prune import prunes
 from search.watch import LOOKS, TIMEOUT, Watch
 from trainables import signs
 from trainables.base import TELLING
 from trainables.same import Same
-from trainables.states import Held, Shelf
+from trainables.states import Shelf
 
 OOM = "failed:oom"
 BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short
@@ -43,6 +47,8 @@ class Session:
     checkpoints: dict  # of the specification
     total: int | None = None  # runs in all, where that is known
     prune: str = "off"
+    plan: Plan | None = None  # of runs that need others: who needs whom
+    products: Products | None = None  # what runs leave for others
     baselines: Baselines | None = None
     passing: bool = False  # ends where no node fits, rather than to wait for one
     can_wait: bool = True  # whether a run that is out of memory in its share could have a whole device later
@@ -54,6 +60,8 @@ class Session:
     leave_by: float | None = None  # when this process ends, whatever still runs then; None: it goes on
     told: bool = False  # the workers know that it ends
     broken: SearchError | None = None  # why the ledger takes no more lines
+    trials: dict[str, object] = field(default_factory=dict)  # Tune's, of the runs that have a worker
+    given: dict[str, tuple] = field(default_factory=dict)  # state and products of runs that have none yet
 
     def __post_init__(self) -> None:
         self.key = session_key(self.ledger.state, self.phase)
@@ -66,7 +74,7 @@ class Session:
         )
 
     def start_next(self, trial_id: str) -> dict | None:
-        """The configuration of the next run, or None when nothing more is to be started. Never waits."""
+        """The configuration of the next run; empty where there is none now, None when nothing more is to be started."""
         if self.leave_by is not None or self.broken:
             return None
         decision = next_run(self.ledger.state, self.policy, self.proposer, self.baselines)
@@ -74,12 +82,21 @@ class Session:
             self.write(event)
         if self.broken:
             return None
+        if isinstance(decision.run, Wait):
+            return {}
         if isinstance(decision.run, Stop):
             self.because = decision.run.because
             return None
         config_id, replicate = decision.run.config_id, decision.run.replicate
         configuration = self.ledger.state.configurations[config_id]
-        self.in_flight[trial_id] = run = configuration.runs[replicate]
+        run = configuration.runs[replicate]
+        try:
+            products = [self.products.held(name) for name in self.plan.needs(run)] if self.plan else []
+        except SearchError as error:
+            self.broken = error
+            return None
+        self.in_flight[trial_id] = run
+        self.given[trial_id] = None if self.shared else self.held(run), products
         signs.forget(self.key, name_of(run))
         return {
             "config_id": config_id,
@@ -95,18 +112,25 @@ class Session:
             "gpus": self.slots.placement.gpus,
             "checkpoint_seconds": self.checkpoints["seconds"],
             "beat_seconds": min(BEAT_SECONDS, self.watch.silence / LOOKS),
-            "state": None if self.shared else self.held(run),
             "shelf": self.shared,
+            "told": next(step for step in itertools.count() if step + 1 not in run.steps),  # without a gap
+            "products": len(products),
         }
 
-    def held(self, run: Run) -> Held | None:
+    def held(self, run: Run) -> ray.ObjectRef | None:
         """The saved state of a run for its worker, if there is one that can be had."""
         try:
             state = self.shelf.load(name_of(run))
-            return state and Held(ray.put(state))
+            return state and ray.put(state)
         except (OSError, RayError) as error:
             print(f"the state of {name_of(run)} cannot be used: {type(error).__name__}", flush=True)
             return None
+
+    def hand_in(self, trial_id: str) -> None:
+        """Give a worker what its run begins with. Tune asks it for its first step after this."""
+        state, products = self.given.pop(trial_id)
+        if state is not None or products:
+            self.trials[trial_id].temporary_state.ray_actor.hand_in.remote(state, *products)
 
     def write(self, event: dict) -> None:
         """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
@@ -117,8 +141,8 @@ class Session:
             self.broken = error
 
     def workers(self) -> int:
-        """How many workers there will be: one per slot, unless fewer runs are left than that."""
-        left = self.left()
+        """How many workers there will be: one per slot, unless fewer runs are left, or can begin now."""
+        left = self.plan.beginning(self.ledger.state) if self.plan else self.left()
         return self.slots.now() if left is None else min(self.slots.now(), max(1, left))
 
     def left(self) -> int | None:
@@ -130,7 +154,8 @@ class Session:
         run = self.in_flight[trial_id]
         event = {"event": "step", "config_id": run.config_id, "replicate": run.replicate, "step": result["epoch"]}
         self.write({**event, "epochs": result["epochs"], "metrics": metrics_of(result)})
-        self.keep_state(run, result)
+        if result["state"]:
+            self.keep_state(run, trial_id)
         if self.leave_by is not None:
             return bool(result["leaving"])  # the next step, if the worker had not heard of it yet
         if self.ledger.state.configurations[run.config_id].baseline:
@@ -140,18 +165,23 @@ class Session:
             self.cut[trial_id] = reason
         return bool(reason)
 
-    def keep_state(self, run: Run, result: dict) -> None:
-        """Take the state that came with a step from its worker's node to the search folder, if one came."""
-        if result.get("state") is None:
-            return
+    def keep_state(self, run: Run, trial_id: str) -> None:
+        """Take the state that a worker has saved from its node to the search folder."""
         try:
-            self.shelf.save(name_of(run), ray.get(result["state"].ref))
+            self.shelf.save(name_of(run), self.handed_over(trial_id))
         except (OSError, RayError) as error:  # the disk is full, or the worker died just now: an older state remains
             print(f"the state of {name_of(run)} was not kept: {type(error).__name__}", flush=True)
+
+    def handed_over(self, trial_id: str) -> Any:
+        """What the worker of a run has for us. It does nothing else until it is told to go on, unless it hangs."""
+        actor = self.trials[trial_id].temporary_state.ray_actor
+        return ray.get(actor.hand_over.remote(), timeout=self.watch.silence)
 
     def record_result(self, trial_id: str, result: dict) -> None:
         """Write how a run ended. Idempotent: Tune may call twice."""
         if trial_id not in self.in_flight:
+            return
+        if self.products and result.get("product") and not self.keep_product(self.in_flight[trial_id], trial_id):
             return
         run = self.in_flight.pop(trial_id)
         self.watch.end(trial_id, time.monotonic())
@@ -180,11 +210,30 @@ class Session:
                 print(f"the pictures of {name_of(run)} were not kept: {error.strerror}", flush=True)
         self.end(run, ended)
 
+    def keep_product(self, run: Run, trial_id: str) -> bool:
+        """Write what a run leaves for others, before the line that these are started by; whether that was done."""
+        try:
+            product = self.handed_over(trial_id)
+        except (RayError, ConnectionError) as error:  # the worker died just now, or cannot send it
+            self.lost[trial_id] = f"what it made could not be fetched: {type(error).__name__}"
+            self.record_loss(trial_id)
+            return False
+        try:
+            self.products.keep(name_of(run), product)
+        except OSError as error:
+            folder = self.ledger.path.parent
+            told = (
+                f"{self.products.folder}: {error.strerror}. Make room there, then: python run_search.py resume {folder}"
+            )
+            self.broken = self.broken or SearchError(told)
+        return self.broken is None
+
     def record_loss(self, trial_id: str) -> None:
         """Write that a run lost its worker: it goes on elsewhere, unless that was its own doing too often."""
         if trial_id not in self.in_flight:
             return
         run = self.in_flight.pop(trial_id)
+        self.given.pop(trial_id, None)
         seconds = round(self.watch.end(trial_id, time.monotonic()), 3)
         if self.leave_by is not None:
             return  # whoever told us to stop may have told the workers too: no fault of the run
@@ -209,9 +258,11 @@ class Session:
             alone = {"alone": True} if run.alone else {}
             self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
             self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
+            if self.plan:
+                self.products.release(self.plan.needed(self.ledger.state))
         self.shelf.remove(name_of(run))
 
-    def look_after(self, trials: dict[str, object]) -> None:
+    def look_after(self) -> None:
         """Called in every turn of Tune's loop: ends what hangs, asks runs to save where we leave, says what broke."""
         if self.broken:
             raise self.broken
@@ -223,7 +274,7 @@ class Session:
                 self.told = True
                 signs.ask_to_leave(self.key)
         for trial_id, why in self.watch.look(now).items():
-            actor = trials[trial_id].temporary_state.ray_actor if trial_id in trials else None
+            actor = self.trials[trial_id].temporary_state.ray_actor if trial_id in self.trials else None
             if actor is not None:
                 self.lost[trial_id] = TIMEOUT if why == "timeout" else SILENT
                 ray.kill(actor)

@@ -15,7 +15,7 @@ from ray import tune
 from trainables.gate import begin_together
 from trainables.same import Same
 from trainables.signs import Beat, leaving
-from trainables.states import Held, Shelf, pack, unpack
+from trainables.states import Shelf, pack, unpack
 from trainables.streams import STREAMS, Streams
 
 DONE = "done"
@@ -42,6 +42,7 @@ class Method:
     """
 
     epochs: int = 1  # how many times `epoch` is called
+    independent: bool = False  # whether no epoch needs another: a run that goes on begins after the last that was told
     baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
 
     @classmethod
@@ -72,6 +73,11 @@ class Method:
         One too many costs runs that all give the same score; one that is missing leaves its part unexplained.
         """
         return STREAMS
+
+    @classmethod
+    def class_for(cls, params: dict) -> type["Method"]:
+        """The class of a run with these parameters: a baseline, where they name one, which is then taken off them."""
+        return cls.baselines[params.pop("baseline")] if "baseline" in params else cls
 
     def __init__(self, inputs: Any, params: dict, streams: Streams, device: Any):
         self.inputs, self.params, self.streams, self.device = inputs, params, streams, device
@@ -105,11 +111,25 @@ class Method:
              "panels": [{"title": "...", "x": "name of the axis, may be empty", "y": "...", "log": False,  # of y
                          "series": [{"name": "train", "kind": "line",  # or "points"
                                      "x": [1.0, 2.0], "y": [0.7, 0.5],
-                                     "labels": ["first", "second"], "dashed": False}]}]}
+                                     "labels": ["first", "second"], "dashed": False,
+                                     "low": [0.6, 0.4], "high": [0.8, 0.6]}],  # a band behind it
+                         "surface": {"x": [0.0, 1.0], "y": [0.0, 1.0, 2.0],  # filled contours below all series,
+                                     "z": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]}}]}  # a row for each y
 
-        `log`, `labels` and `dashed` may be left out. Numbers are finite. Series of one name have one colour.
+        `log`, `labels`, `dashed`, `low` with `high`, and `surface` may be left out. Numbers are finite. Series of one
+        name have one colour, all surfaces of a picture one scale.
         """
         return []
+
+    def product(self) -> dict[str, Any] | None:
+        """Arrays by name that other runs of a plan (of a landscape) are made of; kept in its folder. Default: none.
+
+        Called once, after the last epoch of a run that has not failed.
+        """
+        return None
+
+    def receive(self, products: list[dict[str, Any]]) -> None:
+        """Take what other runs left, in the order the search's plan has them, before the first epoch."""
 
     def fingerprint(self, tests: Any) -> str | None:
         """The same text for two runs means that they would report the same metrics, `constants` apart: one is trained.
@@ -150,6 +170,8 @@ class RunTrainable(tune.Trainable):
     def begin(self, config: dict) -> None:
         """Start a run from nothing but its configuration: all that an earlier run left behind is dropped first."""
         self.run: Method | None = None
+        self.ready: Any = None  # what the last step has for the driver
+        self.hand_in(None)
         if self.place is not None:
             from trainables import device
 
@@ -180,8 +202,12 @@ class RunTrainable(tune.Trainable):
     def _new_run(self, config: dict) -> Method:
         streams = Streams(config["seed"], config["replicate"], config.get("vary"))
         params = dict(config["params"])
-        method = self.method.baselines[params.pop("baseline")] if "baseline" in params else self.method
-        return method(self.inputs, params, streams, self.place)
+        run = self.method.class_for(params)(self.inputs, params, streams, self.place)
+        if config["products"]:
+            if len(self.products) != config["products"]:
+                raise RuntimeError(f"{len(self.products)} of {config['products']} models arrived from other runs")
+            run.receive(list(self.products))
+        return run
 
     def step(self) -> dict:
         if self.first:
@@ -190,6 +216,7 @@ class RunTrainable(tune.Trainable):
         if not self.built:
             self.beat.of(self.config["session"], self.name)  # its time begins
             self._build(self.config)
+            self.hand_in(None)
             self.built = True
         started = time.perf_counter()
         result = self._taken()
@@ -214,9 +241,10 @@ class RunTrainable(tune.Trainable):
             "seconds": self.seconds,
             "node": self.node,
             "pictures": self._drawn() if done and status == DONE and self.config.get("draws") else "",
+            "product": done and status == DONE and self._product(),
             "same_as": self.same_as,
             "fingerprint": self.same.fingerprint if self.same else "",
-            "state": None if done else self._saved(now=told),
+            "state": not done and self._saved(now=told),
             "leaving": told,
             "done": done,
         }
@@ -265,25 +293,48 @@ class RunTrainable(tune.Trainable):
             print(f"{type(self.run).__name__}.pictures failed, its run counts: {describe(error)}", flush=True)
             return ""
 
-    def _saved(self, *, now: bool) -> Held | None:
-        """The state of the run for the driver, where it is time to save it; None also where it went to a shelf.
+    def hand_in(self, state: bytes | None, *products: Any) -> None:
+        """Take what the driver has for a run before its first step: its saved state, and what other runs left for it.
+
+        They do not come with its configuration: Tune keeps that of all runs, and gets it back with every step.
+        """
+        self.kept, self.products = state, products
+
+    def hand_over(self) -> Any:
+        """What the last step has for the driver, which asks as soon as it hears of it: a saved state, or a product.
+
+        It does not come with the step itself: Tune keeps the answers of all steps for as long as a worker lives, and
+        the states of a long search would fill the disks of its nodes.
+        """
+        ready, self.ready = self.ready, None
+        return ready
+
+    def _product(self) -> bool:
+        """Whether this run leaves something for others."""
+        self.ready = self.run.product()
+        return self.ready is not None
+
+    def _saved(self, *, now: bool) -> bool:
+        """Whether there is a state for the driver: where it is time to save one, and it did not go to a shelf.
 
         A state that cannot be saved costs no run: it would start further back if it had to go on elsewhere.
         """
         if type(self.run).save is Method.save or self.trained != self.number:
-            return None
+            return False
         waited = time.monotonic() - self.saved
         if waited < self.config["checkpoint_seconds"] and not now:
-            return None
+            return False
         self.saved = time.monotonic()
         try:
             state = self.state()
-            if not self.config["shelf"]:
-                return Held(ray.put(state))
-            Shelf(self.config["shelf"]).save(self.name, state)
+            if self.config["shelf"]:
+                Shelf(self.config["shelf"]).save(self.name, state)
+            else:
+                self.ready = state
+                return True
         except Exception as error:  # torch, safetensors, pyarrow and Ray have each their own for a full disk
             print(f"the state of {self.name} was not saved: {describe(error)}", flush=True)
-        return None
+        return False
 
     def state(self) -> bytes:
         """All that a worker needs to go on after the last finished epoch."""
@@ -295,10 +346,10 @@ class RunTrainable(tune.Trainable):
 
     def _go_on(self, config: dict) -> None:
         """Load the last state that was saved of this run, if there is one."""
-        if config["shelf"]:
-            state = Shelf(config["shelf"]).load(self.name)
-        else:
-            state = config["state"] and ray.get(config["state"].ref)
+        if self.run.independent:
+            self.number = self.trained = min(config["told"], self.run.epochs - 1)
+            return
+        state = Shelf(config["shelf"]).load(self.name) if config["shelf"] else self.kept
         if not state:
             return
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Saved states of runs: how they travel, and where they are kept.
 
-No disk is shared with the workers. A worker packs the state of its run and puts it into Ray's object store; the driver
-takes it from there into the search folder, and hands it out again where the run goes on elsewhere. Where the
+No disk is shared with the workers. A worker packs the state of its run and says so with its step; the driver asks for
+it, keeps it in the search folder, and hands it out again where the run goes on elsewhere. Where the
 specification names a place that all nodes see (`checkpoints.at`), workers write and read there themselves.
 """
 
@@ -10,20 +10,6 @@ import io
 import os
 import tarfile
 from pathlib import Path
-from typing import Any
-
-
-class Held:
-    """A Ray object inside a configuration or a result of Tune, which copies and prints both."""
-
-    def __init__(self, ref: Any):
-        self.ref = ref
-
-    def __deepcopy__(self, memo: dict) -> "Held":
-        return self
-
-    def __repr__(self) -> str:
-        return "a state in Ray's object store"
 
 
 class Shelf:

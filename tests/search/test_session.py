@@ -3,14 +3,19 @@
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError
 
 from search.alone import Alone
 from search.baselines import Baselines
 from search.cluster import own_code
 from search.decide import next_run
+from search.errors import SearchError
 from search.ledger import INTERRUPTED, WAITING, read, replay
 from search.policy import Fixed, Stop
+from search.products import Products
 from search.selection import Selection
 from search.standing import Standing
 from tests.search.test_pictures import session_of
@@ -73,6 +78,101 @@ def test_pictures_that_cannot_be_written_cost_no_run(tmp_path, capfd):
     session.record_result("trial", done | {"pictures": "[]"})
     assert [run.status for run in session.ledger.state.runs()] == ["done"]
     assert "were not kept" in capfd.readouterr().out
+
+
+FINE = {"status": "done", "epoch": 1, "epochs": 1, "seconds": 1.0, "error": "", "metrics/value": 0.5}
+PRODUCED = FINE | {"product": True}
+
+
+class Plain:
+    """A plan whose runs need nothing of each other."""
+
+    def needs(self, run):
+        return []
+
+    def needed(self, state):
+        return set()
+
+    def beginning(self, state):
+        return 1
+
+
+def produced(folder, answer, monkeypatch):
+    """A session with a run that leaves a product: `answer` is what its worker hands over, or what comes instead."""
+
+    def get(ref, timeout):
+        assert timeout == session.watch.silence
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(ray, "get", get)
+    session = session_of(folder)
+    session.plan, session.products = Plain(), Products(folder / "models")
+    session.start_next("trial")
+    actor = SimpleNamespace(hand_over=SimpleNamespace(remote=lambda: "ref"))
+    session.trials["trial"] = SimpleNamespace(temporary_state=SimpleNamespace(ray_actor=actor))
+    return session
+
+
+def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, monkeypatch):
+    session = produced(tmp_path, {"x": np.arange(3.0)}, monkeypatch)
+    session.on_result = lambda run: seen.append([path.name for path in (tmp_path / "models").iterdir()])
+    seen = []
+    session.record_result("trial", PRODUCED)
+    assert [run.status for run in session.ledger.state.runs()] == ["done"]
+    assert seen == [["a-1000.safetensors"]]
+
+
+@pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
+def test_a_worker_that_dies_before_it_handed_over_its_product_is_lost_and_has_no_result(tmp_path, monkeypatch, error):
+    monkeypatch.setattr("search.session.signs.node_of", lambda *names: "n")
+    monkeypatch.setattr("search.session.nodes_now", list)
+    session = produced(tmp_path, error, monkeypatch)
+    session.record_result("trial", PRODUCED)
+    assert not session.in_flight
+    assert [run.status for run in session.ledger.state.runs()] == [INTERRUPTED]
+    assert not events(session, "result")
+    (line,) = events(session, "lost")
+    assert f"what it made could not be fetched: {type(error).__name__}" in line
+
+
+def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stands(tmp_path, monkeypatch):
+    session = produced(tmp_path, {"x": np.arange(3.0)}, monkeypatch)
+    (tmp_path / "models").write_text("where a folder should be")
+    session.record_result("trial", PRODUCED)
+    assert not events(session, "result")
+    with pytest.raises(SearchError, match=r"models: File exists\. Make room there, then: python run_search\.py resume"):
+        session.look_after()
+    assert session.start_next("another") is None
+
+
+def test_a_run_is_given_its_state_and_what_others_left_before_its_first_step(tmp_path, monkeypatch):
+    """To its worker, and not in its configuration, which Tune keeps."""
+    monkeypatch.setattr(ray, "put", lambda value: ("put", value))
+    session, taken = produced(tmp_path, None, monkeypatch), []
+    session.hand_in("trial")  # it has nothing, and its worker is not asked
+    monkeypatch.setattr(Plain, "needs", lambda self, run: ["b-0"])
+    session.products.keep("b-0", {"x": np.arange(2.0)})
+    session.shelf.save("a-1001", b"state")
+    config = session.start_next("next")
+    assert (config["replicate"], config["products"], "state" in config) == (1001, 1, False)
+    actor = SimpleNamespace(hand_in=SimpleNamespace(remote=lambda *given: taken.extend(given)))
+    session.trials["next"] = SimpleNamespace(temporary_state=SimpleNamespace(ray_actor=actor))
+    session.hand_in("next")
+    state, (_, product) = taken
+    assert state == ("put", b"state")
+    assert product["x"].tolist() == [0.0, 1.0]
+    assert not session.given
+
+
+def test_a_state_that_cannot_be_fetched_leaves_the_one_before(tmp_path, monkeypatch, capfd):
+    session = produced(tmp_path, GetTimeoutError(), monkeypatch)
+    session.shelf.save("a-1000", b"older")
+    step = {"epoch": 1, "epochs": 3, "metrics/value": 0.5, "state": True, "leaving": False}
+    assert session.record_step("trial", step) is False
+    assert session.shelf.load("a-1000") == b"older"
+    assert "the state of a-1000 was not kept: GetTimeoutError" in capfd.readouterr().out
 
 
 def test_waiting_runs_are_pending_for_policies_and_outlive_a_restart():

@@ -21,8 +21,9 @@ CONFIG = {
     "config_id": "0a1b2c3d4e",
     "checkpoint_seconds": 60.0,
     "beat_seconds": 60.0,
-    "state": None,
     "shelf": "",
+    "told": 0,
+    "products": 0,
     "phase": "search",
     "vary": None,
 }
@@ -144,6 +145,55 @@ class TestsToNothing(Tested):
         return {"test/value/x": float("nan")}
 
 
+class Counted(Quadratic):
+    """Epochs that need nothing of each other, and a product."""
+
+    independent, epochs = True, 4
+
+    def epoch(self, number):
+        return {"value": float(number)}
+
+    def product(self):
+        return {"numbers": [self.params["x"]]}
+
+
+def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
+    assert [metrics["value"] for metrics in values(trainable(Counted))] == [0.0, 1.0, 2.0, 3.0]
+    assert [metrics["value"] for metrics in values(trainable(Counted, told=2))] == [2.0, 3.0]
+    assert [metrics["value"] for metrics in values(trainable(Counted, told=9))] == [3.0]  # its result was not told
+
+
+def test_a_product_comes_with_the_last_step_alone():
+    made = trainable(Counted)
+    assert [one["product"] for one in results(made)] == [False, False, False, True]
+    assert made.hand_over() == {"numbers": [0.5]}
+    assert {one["product"] for one in results(trainable())} == {False}
+
+
+def test_a_state_waits_at_the_worker_until_it_is_asked_for_and_is_given_once():
+    made = trainable(checkpoint_seconds=0.0, params={"x": 0.5, "epochs": 3})
+    assert made.step()["state"] is True
+    assert len(made.hand_over()) > 0
+    assert made.hand_over() is None
+    assert [one["state"] for one in results(made)] == [True, False]
+
+
+def test_what_other_runs_left_is_there_before_the_first_epoch():
+    class Takes(Counted):
+        def receive(self, products):
+            self.taken = products
+
+        def epoch(self, number):
+            return {"value": float(sum(self.taken))}
+
+    made = trainable(Takes, products=2)
+    made.hand_in(None, 2, 5)
+    assert values(made)[0] == {"value": 7.0}
+    assert (made.kept, made.products) == (None, ())  # taken, and let go
+    (only,) = results(trainable(Takes, products=2))
+    assert only["error"].startswith("RuntimeError: 0 of 2 models arrived from other runs")
+
+
 def test_a_test_score_that_is_no_number_is_a_failure():
     *_, last = results(trainable(TestsToNothing, {}, phase="confirm"))
     assert (last["status"], last["error"].split(" (")[0]) == ("failed:nan", "RunFailed: test/value/x is nan")
@@ -238,7 +288,7 @@ def test_states_are_saved_by_time_and_not_after_the_last_epoch(tmp_path):
     for seconds, saved in ((60.0, 0), (0.0, 1)):
         found = results(trainable(shelf=str(tmp_path), checkpoint_seconds=seconds))
         assert len(list(tmp_path.iterdir())) == saved
-        assert [result["state"] for result in found] == [None, None]
+        assert [result["state"] for result in found] == [False, False]
 
 
 @pytest.mark.parametrize(
