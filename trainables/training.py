@@ -1,7 +1,7 @@
 """Fine-tuning with the options that all methods share, epoch by epoch."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -70,18 +70,26 @@ class Learner(Trainer):
         With a `table`, ids are its rows and the model's own word table is not used. The model then sees vectors and no
         ids, so one that reads meaning into ids (RoBERTa counts positions from its padding id) cannot misread them.
         """
-        self.model.eval()
-        order, found = by_length(data, np.arange(len(data))), []
-        with torch.inference_mode(), self.autocast():
-            for first in range(0, len(order), batch_size):
-                batch = batch_of(data, order[first : first + batch_size], self.device)
-                batch.pop("labels")
-                if table is not None:
-                    batch["inputs_embeds"] = nn.functional.embedding(batch.pop("input_ids"), table)
-                found.append(self.model(**batch).logits.argmax(-1).cpu().numpy())
         predicted = np.empty(len(data), dtype=np.int64)
-        predicted[order] = np.concatenate(found)
+        for rows, batch in self.batches(data, table=table, batch_size=batch_size):
+            batch.pop("labels")
+            predicted[rows] = self.logits(batch).argmax(-1).cpu().numpy()
         return predicted
+
+    def batches(
+        self, data: Encoded, *, table: Tensor | None = None, batch_size: int = 64
+    ) -> Iterator[tuple[np.ndarray, Batch]]:
+        """Batches to predict, each with the numbers of its examples; `table` as of `predict`."""
+        order = by_length(data, np.arange(len(data)))
+        for first in range(0, len(order), batch_size):
+            rows = order[first : first + batch_size]
+            yield rows, looked_up(batch_of(data, rows, self.device), table)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """What the model says of a batch without labels, without dropout."""
+        self.model.eval()
+        with torch.inference_mode(), self.autocast():
+            return self.model(**batch).logits
 
 
 def updates_per_epoch(examples: int, options: TrainingOptions) -> int:
@@ -92,6 +100,14 @@ def updates_per_epoch(examples: int, options: TrainingOptions) -> int:
 def by_length(data: Sized, chosen: np.ndarray) -> np.ndarray:
     """Examples of one update, or of none, in the order of their lengths: batches of alike ones have little padding."""
     return chosen[np.argsort(data.lengths[chosen], kind="stable")]
+
+
+def looked_up(batch: Batch, table: Tensor | None) -> Batch:
+    """The batch with the rows of `table` in the place of its ids; without a table as it is."""
+    if table is None:
+        return batch
+    rest = {name: value for name, value in batch.items() if name != "input_ids"}
+    return {**rest, "inputs_embeds": nn.functional.embedding(batch["input_ids"], table)}
 
 
 def batch_of(data: Encoded, rows: np.ndarray, device: torch.device) -> Batch:

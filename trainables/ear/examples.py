@@ -1,7 +1,7 @@
 """The training examples of a source language as words, and how sentences and copies become batches of ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,16 @@ class Examples:
     lengths: np.ndarray
     tokenizer: Any  # a fast one: only these say where in the text a token is
     max_length: int  # in tokens; longer inputs are cut, the longer sentence of a pair first
+    foreign: np.ndarray | None = None  # which are of another language, that the synonyms are not of; None: no one is
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def take(self, rows: np.ndarray) -> "Examples":
+        """These examples, in this order."""
+        foreign = None if self.foreign is None else self.foreign[rows]
+        sentences = [self.sentences[row] for row in rows]
+        return replace(self, sentences=sentences, labels=self.labels[rows], lengths=self.lengths[rows], foreign=foreign)
 
     def batch(
         self, sentences: Sequence[Sentences], device: torch.device, *, to_longest: bool = False

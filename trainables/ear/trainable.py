@@ -62,6 +62,8 @@ class Ear(Tuned):
         counts = torch.tensor(live, device=self.learner.device)
         if options.unchanged == "keep" or options.push == "nt":  # noise changes every copy
             counts = torch.ones_like(counts)
+        if (foreign := self.inputs.train.foreign) is not None:  # whose copies are no copies with synonyms
+            counts &= ~torch.from_numpy(foreign[rows % len(foreign)]).to(counts.device)
         if self.is_due(FLOORS):
             self.measure_floor(originals, rows, counts)
         terms = self.terms([*originals, *copies], rows, noise=options.push == "nt")

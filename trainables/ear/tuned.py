@@ -1,7 +1,7 @@
 """What EAR and its baselines share: one multilingual classifier, fine-tuned on the source, scored in every language."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 from trainables.base import Method, RunFailed
 from trainables.ear.augment import Dictionary, Sentences
+from trainables.ear.examples import Examples
 from trainables.ear.heads import set_head
 from trainables.ear.options import AugmentedOptions, PlainOptions
 from trainables.ear.prepare import EarInputs
@@ -50,7 +51,7 @@ class Tuned(Method):
         super().__init__(inputs, params, streams, device)
         self.options = options = self.options_type(**params)
         self.epochs = options.epochs
-        self.order = Order(np.tile(inputs.train.lengths, getattr(options, "copies", 1)))
+        self.train_on(inputs.train)
         model = skeleton(inputs.encoder, len(inputs.labels))
         set_head(model, options.head)
         initialise(model, inputs.encoder, streams.seed("head"))
@@ -66,6 +67,11 @@ class Tuned(Method):
                 seed=streams.seed("augmentation"),
                 exact=options.matching == "exact",
             )
+
+    def train_on(self, train: Examples) -> None:
+        """Take these examples for the epochs to come. The schedule stays that of as many as there were at first."""
+        self.inputs = replace(self.inputs, train=train)
+        self.order = Order(np.tile(train.lengths, getattr(self.options, "copies", 1)))
 
     def attach(self, model: PreTrainedModel) -> None:
         """Prepare the model for more than ordinary passes. Default: nothing."""
@@ -106,9 +112,11 @@ class Tuned(Method):
     def changed(self, rows: np.ndarray) -> tuple[list[Sentences], list[bool]]:
         """Copies of these rows, and whether anything in them changed. A row's copy depends on no other row."""
         seed = self.streams.seed("augmentation", self.number if self.options.redraw == "epoch" else 0)
-        found, live = [], []
+        found, live, train = [], [], self.inputs.train
         for row, sentences in zip(rows, self.originals(rows), strict=True):
-            copy, count = self.dictionary.copy(sentences, Random(f"{seed}/{row}"))
+            copy, count = sentences, 0
+            if train.foreign is None or not train.foreign[row % len(train)]:
+                copy, count = self.dictionary.copy(sentences, Random(f"{seed}/{row}"))
             found.append(copy)
             live.append(count > 0)
             self.add("changed_share", count / sum(map(len, sentences)))

@@ -19,6 +19,11 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def take(self, rows: np.ndarray) -> "Encoded":
+        """These examples, in this order."""
+        types = None if self.types is None else self.types[rows]
+        return Encoded(self.ids[rows], self.lengths[rows], self.labels[rows], types)
+
 
 def encode(
     sentences: Iterable[list[int]], labels: list[int], *, pad: int, types: Iterable[list[int]] | None = None

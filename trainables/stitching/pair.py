@@ -20,7 +20,7 @@ from trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neigh
 from trainables.stitching.weightings import Weighting
 from trainables.streams import Streams
 from trainables.tasks.classification import scores
-from trainables.training import Learner
+from trainables.training import Learner, looked_up
 
 VERSION = 1  # of what `neighbours` returns; a new one finds all of them anew
 MOST = 8  # tables whose neighbours a process remembers: two for each language and number of anchors
@@ -39,6 +39,7 @@ class Pair:
         device: torch.device,
     ):
         self.inputs, self.target, self.streams = inputs, target, streams
+        self.lookup: Tensor | None = None  # the table that ids of the training set are rows of; None: the model's own
         self.specials = torch.from_numpy(inputs.specials)
         model = skeleton(inputs.encoder, len(inputs.labels))
         initialise(model, inputs.encoder, streams.seed("head"))
@@ -67,6 +68,11 @@ class Pair:
         finally:
             self.learner.move(self.rests)
 
+    def train_on(self, train: Encoded, lookup: Tensor | None) -> None:
+        """Take these examples for the epochs to come, their ids being rows of `lookup`, which is not trained; without
+        it, rows of the model's own table."""
+        self.inputs, self.lookup = replace(self.inputs, train=train), lookup
+
     def epoch(self, number: int) -> tuple[float, dict[str, float], dict[str, float]]:
         """Train for one epoch; the training loss, the scores on source dev and those on target dev."""
         with self.at_work() as learner:
@@ -74,7 +80,7 @@ class Pair:
                 self.inputs.train,
                 order=self.streams.seed("order", number),
                 dropout=self.streams.seed("dropout", number),
-                loss_of=lambda batch: learner.model(**batch).loss,
+                loss_of=lambda batch: learner.model(**looked_up(batch, self.lookup)).loss,
             )
             return loss, self.on_source(self.inputs.dev), self.on_target(self.target.dev, self.words)
 

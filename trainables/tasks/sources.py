@@ -78,11 +78,11 @@ class Classification:
         """What a split is called in the data. Two splits of one name would be the same set."""
         return self._hub_split(split) if self.files is None else self.files.name_of(split)
 
-    def check(self, *, test: bool, target_train: bool = False) -> None:
+    def check(self, *, test: bool, target_train: str = "") -> None:
         """Whether the files, columns and languages are there, before anything starts. The hub is not asked.
 
-        `test`: whether the test sets of the source and the targets will be read too. `target_train`: whether the
-        training sets of the targets will be, by a baseline that uses target labels.
+        `test`: whether the test sets of the source and the targets will be read too. `target_train`: who will read the
+        training sets of the targets, and what to do where there are none; empty: nobody does.
         """
         if self.files is None:
             return
@@ -96,8 +96,7 @@ class Classification:
                 way_out = "The confirmation reads it. Add it, or set replicates.confirm.top: 0."
                 self._check_file(language, "test", "task.data", way_out)
             if target_train and key == "task.targets":
-                way_out = "The baseline lr is trained on it. Add it, or drop lr from baselines."
-                self._check_file(language, "train", "task.data", way_out)
+                self._check_file(language, "train", "task.data", target_train)
             theirs = self._listed(language)
             if theirs and set(theirs) != set(ours):
                 raise RequestError(

@@ -262,7 +262,7 @@ def test_what_is_missing_is_found_before_anything_starts(tmp_path):
         ({"targets": ["cc"]}, {}, "task.targets: cc: .* has no such language. There are: aa, bb."),
         ({"pivots": ["bbb"]}, {}, r"task.pivots: bbb: .* has no such language. Did you mean bb\?"),
         ({"source": "bb", "targets": ["aa"]}, {}, "task.source: .*train.tsv is missing. Add it, or drop bb."),
-        ({}, {"target_train": True}, "bb/train.tsv is missing. The baseline lr is trained on it."),
+        ({}, {"target_train": "Who reads it."}, "bb/train.tsv is missing. Who reads it."),
         ({"label": "topic"}, {}, "has no column 'topic'. It has: index_id, category, text."),
     ]:
         with pytest.raises(RequestError, match=message):
