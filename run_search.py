@@ -109,6 +109,21 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--anyway", action="store_true", help="also where data or model are not those of the file")
     one.set_defaults(command=rerun)
 
+    one = commands.add_parser("landscape", help="why seeds disagree: what lies between models of one configuration")
+    one.add_argument("file", metavar="FILE", help="an exported configuration (best.yaml), or a specification")
+    one.add_argument("--replicates", type=positive, metavar="N", help="seeds of every model (default: 3)")
+    one.add_argument("--equal", choices=("updates", "epochs"), help="of all models (default: updates; paper: epochs)")
+    one.add_argument("--seeds-only", action="store_true", help="compare seeds alone: no target label is trained on")
+    one.add_argument("--baseline", metavar="NAME", help="plain fine-tuning, or another baseline of ear, instead")
+    one.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="any other key, e.g. landscape.directions=0"
+    )
+    one.add_argument("--out", type=Path, metavar="DIR", help="its folder (default: runs/NAME-landscape)")
+    one.add_argument("--address", help="a running Ray cluster: auto or ray://host:port (default: this machine)")
+    one.add_argument("--anyway", action="store_true", help="also where data or model are not those of the file")
+    one.add_argument("--dry-run", action="store_true", help="print what would be trained and evaluated; starts nothing")
+    one.set_defaults(command=landscape)
+
     submit.add_to(commands)
 
     vectors.add_to(commands)
@@ -164,6 +179,11 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
     print(mask(yaml12.dump(specification.as_dict())), end="")
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
+    if specification.landscape:
+        from search.landscape.plan import Plan
+
+        print(f"# landscape: {Plan.of(specification.as_dict()).in_words()}")
+        return DONE
     print(f"# space: {specification.load_space().size()}")
     standing = specification.standing()
     print(f"# budget: {specification.policy(standing).in_words()}")
@@ -186,7 +206,10 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
     from search.decompose import report as decompose
+    from search.landscape.results import show as show_landscape
 
+    if state.search["specification"]["landscape"]:
+        return DONE if show_landscape(state, folder, console, nothing_new=bool(finished_before)) else FAILED
     if state.search["specification"]["decompose"]:
         decompose(state, folder, console)
         return DONE if any(not run.failed for run in state.runs()) else FAILED
@@ -255,15 +278,22 @@ def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
         raise RequestError(f"{folder}: there is no search here.")
     if state.search["specification"]["decompose"]:
         raise RequestError(f"{folder}: one configuration, streams apart. {action} the search it came from.")
+    if state.search["specification"]["landscape"]:
+        raise RequestError(f"{folder}: the landscape of one configuration. {action} the search it came from.")
     return state
 
 
 def report(options: argparse.Namespace, console: Console) -> int:
     from search.findings import Findings
+    from search.landscape.results import write_again
+    from search.ledger import read
     from search.page import write
     from search.specification import standing_of
     from search.summary import show
 
+    if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
+        write_again(known, options.folder, console)
+        return DONE
     state = whole_search(options.folder, "Report on")
     found = Findings(state, standing_of(state.search["specification"]))
     show(found, options.folder, console)
@@ -315,17 +345,12 @@ def export(options: argparse.Namespace, console: Console) -> int:
 
 def rerun(options: argparse.Namespace, console: Console) -> int:
     from search.launch import search as launch
-    from search.provenance import checksums
-    from search.rerun import differences, other_inputs, read_best, rerun_specification
+    from search.rerun import differences, read_best, rerun_specification
 
     exported = read_best(options.file)
     specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
     options.folder = options.out or Path("runs") / specification.name
-    if changed := other_inputs(exported, checksums(exported["specification"])):
-        told = f"{options.file}: not what it was made with: {', '.join(changed)}."
-        if not options.anyway:
-            raise RequestError(f"{told} Bring those files back, or run it on these with --anyway.")
-        console.print(told, style="yellow", soft_wrap=True)
+    refuse_other_inputs(exported, options, console)
     state = launch(specification, options.folder, console)
     conclude("", state, options.folder, console)
     compared, changed = differences(exported, state)
@@ -338,6 +363,38 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
         soft_wrap=True,
     )
     return FAILED if changed else DONE
+
+
+def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
+    """Where data or model are not those of an exported configuration, say which; go on only if told to."""
+    from search.provenance import checksums
+    from search.rerun import other_inputs
+
+    if changed := other_inputs(exported, checksums(exported["specification"])):
+        told = f"{options.file}: not what it was made with: {', '.join(changed)}."
+        if not options.anyway:
+            raise RequestError(f"{told} Bring those files back, or run it on these with --anyway.")
+        console.print(told, style="yellow", soft_wrap=True)
+
+
+def landscape(options: argparse.Namespace, console: Console) -> int:
+    from search.landscape.request import exported, landscape_specification
+    from search.launch import search as launch
+    from search.ledger import read as read_ledger
+
+    given = {"replicates": options.replicates, "equal": options.equal, "baseline": options.baseline}
+    given |= {"labels": False} if options.seeds_only else {}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    found = exported(options.file)
+    specification = landscape_specification(options.file, found, chosen, options.set)
+    options.folder = options.out or Path("runs") / specification.name
+    if found:
+        refuse_other_inputs(found, options, console)
+    if options.dry_run:
+        return dry_run(specification, [])
+    before = read_ledger(options.folder / "ledger.jsonl")
+    state = launch(specification, options.folder, console, address=options.address)
+    return conclude(before.finished, state, options.folder, console)
 
 
 def track(options: argparse.Namespace, console: Console) -> int:

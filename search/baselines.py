@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from search.errors import RequestError
+from search.landscape.plan import Plan
 from search.ledger import SEARCH, State
 from search.policy import Policy, Replicate, Stop, free_replicate
 from search.selection import Selection
@@ -102,6 +103,8 @@ def baselines_of(specification: dict, policy: Policy) -> Baselines | None:
 
 def total_runs(specification: dict, policy: Policy, state: State) -> int | None:
     """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
+    if specification["landscape"]:
+        return len(Plan.of(specification).runs)
     confirm = specification["replicates"]["confirm"]
     if state.stopped:
         chosen = len(state.frozen) + len(state.frozen_baselines)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from search.baselines import asked_of
 from search.check_inputs import check_inputs
 from search.errors import RequestError
+from search.landscape.check import LABELS, check_landscape
 from spaces.dimension import nearest
 from spaces.space import compat_of
 from trainables.tasks.layouts import LAYOUTS
@@ -44,6 +45,8 @@ def check(specification: "Specification") -> None:
             raise RequestError(f"enqueue.{index}.{str(error).removeprefix('space.')}") from None
     if specification.decompose and len(specification.enqueue or []) != 1:
         raise RequestError("decompose: it is for one configuration. Use `run FILE --decompose` on an exported one.")
+    if specification.landscape:
+        check_landscape(specification)
     specification.baseline_runs(specification.standing())
     _check_second(specification)
     if specification.select.on == "metric":
@@ -131,6 +134,9 @@ def _check_task(specification: "Specification") -> None:
         )
     if specification.method == "stitching" and task.second:
         raise RequestError(f"task.second: {task.second}: stitching classifies single sentences. Remove it.")
+    seeds_alone = specification.landscape and not specification.landscape.labels and specification.method == "ear"
+    if not task.targets and not seeds_alone:
+        raise RequestError("task.targets: there is none. Name the languages to transfer to.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
         if len(set(languages)) < len(languages):
             raise RequestError(f"{key}: {', '.join(languages)}: a language stands there twice. Remove one.")
@@ -144,4 +150,9 @@ def _check_task(specification: "Specification") -> None:
             f"task.splits: train, dev and test would be {', '.join(names)}: one set would serve twice. Name three sets."
         )
     built_in = isinstance(specification.method, str)
-    data.check(test=built_in and specification.replicates.confirm.top > 0, target_train="lr" in specification.baselines)
+    labels = ""
+    if specification.landscape and specification.landscape.labels:
+        labels = LABELS
+    elif "lr" in specification.baselines:
+        labels = "The baseline lr is trained on it. Add it, or drop lr from baselines."
+    data.check(test=built_in and specification.replicates.confirm.top > 0, target_train=labels)

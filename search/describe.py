@@ -17,7 +17,8 @@ def description(state: State, selection: Selection, names: Mapping[str, str]) ->
     with MLflow's own tables.
     """
     said = state.finished or state.stopped
-    parts = [f"Ranked by {selection.label}. " + (f"Ended: {said}." if state.finished else _unfinished(state))]
+    ranked = "" if state.search["specification"].get("landscape") else f"Ranked by {selection.label}. "
+    parts = [ranked + (f"Ended: {said}." if state.finished else _unfinished(state))]
     if rows := _rows(state, selection, names):
         head = ["", "configuration", "n", "mean ± sd", "estimate", "P(best)", "fresh seeds"]
         table = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]

@@ -157,7 +157,7 @@ class Mirror:
             case "end":
                 decomposed = self.state.search["specification"].get("decompose")
                 skipped = ["best.yaml", "report.html"] if decomposed else []
-                self.files += [name for name in RESULTS if name not in (*self.files, *skipped)]
+                self.files += [name for name in event.get("files", RESULTS) if name not in (*self.files, *skipped)]
                 self._entry(TOP).tags["ended"] = event["because"]
                 self._describe()
 

@@ -11,15 +11,17 @@ from rich.console import Console
 from search import page, provenance, report, tracking, yaml12
 from search.baselines import searched
 from search.cluster import ray_running
-from search.decide import freeze
 from search.earlier import read_earlier
 from search.errors import RequestError
 from search.export import Export
 from search.files import write_atomically
 from search.findings import Findings
 from search.follow import mask
+from search.landscape.phases import LandscapePhases
+from search.landscape.plan import told_apart_by
+from search.landscape.results import write_landscape
 from search.leave import Leaver
-from search.ledger import CONFIRM, SEARCH, Ledger, State, read
+from search.ledger import Ledger, State, read
 from search.method import method_class
 from search.phases import Phases
 from search.specification import Specification, from_dict
@@ -84,7 +86,7 @@ def search(
                 "revision": provenance.revision(),
                 "versions": provenance.versions(),
                 "checksums": sums,
-                "searched": searched(resolved),
+                "searched": told_apart_by(resolved) if specification.landscape else searched(resolved),
                 "earlier": warm,
                 "notes": list(getattr(inputs, "notes", ())),
             }
@@ -95,14 +97,11 @@ def search(
             ray_running(address, console),
             Leaver(grace).listening() as leaver,
         ):
-            phases = Phases(specification, ledger, folder, method, inputs, console, leaver)
-            if not ledger.state.stopped:
-                because = phases.run(SEARCH)
-                ledger.append(freeze(ledger.state, phases.standing, because, phases.confirm["top"]))
-            if ledger.state.frozen:
-                phases.run(CONFIRM)
-            write_results(ledger.state, phases.standing, folder, console)
-            ledger.append({"event": "end", "because": ledger.state.stopped})
+            kind = LandscapePhases if specification.landscape else Phases
+            phases = kind(specification, ledger, folder, method, inputs, console, leaver)
+            phases.run_all()
+            written = write_results(ledger.state, phases.standing, folder, console)
+            ledger.append({"event": "end", "because": ledger.state.stopped, **written})
     finally:
         ledger.close()
     return ledger.state
@@ -123,8 +122,13 @@ def check_place(at: str) -> None:
         ) from error
 
 
-def write_results(state: State, standing: Standing, folder: Path, console: Console) -> None:
-    """The leaderboard, the best configuration and the report, as files in the search folder."""
+def write_results(state: State, standing: Standing, folder: Path, console: Console) -> dict:
+    """The leaderboard, the best configuration and the report, as files in the search folder; or those of a landscape.
+
+    What it returns goes into the ledger: the files' names, where they are not those of every search.
+    """
+    if state.search["specification"]["landscape"]:
+        return {"files": write_landscape(state, folder, console)}
     rows = report.leaderboard(state, standing)
     report.write(rows, folder)
     if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
@@ -135,6 +139,7 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
         except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
             again = f"Try again with: python run_search.py report {folder}"
             console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)
+    return {}
 
 
 def refuse_other(before: dict, now: dict, folder: Path) -> None:

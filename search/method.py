@@ -9,8 +9,13 @@ TRAINABLES = {
 }
 
 
+LANDSCAPE = "trainables.landscape.trainable:Landscape"
+
+
 def method_class(specification: dict) -> type:
-    """From a resolved specification: a built-in method, or one's own by its import path."""
+    """From a resolved specification: a built-in method, one's own by its import path, or a landscape of a method."""
+    if specification.get("landscape"):
+        return import_path(LANDSCAPE, "landscape")
     custom = isinstance(specification["method"], dict)
     path = specification["method"]["trainable"] if custom else TRAINABLES[specification["method"]]
     return import_path(path, "method.trainable")

@@ -5,20 +5,22 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.console import Console
 
 from search.alone import Alone
 from search.baselines import Baselines, baselines_of, total_runs
 from search.cluster import Slots, nodes_now
-from search.decide import Decider
+from search.decide import Decider, freeze
 from search.errors import RequestError, SearchError
+from search.landscape.plan import Plan
 from search.leave import Leaver
-from search.ledger import CONFIRM, INTERRUPTED, RUNNING, WAITING, Ledger
+from search.ledger import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
 from search.placement import Need, Placement, measures, place
 from search.policy import Confirmation
 from search.probe import measure, with_gpu_memory
+from search.products import Products
 from search.progress import Progress
 from search.specification import Specification
 
@@ -34,6 +36,9 @@ class Phases:
     inputs: Any
     console: Console
     leaver: Leaver
+
+    plan: ClassVar[Plan | None] = None  # those of a landscape, which has one phase
+    products: ClassVar[Products | None] = None
 
     def __post_init__(self) -> None:
         self.resolved = self.specification.as_dict()
@@ -75,6 +80,21 @@ class Phases:
         )
         return placement
 
+    def run_all(self) -> None:
+        """The search, the choice of what is confirmed, the confirmation."""
+        if not self.ledger.state.stopped:
+            because = self.run(SEARCH)
+            self.ledger.append(freeze(self.ledger.state, self.standing, because, self.confirm["top"]))
+        if self.ledger.state.frozen:
+            self.run(CONFIRM)
+
+    def decider(self, phase: str) -> tuple[Decider, Baselines | None]:
+        """Who decides over a phase, and the baselines that come after it."""
+        if phase == CONFIRM:
+            return Confirmation(self.confirm["fresh"]), None
+        policy = self.specification.policy(self.standing)
+        return policy, baselines_of(self.resolved, policy)
+
     def run(self, phase: str) -> str:
         """Run what is decided in a phase to its end and return why it stopped.
 
@@ -86,12 +106,7 @@ class Phases:
             with self.console.status("reading the test sets"):
                 tests = {"tests": self.method.prepare_test(self.resolved)}
         while True:
-            policy, baselines = self.specification.policy(self.standing), None
-            if phase == CONFIRM:
-                policy = Confirmation(self.confirm["fresh"])
-            else:
-                baselines = baselines_of(self.resolved, policy)
-            because = self.tune(phase, policy, baselines, tests, self.placement)
+            because = self.tune(phase, *self.decider(phase), tests, self.placement)
             open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
             if WAITING in open_runs and INTERRUPTED not in open_runs:
                 self.tune(phase, Alone(phase), None, tests, self.placement.whole(nodes_now()) or self.placement)
@@ -127,12 +142,14 @@ class Phases:
                 self.resolved["checkpoints"],
                 total,
                 self.specification.prune,
+                self.plan,
+                self.products,
                 baselines,
                 passing=isinstance(policy, Alone),
                 can_wait=self.placement.whole(nodes_now()) is not None,
                 on_result=progress.result,
             )
-            with self.leaver.of(session), tunes_files(place):
+            with self.leaver.of(session), tunes_files(place), uncounted():
                 tune.run(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
                     name=f"session-{self.ledger.state.sessions}-{phase}",
@@ -171,6 +188,18 @@ def tunes_files(place: str) -> Iterator[None]:
         yield
     finally:
         storage._get_ray_train_session_dir = usual
+
+
+@contextlib.contextmanager
+def uncounted() -> Iterator[None]:
+    """Tune counts callbacks for its makers' statistics, and imports MLflow for that: a second of every search."""
+    from ray.air._internal import usage
+
+    usual, usage.tag_callbacks = usage.tag_callbacks, lambda callbacks: False
+    try:
+        yield
+    finally:
+        usage.tag_callbacks = usual
 
 
 def devices(nodes: list[dict]) -> set[tuple[int, int]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from search.errors import RequestError
+from search.landscape.plan import Plan
 from search.placement import Need, Node
 from search.specification import space_of
 from trainables.base import Method
@@ -17,7 +18,9 @@ PROBE_SECONDS = 60.0  # a run that is not through its first epoch by then has se
 
 
 def largest(resolved: dict, method: type[Method]) -> dict:
-    """The parameters of the space that take most memory, by the method's own word."""
+    """The parameters of the space that take most memory, by the method's own word; of a landscape, a training's."""
+    if resolved["landscape"]:
+        return [one.params for one in Plan.of(resolved).trained.values()][-1]  # of both languages, where there is one
     return max(space_of(resolved).met(), key=method.size)
 
 
@@ -81,7 +84,8 @@ class Probe:
         self.place = device.set_up(threads, 1.0 if gpu else 0.0)
 
     def run(self, method: type[Method], inputs: Any, params: dict, seed: int) -> None:
-        method(inputs, dict(params), Streams(seed, 0), self.place).epoch(0)
+        params = dict(params)
+        method.class_for(params)(inputs, params, Streams(seed, 0), self.place).epoch(0)
 
     def peak(self) -> tuple[int, int]:
         from trainables import device

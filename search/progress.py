@@ -12,7 +12,7 @@ from search.ledger import CONFIRM, DONE, RUNNING, Run, State
 from search.policy import FRESH
 from search.report import leaderboard
 from search.standing import Standing
-from search.table import as_table, number
+from search.table import as_table, number, short
 
 REFRESH_SECONDS = 1.0
 SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search
@@ -43,14 +43,23 @@ class Progress:
         """A run ended: say so where nothing redraws."""
         if self.live:
             return
-        score = (
-            run.error if run.status != DONE else f"{self.selection.label} {number(self.selection.score(run.metrics))}"
-        )
+        score = f"{self.selection.label} {number(self.selection.score(run.metrics))}"
+        if "point/a" in run.metrics:
+            score = f"{run.step} points"  # the last of which is no better than the others
+        told = score if run.status == DONE else run.error
         done = self.state.tally.finished
         self.console.print(
-            f"{self._count(done)}  {run.config_id} {seed(run)}: {run.status}, {score} ({run.seconds:.1f} s)",
+            f"{self._count(done)}  {self.named(run)} {seed(run)}: {run.status}, {told} ({run.seconds:.1f} s)",
             soft_wrap=True,
         )
+
+    def named(self, run: Run) -> str:
+        """What a person calls a configuration: its id, and in a landscape what is done there."""
+        if not self.state.search["specification"]["landscape"]:
+            return run.config_id
+        params = self.state.configurations[run.config_id].params
+        names = self.state.search["searched"][params.get("baseline", "")]
+        return " ".join(short(name, params[name]) for name in names if name in params)
 
     def tick(self) -> None:
         """Redraw if it is time to. Cheap enough to be called in every turn of Tune's loop."""
@@ -74,7 +83,7 @@ class Progress:
             for run in running:
                 partial = self.selection.score(run.metrics) if run.metrics else None
                 bar = ProgressBar(total=run.epochs or 1, completed=run.step, width=BAR)
-                table.add_row("running", run.config_id, seed(run), bar, f"epoch {run.step}", number(partial))
+                table.add_row("running", self.named(run), seed(run), bar, f"epoch {run.step}", number(partial))
             lines.append(table)
         return Group(*lines)
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from scipy.stats import spearmanr
-
 from search.baselines import best_of_each, scores_of, title
 from search.decide import twins
 from search.estimate import Estimate, summary
 from search.files import write_atomically, writing
 from search.ledger import CONFIRM, SEARCH, Configuration, Run, State
+from search.ranks import rank_correlation
 from search.selection import Selection
 from search.standing import Standing
 
@@ -186,7 +185,7 @@ def underspecification(state: State, standing: Standing) -> dict | None:
     oracle = max(both, key=lambda key: both[key][1])
     return {
         "configurations": len(both),
-        "rank_correlation": None if constant else float(spearmanr(estimates, targets).statistic),
+        "rank_correlation": None if constant else rank_correlation(estimates, targets),
         "selected": {"config_id": selected, "target_score": both[selected][1]},
         "oracle": {"config_id": oracle, "target_score": both[oracle][1]},
         "gap": both[oracle][1] - both[selected][1],

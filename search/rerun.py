@@ -70,7 +70,8 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
         {
             **exported["specification"],
             "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
-            "space": "default",  # the parameters are complete: no override of the search has a say in them
+            "space": exported["params"],  # a space of one: what others would need is not asked for
+            "compat": "fixed",  # what another one fixes is in the parameters
             "enqueue": [exported["params"]],
             "sampler": "random",
             "budget": {"runs": n * (1 + len(streams)) + fresh},

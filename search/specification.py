@@ -1,5 +1,6 @@
 """The YAML file a person writes, as typed, validated models. Every error is one line: the key, the value, the fix."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from search.addresses import HIDDEN, check_address, has_password, mask
 from search.baselines import Baselines, baselines_of
 from search.checks import check
 from search.errors import RequestError
+from search.landscape.normal import normalised
 from search.policy import Policy, options_of, policy_of
 from search.propose import SAMPLERS, Proposer
 from search.selection import AGGREGATES, Selection
@@ -17,6 +19,7 @@ from search.standing import Standing
 from spaces import Space, load
 from spaces.dimension import nearest
 from trainables.inputs.paths import read_text
+from trainables.landscape.jobs import PARTS
 from trainables.options import check_type
 from trainables.streams import STREAMS
 
@@ -80,7 +83,7 @@ class Task(Model):
     name: Literal[TASKS]
     data: Text
     source: Language
-    targets: Annotated[list[Language], Field(min_length=1)]
+    targets: list[Language]
     pivots: list[Language] = []
     text: Text | None = None  # the columns; None: as published, and `text` and `label` of the task named text
     second: Text | None = None  # the column of the second sentence: xnli and pawsx are pairs, text is with this key
@@ -219,6 +222,26 @@ class Checkpoints(Model):
     grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
 
 
+class Plane(Model):
+    """The plane through the three models, 441 points: of how many replicates, and for which parts of the model."""
+
+    replicates: Annotated[int, Field(ge=0)] = 1
+    parts: Annotated[list[Literal[PARTS]], Field(min_length=1)] = ["all"]
+
+
+class Landscape(Model):
+    """Interpolation between models of one configuration, instead of a search; see docs/landscape.md."""
+
+    replicates: Count = 3  # of every model; bands and spreads are over these
+    equal: Literal["updates", "epochs"] = "updates"  # what the three models have in common; the paper has epochs
+    labels: bool = True  # whether training sets of the targets are read; without, seeds are compared with each other
+    parts: Annotated[list[Literal[PARTS]], Field(min_length=1)] = list(PARTS)  # what lines move: all, encoder, head
+    plane: Plane = Plane()
+    directions: Annotated[int, Field(ge=0)] = 2  # random ones around every model; 0: none
+    baseline: Text | None = None  # of ear: plain, rs_da, rs_rp or adv in its place, with the same training options
+    origin: Text | None = None  # the search folder that the configuration came from, whose report shows it too
+
+
 class Specification(Model):
     """One search, resolved: the file, the built-in defaults and the overrides of the command line."""
 
@@ -242,6 +265,7 @@ class Specification(Model):
     tracking: Tracking = Tracking()
     seed: Annotated[int, Field(ge=0)] = 0
     decompose: list[Literal[STREAMS]] = []  # vary one stream at a time; for reruns of one configuration
+    landscape: Landscape | None = None  # not a search, but what lies between models of the one enqueued configuration
 
     def as_dict(self) -> dict:
         """Plain data, as it stands in search.yaml and in the ledger."""
@@ -288,18 +312,31 @@ def read(source: str, overrides: list[str] = (), *, elsewhere: bool = False) -> 
     Paths in a file are relative to the current folder; `world:NAME` is a file of the embedded world. `elsewhere`: the
     search will run on another machine, where absolute paths are looked up; what is wrong with those is left to it.
     """
+    content = content_of(source)
+    set_all(content, overrides)
+    return from_dict(content, elsewhere=elsewhere)
+
+
+def content_of(source: str) -> dict:
+    """What a YAML file, or a built-in specification, says: plain data that nobody has checked."""
     path = Path(source)
     if not path.is_file():
         path = BUILT_IN / f"{source}.yaml"
     if not path.is_file():
         known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
         raise RequestError(f"{source}: no such file, and no built-in specification.{nearest(source, known)}")
-    return from_text(read_text(path, "specification"), overrides, where=str(source), elsewhere=elsewhere)
+    return parsed(read_text(path, "specification"), str(source))
 
 
-def from_text(
-    text: str, overrides: list[str] = (), *, where: str = "specification", elsewhere: bool = False
-) -> Specification:
+def from_text(text: str, overrides: list[str] = ()) -> Specification:
+    """A checked specification from YAML."""
+    content = parsed(text, "specification")
+    set_all(content, overrides)
+    return from_dict(content)
+
+
+def parsed(text: str, where: str) -> dict:
+    """YAML as plain data; `where` begins an error."""
     try:
         content = yaml12.load(text)
     except yaml12.YAMLError as error:
@@ -308,13 +345,13 @@ def from_text(
         raise RequestError(f"{where}{line}: not YAML: {getattr(error, 'problem', error)}.") from error
     if not isinstance(content, dict):
         raise RequestError(f"{where}: a specification is a mapping of keys to values, this is {mask(repr(content))}.")
-    for override in overrides:
-        _set(content, override)
-    return from_dict(content, elsewhere=elsewhere)
+    return content
 
 
 def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
     """A checked specification from plain data; `elsewhere` as of `read`."""
+    if isinstance(content.get("landscape"), dict):
+        content = normalised(content)
     try:
         specification = Specification.model_validate(content)
     except ValidationError as error:
@@ -335,6 +372,12 @@ def _absolute(content: Any) -> list[str]:
     if not isinstance(content, str) or not content.startswith(("/", "~")):
         return []
     return [content.partition("{")[0].rpartition("/")[0] if "{" in content else content]
+
+
+def set_all(content: dict, overrides: Iterable[str]) -> None:
+    """Apply `key.sub=value` overrides to plain data, in their order."""
+    for override in overrides:
+        _set(content, override)
 
 
 def _set(content: dict, override: str) -> None:

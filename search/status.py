@@ -49,6 +49,8 @@ def show(folder: Path, console: Console) -> None:
 
 def phase_of(state: State) -> str:
     """Where a search is, in a word."""
+    if state.search["specification"]["landscape"]:
+        return "landscape"
     if state.stopped:
         return "confirmation" if state.frozen else "writing the results"
     return "baselines" if state.policy_stopped else "search"

@@ -51,7 +51,9 @@ def specification(name: str) -> Specification:
 def test_a_ready_specification_is_valid_once_its_files_exist(name):
     found = specification(name)
     assert found.name == name
-    if found.method == "ear":
+    if found.landscape:
+        assert found.landscape.baseline == "plain"
+    elif found.method == "ear":
         assert {"plain", "rs_da"} <= set(found.baselines)
     elif found.method == "dcca":
         assert "untouched" in found.baselines

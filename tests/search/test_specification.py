@@ -83,7 +83,6 @@ DEMO = "demo"
         ("inputs.multilingual=./none", "inputs.multilingual: ./none: there is no such folder."),
         ("inputs.splitting={zh: jieba}", "inputs.splitting.zh: not one of task.targets."),
         ("inputs.subwords={qan: setup.py}", "inputs.subwords: these models are read where inputs.unknown is subword."),
-        ("baselines=[lr]", "qan/train.tsv is missing. The baseline lr is trained on it."),
         ("baselines=[zero_shot]", "inputs.multilingual: the baseline zero_shot needs a multilingual encoder."),
         ("baselines=[sl]", "baselines.sl: there is no such baseline. Did you mean ls?"),
         ("compat=reference", "compat: 'reference': this method has only fixed, paper."),
@@ -243,6 +242,23 @@ def test_a_missing_test_set_is_found_before_the_search_and_not_after(tmp_path):
     with pytest.raises(RequestError, match=r"qor/test.tsv is missing. The confirmation reads it. Add it, or set"):
         read(DEMO, [f"task.data={tmp_path}"])
     assert read(DEMO, [f"task.data={tmp_path}", "replicates.confirm.top=0"])
+
+
+def test_training_sets_of_targets_are_asked_for_only_where_they_are_read(tmp_path):
+    for language, names in {"qel": ("train", "dev", "test"), "qan": ("dev", "test")}.items():
+        (tmp_path / language).mkdir()
+        for name in names:
+            (tmp_path / language / f"{name}.tsv").write_text("index_id\tcategory\ttext\n")
+        (tmp_path / language / "labels.txt").write_text("a\nb\n")
+    data = [f"task.data={tmp_path}", "task.targets=[qan]", "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}"]
+    data.append("inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}")
+    assert read(DEMO, data)
+    with pytest.raises(RequestError, match=r"qan/train.tsv is missing. The baseline lr is trained on it. Add it, or"):
+        read(DEMO, [*data, "baselines=[lr]"])
+    one = [*data, "enqueue=[{k: 5}]"]
+    with pytest.raises(RequestError, match=r"qan/train.tsv is missing. Models of the target and of both are trained"):
+        read(DEMO, [*one, "landscape={}"])
+    assert read(DEMO, [*one, "landscape={labels: false}"]).landscape.replicates == 3
 
 
 def pairs(name: str, data: object, **more: object) -> dict:

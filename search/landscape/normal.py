@@ -1,0 +1,44 @@
+"""What a specification with a landscape means: one configuration, and nothing that is searched."""
+
+from search.errors import RequestError
+from search.landscape.check import METHODS
+from spaces import load
+
+METRIC = "macro_f1"
+NOT_SEARCHED = {
+    "sampler": "random",
+    "budget": {"runs": 1},  # the plan has its own
+    "replicates": {"policy": "fixed", "n": 1, "confirm": {"top": 0}},
+    "prune": "off",
+    "baselines": {},
+    "decompose": [],
+}
+
+
+def normalised(content: dict) -> dict:
+    """Plain data of a specification with `landscape`, without what only a search has; the same a second time.
+
+    Its configuration is the first that it enqueues, else the first that its space names. What ranks in a search is
+    shown meanwhile, of the source; nothing is selected.
+    """
+    found = content | NOT_SEARCHED
+    if isinstance(select := content.get("select", {}), dict):  # anything else is refused with all that is wrong
+        found |= {"select": {"metric": select.get("metric", METRIC), "on": "source_dev"}}
+    if content.get("method") in METHODS:
+        params = first_of(content)
+        # A space of one, so that nothing is read for others; what `compat` fixes is in the parameters.
+        found |= {"space": params, "enqueue": [params], "compat": "fixed"}
+    return found
+
+
+def first_of(content: dict) -> dict:
+    """The one configuration that a specification means, in whole."""
+    space = load(content["method"], content.get("space", "default"), content.get("compat", "fixed"))
+    enqueued = content.get("enqueue")
+    enqueued = space.first() or [{}] if enqueued in (None, []) else enqueued
+    if not isinstance(enqueued, list) or not isinstance(enqueued[0], dict):
+        raise RequestError(f"enqueue: {enqueued!r}: write a list of configurations, such as [{{k: 10}}].")
+    try:
+        return space.complete(enqueued[0])
+    except RequestError as error:
+        raise RequestError(f"enqueue.0.{str(error).removeprefix('space.')}") from None

@@ -1,0 +1,27 @@
+"""The one phase of a landscape: trainings and points, each as soon as what it needs is there."""
+
+from search.baselines import Baselines
+from search.decide import Decider
+from search.landscape.plan import Plan
+from search.ledger import PLANNED
+from search.phases import Phases
+from search.products import Products
+
+MODELS = "models"  # the folder of trained models in that of the search
+
+
+class LandscapePhases(Phases):
+    """As the phases of a search, with a plan in the place of a policy."""
+
+    def __post_init__(self) -> None:
+        self.plan = Plan.of(self.specification.as_dict())
+        self.products = Products(self.folder / MODELS)
+        super().__post_init__()
+
+    def run_all(self) -> None:
+        if not self.ledger.state.stopped:
+            because = self.run(PLANNED)
+            self.ledger.append({"event": "freeze", "because": because, "configs": []})
+
+    def decider(self, phase: str) -> tuple[Decider, Baselines | None]:
+        return self.plan, None

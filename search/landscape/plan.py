@@ -1,0 +1,133 @@
+"""Which runs a landscape has, and which can be started: those whose models are trained. Pure, as a policy is."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from search.ledger import DONE, INTERRUPTED, RUNNING, Run, State
+from search.policy import Action, Given, Stop, Wait
+from spaces import config_id, load
+from spaces.baselines import OPTIONS
+from trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
+
+SHARING = ("ear",)  # methods with one source model for all targets; stitching has one for each, as its tables differ
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A job at a replicate, as a run of the ledger."""
+
+    job: Job
+    replicate: int
+    config_id: str
+    params: dict
+
+    @property
+    def name(self) -> str:
+        return f"{self.config_id}-{self.replicate}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a landscape of the configuration `params`, in the order in which they are started."""
+
+    params: dict
+    targets: tuple[str, ...]
+    options: dict  # `landscape` of the resolved specification
+    shared: bool  # the source model serves all targets
+
+    @classmethod
+    def of(cls, specification: dict) -> "Plan":
+        """From a resolved specification of a landscape, which has one configuration."""
+        targets = tuple(specification["task"]["targets"])
+        return cls(params_of(specification), targets, specification["landscape"], specification["method"] in SHARING)
+
+    @cached_property
+    def runs(self) -> list[Planned]:
+        found = []
+        for job, replicate in jobs(list(self.targets), self.options, shared=self.shared):
+            params = {**job.params(), **self.params}
+            found.append(Planned(job, replicate, config_id(params), params))
+        return found
+
+    @cached_property
+    def trained(self) -> dict[Model, Planned]:
+        """The run that every model comes from."""
+        trainings = (one for one in self.runs if one.job.landscape == TRAIN)
+        return {Model(one.job.on, one.job.target, one.replicate): one for one in trainings}
+
+    @cached_property
+    def _planned(self) -> dict[str, Planned]:
+        return {one.name: one for one in self.runs}
+
+    def models(self, planned: Planned) -> list[Planned]:
+        """The trainings that a run needs, in the order in which it takes their models."""
+        return [self.trained[model] for model in planned.job.models(planned.replicate, shared=self.shared)]
+
+    def needs(self, run: Run) -> list[str]:
+        """The names of the products that a run takes."""
+        return [one.name for one in self.models(self._planned[f"{run.config_id}-{run.replicate}"])]
+
+    def needed(self, state: State) -> set[str]:
+        """The names of the products that runs without a result take, but for runs that a failed model keeps away."""
+        left = [self.models(planned) for planned, run in self.with_runs(state) if run is None or not run.finished]
+        failed = {one.name for one in self.trained.values() if (run := self.run_of(state, one)) and run.failed}
+        return {one.name for models in left for one in models if not failed & {model.name for model in models}}
+
+    def in_words(self) -> str:
+        """What there is to do, for a dry run."""
+        points = [len(one.job.points()) for one in self.runs if one.job.landscape != TRAIN]
+        trained = sum(model.on != INITIAL for model in self.trained)
+        return f"{trained} models, {sum(points)} points in {len(points)} runs"
+
+    def next_action(self, state: State, *, more: bool = True) -> Action:
+        """The first run whose models are there. One whose model failed is never started."""
+        running, waiting = False, False
+        for planned, run in self.with_runs(state):
+            if run is not None and run.status != INTERRUPTED:
+                running |= run.status == RUNNING
+                continue
+            before = [self.run_of(state, one) for one in self.models(planned)]
+            if all(one is not None and one.status == DONE for one in before):
+                because = "it was running when the landscape stopped" if run else "its models are there"
+                return Given(planned.config_id, planned.replicate, because, planned.params)
+            waiting |= all(one is None or not one.finished or one.status == DONE for one in before)
+        return Wait() if waiting and running else Stop("all points are evaluated")
+
+    def beginning(self, state: State) -> int:
+        """How many runs could be at work now."""
+        ready = 0
+        for planned, run in self.with_runs(state):
+            before = [self.run_of(state, one) for one in self.models(planned)]
+            able = all(one is not None and one.status == DONE for one in before)
+            ready += able and not (run is not None and run.finished)
+        return ready
+
+    def with_runs(self, state: State) -> Iterator[tuple[Planned, Run | None]]:
+        return ((planned, self.run_of(state, planned)) for planned in self.runs)
+
+    @staticmethod
+    def run_of(state: State, planned: Planned) -> Run | None:
+        """What the ledger knows of a planned run."""
+        known = state.configurations.get(planned.config_id)
+        return known and known.runs.get(planned.replicate)
+
+
+def params_of(specification: dict) -> dict:
+    """The method's own parameters of all runs: the one configuration, or what its baseline shares with it.
+
+    Stitching's word table stays as it was stitched: source and target read different ones, so that it is nothing that
+    their models could share.
+    """
+    (params,) = specification["enqueue"]
+    own = load(specification["method"], specification["space"], specification["compat"]).complete(params)
+    name = specification["landscape"]["baseline"]
+    if not name:
+        return own | ({"freeze_embeddings": True} if specification["method"] == "stitching" else {})
+    shared = {one.name for one in fields(OPTIONS[name])}
+    return {"baseline": name, **{key: value for key, value in own.items() if key in shared}}
+
+
+def told_apart_by(specification: dict) -> dict[str, list[str]]:
+    """As `searched` of a search: the parameters that a person tells the runs of a landscape apart by."""
+    return {specification["landscape"]["baseline"] or "": [one.name for one in fields(Job)]}

@@ -1,0 +1,79 @@
+"""The files of a landscape: its numbers, its page, its pictures; and what is said of them."""
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from search.files import write_atomically
+from search.findings import Findings
+from search.landscape.numbers import Numbers
+from search.landscape.page import page
+from search.landscape.phases import MODELS
+from search.landscape.pictures import pictures
+from search.landscape.plan import Plan
+from search.landscape.stored import NUMBERS, read_numbers
+from search.landscape.words import sentences
+from search.ledger import DONE, State, read
+from search.page import write as write_report
+from search.pictures import svg
+from search.products import Products
+from search.specification import standing_of
+
+REPORT = "report.html"
+
+
+def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
+    """Write all files into the folder of a landscape, and return their names.
+
+    The numbers come first. What is drawn from them can be drawn again at any time: it must not keep a landscape from
+    ending.
+    """
+    specification = state.search["specification"]
+    numbers = Numbers(Plan.of(specification), state, Products(folder / MODELS)).all()
+    numbers["sentences"] = sentences(numbers)
+    write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
+    written = [NUMBERS]
+    try:
+        files = {REPORT: page(numbers)} | {f"{one['name']}.svg": svg(one) for one in pictures(numbers)}
+        for name, content in files.items():
+            write_atomically(folder / name, content)
+            written.append(name)
+        if origin := specification["landscape"].get("origin"):
+            add_to_search(Path(origin), folder)
+    except Exception as error:  # matplotlib's own, or that a folder cannot be written: the numbers are there
+        again = f"Try again with: python run_search.py report {folder}"
+        console.print(f"not all was drawn ({error!r}). {again}", style="yellow", soft_wrap=True)
+    return written
+
+
+def show(state: State, folder: Path, console: Console, *, nothing_new: bool = False) -> bool:
+    """Say what was found, and where; whether anything was."""
+    if nothing_new:
+        console.print(
+            f"{folder} is finished; nothing was started. Another one needs a new folder: --out", soft_wrap=True
+        )
+    for sentence in read_numbers(folder)["sentences"]:
+        console.print(sentence, soft_wrap=True)
+    files = {"report": REPORT, "numbers": NUMBERS, "models": MODELS}
+    console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
+    origin = state.search["specification"]["landscape"].get("origin")
+    if origin and Path(origin, NUMBERS).exists():
+        console.print(f"also in the report of its search: {origin}/{REPORT}", soft_wrap=True)
+    return any(run.status == DONE for run in state.runs())
+
+
+def write_again(state: State, folder: Path, console: Console) -> None:
+    """The files of a landscape from its ledger, as far as it has come."""
+    write_landscape(state, folder, console)
+    show(state, folder, console)
+
+
+def add_to_search(origin: Path, folder: Path) -> None:
+    """Put the numbers of a landscape beside the search that its configuration came from, and into its report."""
+    state = read(origin / "ledger.jsonl")
+    if not state.search:  # it is on another machine, or gone
+        return
+    write_atomically(origin / NUMBERS, (folder / NUMBERS).read_text(encoding="utf-8"))
+    found = Findings(state, standing_of(state.search["specification"]))
+    write_report(found, origin, ended=state.finished)

@@ -1,0 +1,171 @@
+"""Landscapes from end to end, as a person makes them: from a search's best.yaml on real Ray, with MLflow beside it."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from mlflow import MlflowClient
+
+from search import yaml12
+from search.landscape.plan import Plan
+from search.ledger import read, scan
+from tests.search.test_search import run
+from trainables.landscape.jobs import BOTH, LINE, LINE_POINTS, PLANE, SEEDS, SOURCE, Model
+from trainables.world import FILES
+
+ONE = "enqueue=[{k: 10, weighting: softmax, tau: 0.1}]"
+SEARCH = [
+    ONE,
+    "budget.runs=1",
+    "replicates={policy: fixed, n: 1, confirm: {top: 0}}",
+    "task.targets=[qan]",
+    "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
+    "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}",
+]
+SMALL = ["landscape.parts=[all]", "landscape.directions=1"]
+
+
+def words(overrides):
+    return [word for override in overrides for word in ("--set", override)]
+
+
+@pytest.fixture(scope="module")
+def landscape(tmp_path_factory, ray_here):
+    """The demo's configuration, and its landscape at two seeds."""
+    home = tmp_path_factory.mktemp("landscape")
+    run(home, "search", "demo", *words(SEARCH))
+    output = run(home, "landscape", "runs/demo/best.yaml", "--replicates", 2, *words(SMALL))
+    return home, output
+
+
+def numbers_of(home):
+    return json.loads((home / "runs" / "demo-landscape" / "landscape.json").read_text())
+
+
+def test_ends_and_corners_are_the_trained_models_scores_exactly(landscape):
+    home, _ = landscape
+    state = read(home / "runs" / "demo-landscape" / "ledger.jsonl")
+    plan, checked = Plan.of(state.search["specification"]), 0
+    corners = {(0.0, 0.0): 0, (1.0, 0.0): 1, (0.0, 1.0): 2, (0.0,): 0, (1.0,): 1}  # the place of the model that it is
+    for planned, one in plan.with_runs(state):
+        if planned.job.landscape not in (LINE, PLANE, SEEDS):
+            continue
+        models = [Plan.run_of(state, model) for model in plan.models(planned)]
+        for step, point in enumerate(planned.job.points(), start=1):
+            if point in corners:
+                for name in ("macro_f1", "accuracy"):
+                    for language in ("qel", planned.job.target):
+                        key = f"dev/{name}/{language}"
+                        assert one.steps[step][key] == models[corners[point]].metrics[key], (planned.job, point)
+                        checked += 1
+    assert checked == 4 * (2 * 4 + 3 + 2)  # two ends of four lines, three corners of a plane, two seeds
+
+
+def test_the_shape_is_the_one_that_the_paper_reports(landscape):
+    home, output = landscape
+    found = numbers_of(home)
+    inside = [place for place, a in enumerate(LINE_POINTS) if 0 <= a <= 1]
+    (line,) = [one for one in found["lines"] if one["on"] == "source"]
+    source, own = (np.array(line["curves"][language]["score"]["mean"])[inside] for language in ("qel", "qan"))
+    band = np.array(line["curves"]["qel"]["score"]["sd"])[inside][0]
+    assert np.abs(source - source[0]).max() <= max(2 * band, 0.03)  # within its band; two seeds may agree by chance
+    assert own[-1] - own[0] > 0.03  # the target rises towards the bilingual model
+    assert np.corrcoef(np.array(LINE_POINTS)[inside], own)[0, 1] > 0.9  # and all the way
+    assert own[-1] - own[0] > 2 * abs(source[-1] - source[0])
+    assert "qan: from the model of qel to the one of both languages, qel " in output
+
+
+def test_it_is_of_the_exported_configuration_and_all_its_models_are_kept(landscape):
+    home, _ = landscape
+    state = read(home / "runs" / "demo-landscape" / "ledger.jsonl")
+    plan = Plan.of(state.search["specification"])
+    exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
+    assert plan.params == exported["params"] | {"freeze_embeddings": True}
+    assert numbers_of(home)["params"] == plan.params  # what is shown is what was trained
+    models = {name.stem for name in (home / "runs" / "demo-landscape" / "models").iterdir()}
+    assert models == {one.name for one in plan.trained.values()}
+    assert Model(BOTH, "qan", 1) in plan.trained
+
+
+def test_all_of_it_is_in_mlflow(landscape):
+    home, _ = landscape
+    client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
+    experiment = client.get_experiment_by_name("demo-landscape").experiment_id
+    runs = client.search_runs([experiment], max_results=1000)
+    levels = [one.data.tags["level"] for one in runs]
+    plan = Plan.of(read(home / "runs" / "demo-landscape" / "ledger.jsonl").search["specification"])
+    assert levels.count("run") == len(plan.runs)
+    (top,) = [one for one in runs if one.data.tags["level"] == "search"]
+    files = {one.path for one in client.list_artifacts(top.info.run_id)}
+    assert {"landscape.json", "report.html", "lines.svg", "planes.svg", "variance.svg", "seeds.svg"} <= files
+    (line,) = [one for one in runs if one.info.run_name == "line source qan part=all, replicate 0"]
+    history = client.get_metric_history(line.info.run_id, "dev/macro_f1/qan")
+    (own,) = [one for one in numbers_of(home)["lines"] if (one["on"], one["target"]) == ("source", "qan")]
+    expected = own["curves"]["qan"]["score"]["replicates"]["0"]
+    assert [point.value for point in sorted(history, key=lambda point: point.step)] == expected
+
+
+def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(landscape):
+    home, output = landscape
+    finding = numbers_of(home)["sentences"][0]
+    for page in ("runs/demo-landscape/report.html", "runs/demo/report.html"):
+        assert finding.split(",")[0] in (home / page).read_text()
+    assert f"also in the report of its search: {home}/runs/demo/report.html" in output
+    for name in ("compare", "export"):
+        told = run(home, name, "runs/demo-landscape", code=2)
+        assert "runs/demo-landscape: the landscape of one configuration." in told
+    again = run(home, "landscape", "runs/demo/best.yaml", "--replicates", 2, *words(SMALL))
+    assert "is finished" in again
+    assert finding in again
+    assert "finished: all points are evaluated" in run(home, "status", "runs/demo-landscape")
+    before = (home / "runs/demo-landscape/landscape.json").read_bytes()
+    assert finding in run(home, "report", "runs/demo-landscape")
+    assert (home / "runs/demo-landscape/landscape.json").read_bytes() == before
+
+
+def test_cut_off_in_the_middle_no_point_is_evaluated_twice_and_the_numbers_are_those_of_an_undisturbed_one(landscape):
+    """As a kill would leave it: the last lines of the ledger are not there, nor is what was made of them."""
+    home, _ = landscape
+    whole, cut = home / "runs" / "demo-landscape", home / "runs" / "cut"
+    shutil.copytree(whole, cut)
+    lines = (whole / "ledger.jsonl").read_text().splitlines(keepends=True)
+    ends = [place for place, line in enumerate(lines) if '"event": "result"' in line]
+    (cut / "ledger.jsonl").write_text("".join(lines[: ends[-5] + 20]))  # within the points of a run
+    (cut / "landscape.json").unlink()
+    before = points(cut)
+    assert len(before) < len(points(whole))
+    assert {run.status for run in read(cut / "ledger.jsonl").runs()} == {"done", "interrupted"}
+    assert "qan: from the model of qel to the one of both languages" in run(home, "resume", cut)
+    after = points(cut)
+    assert after[: len(before)] == before
+    assert len(set(after)) == len(after) == len(points(whole))
+    assert json.loads((cut / "landscape.json").read_text()) == numbers_of(home)
+
+
+def test_seeds_are_compared_where_there_is_no_label_of_a_target(tmp_path, ray_here):
+    """Not even a dev set: the folder has the source alone."""
+    shutil.copytree(FILES / "topics" / "qel", tmp_path / "topics" / "qel")
+    changes = [f"task.data={tmp_path / 'topics'}", "task.targets=[]", "tracking.uri=off", "landscape.directions=1"]
+    changes += ["enqueue=[{push: none, pull: none, epochs: 1}]"]
+    told = run(tmp_path, "landscape", "demo-ear", "--seeds-only", "--replicates", 2, *words(changes))
+    assert "Between the source models of two seeds" in told
+    numbers = json.loads((tmp_path / "runs" / "demo-ear-landscape" / "landscape.json").read_text())
+    ends = [one["scores"] for one in numbers["models"] if one["on"] == SOURCE]
+    (line,) = numbers["seeds"]
+    assert line["curves"].keys() == {"qel"}
+    at = dict(zip(line["points"], line["curves"]["qel"]["score"], strict=True))
+    assert [{"qel": at[0.0]}, {"qel": at[1.0]}] == ends
+    page = (tmp_path / "runs" / "demo-ear-landscape" / "report.html").read_text()
+    assert "to no other language" in page
+    assert "around the model of qel" in page
+    assert (tmp_path / "runs" / "demo-ear-landscape" / "around.svg").exists()
+
+
+def points(folder):
+    """Configuration, replicate and number of every point in a ledger."""
+    return [
+        (event["config_id"], event["replicate"], event["step"])
+        for event in scan(folder / "ledger.jsonl")[0]
+        if event["event"] == "step" and "point/a" in event["metrics"]
+    ]

@@ -1,0 +1,143 @@
+"""A landscape in a real browser: it draws all, asks for nothing, its buttons work, and it can be read."""
+
+import pytest
+
+from search.landscape.page import page
+from tests.browser import browser_page
+from tests.landscapes import made
+from tests.search.test_page_browser import contrast, until
+
+READY = (
+    """[...document.querySelectorAll("figure:not([hidden]) .chart")].every((box) => box.querySelector(".main-svg"))"""
+)
+SHOWN = """() => [...document.querySelectorAll("figure:not([hidden])")].map((figure) => {
+  const box = figure.querySelector(".chart");
+  const size = box.querySelector("svg.main-svg").getBoundingClientRect();
+  return [figure.id, size.width, size.height, box.getBoundingClientRect().width];
+})"""
+# Every piece of text with its colour and that of the nearest ground below it; texts on a plane lie on its colours.
+COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,legend,.choices span,figcaption,.chart text")]
+  .filter((one) => one.getClientRects().length && !one.closest(".contourlabels, .annotation"))
+  .map((one) => {
+    const style = getComputedStyle(one);
+    let ground = one;
+    while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)" && ground.parentElement) {
+      ground = ground.parentElement;
+    }
+    const colour = one.closest("svg") ? style.fill : style.color;
+    return [one.textContent, colour, getComputedStyle(ground).backgroundColor];
+  })"""
+# How far texts of one chart's axes, legend and marks lie on each other, in pixels of the smaller side.
+OVERLAPS = """() => [...document.querySelectorAll("figure:not([hidden]) .chart")].flatMap((box) => {
+  const texts = [...box.querySelectorAll(".xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text")];
+  const areas = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
+  return areas.flatMap(([text, one], place) => areas.slice(place + 1).map(([other, two]) => {
+    const across = Math.min(one.right, two.right) - Math.max(one.left, two.left);
+    const down = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
+    return [box.closest("figure").id, text, other, Math.min(across, down)];
+  }).filter((found) => found[3] > 2));
+})"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("landscape") / "report.html"
+    path.write_text(page(made()), encoding="utf-8")
+    return path.as_uri()
+
+
+def opened(view, address):
+    view.goto(address)
+    until(view, READY)
+
+
+def shown(view, key):
+    return [one[0] for one in view.evaluate(SHOWN) if one[0].startswith(f"chart-landscape-{key}-")]
+
+
+def choose(view, key, text):
+    view.locator(f"#{key} .choices label", has_text=text).filter(has=view.get_by_text(text, exact=True)).click()
+    until(view, READY)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
+def test_a_landscape_opens_and_can_be_read(address, width, dark):
+    with browser_page(width, dark=dark) as (view, seen):
+        opened(view, address)
+        assert seen.errors == []
+        assert [one for one in seen.requests if not one.startswith(("data:", "blob:"))] == [address]
+        charts = view.evaluate(SHOWN)
+        assert [one[0].split("-")[2] for one in charts] == [
+            key for key in ("lines", "variance", "planes", "seeds", "around") for _ in range(2)
+        ]
+        for name, across, down, room in charts:
+            assert 300 < across <= room + 1, name
+            assert down > 250, name
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert view.evaluate(OVERLAPS) == []
+        texts = [one for one in view.evaluate(COLOURS) if one[0].strip()]
+        assert len(texts) > 200
+        for text, colour, ground in texts:
+            assert contrast(colour, ground) >= 4.5, (text, colour, ground)
+
+
+def test_buttons_change_what_is_shown(address):
+    with browser_page() as (view, seen):
+        opened(view, address)
+        assert shown(view, "lines") == ["chart-landscape-lines-0", "chart-landscape-lines-1"]
+        first = view.evaluate("document.querySelector('#chart-landscape-lines-0 .scatterlayer').innerHTML")
+        choose(view, "lines", "encoder only")
+        choose(view, "lines", "macro_f1, relative to both")
+        choose(view, "lines", "um")
+        # 12 charts of scores come before; of these 4 of all parameters and 2 of tl
+        assert shown(view, "lines") == ["chart-landscape-lines-18", "chart-landscape-lines-19"]
+        drawn = view.evaluate("document.querySelector('#chart-landscape-lines-18 .scatterlayer').innerHTML")
+        assert drawn != first
+        assert "relative to both" in view.locator("#chart-landscape-lines-18 .ytitle").text_content()
+        assert shown(view, "variance") == ["chart-landscape-variance-0", "chart-landscape-variance-1"]
+        assert seen.errors == []
+
+
+def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(address):
+    with browser_page() as (view, seen):
+        opened(view, address)
+        view.locator("#lines input").first.focus()
+        view.keyboard.press("ArrowRight")
+        until(view, READY)
+        assert shown(view, "lines") == ["chart-landscape-lines-2", "chart-landscape-lines-3"]
+        view.emulate_media(color_scheme="dark")
+        colour = "document.querySelector('#chart-landscape-lines-2 .point').style.fill"
+        until(view, f"{colour} === 'rgb(86, 180, 233)'")  # the blue for dark ground
+        choose(view, "lines", "tl")
+        until(view, f"{colour.replace('lines-2', 'lines-0')} === 'rgb(86, 180, 233)'")  # first drawn in the other one
+        assert seen.errors == []
+
+
+def test_what_a_choice_does_not_go_with_gives_way(tmp_path):
+    """The plane of the encoder was measured for one target only, on which the other choices were."""
+    numbers = made()
+    numbers["planes"] = [one for one in numbers["planes"] if (one["part"], one["target"]) != ("encoder", "um")]
+    path = tmp_path / "report.html"
+    path.write_text(page(numbers), encoding="utf-8")
+    with browser_page() as (view, seen):
+        opened(view, path.as_uri())
+        choose(view, "planes", "um")
+        assert shown(view, "planes") == ["chart-landscape-planes-2", "chart-landscape-planes-3"]
+        choose(view, "planes", "encoder only")
+        assert shown(view, "planes") == ["chart-landscape-planes-4", "chart-landscape-planes-5"]
+        chosen = view.locator("#planes input:checked + span").all_text_contents()
+        assert chosen == ["tl", "encoder only", "macro_f1, relative to both"]
+        assert seen.errors == []
+
+
+def test_names_that_look_like_tags_are_text(tmp_path):
+    evil = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
+    path = tmp_path / "report.html"
+    path.write_text(page(made(targets=[evil, "b"])), encoding="utf-8")
+    with browser_page() as (view, seen):
+        opened(view, path.as_uri())
+        assert view.locator("img").count() == 0
+        assert evil in view.locator("#lines .choices span").all_text_contents()
+        assert evil in view.locator("#chart-landscape-lines-0 .legendtext").all_text_contents()
+        assert seen.errors == []
+        assert len(seen.requests) == 1

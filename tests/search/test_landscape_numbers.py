@@ -1,0 +1,326 @@
+"""The numbers of a landscape against a world that is known: models are vectors, scores are quadratics of them."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from search.landscape.geometry import Geometry, inner_products
+from search.landscape.numbers import Numbers
+from search.landscape.plan import Plan
+from search.landscape.request import landscape_specification
+from search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
+from search.landscape.words import sentences
+from search.ledger import PLANNED, State
+from search.products import Products
+from tests import landscapes
+from trainables.landscape.jobs import AROUND, BOTH, EVEN, INITIAL, LINE_POINTS, RADII, SOURCE, TARGET, TRAIN
+
+TOPS = {"qel": np.array([1.0, 1.0, 0.0]), "qan": np.array([1.0, -1.0, 0.5]), "qor": np.array([0.0, 2.0, 1.0])}
+SHARP = {"qel": 0.02, "qan": 0.05, "qor": 0.1}
+
+
+def score(theta: np.ndarray, language: str) -> float:
+    return float(0.9 - SHARP[language] * ((theta - TOPS[language]) ** 2).sum())
+
+
+def model(on: str, target: str, replicate: int) -> np.ndarray:
+    """Where the models of a replicate lie: all begin at 0."""
+    seed = np.array([0.3, -0.2, 0.1]) * (replicate - 1)
+    if on == INITIAL:
+        return np.zeros(3)
+    if on == SOURCE:
+        return TOPS["qel"] + seed
+    return TOPS[target] + (0.1 * seed if on == TARGET else -0.2 * seed + 0.25 * (TOPS["qel"] - TOPS[target]))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return numbers_of(tmp_path_factory.mktemp("landscape"))
+
+
+def numbers_of(folder, *, broken=(), stored=True, **options):
+    options, folder = {"replicates": 3, "directions": 2} | options, folder / "models"
+    folder.mkdir(exist_ok=True)
+    specification = landscape_specification("demo-ear", None, options).as_dict()
+    plan, state = Plan.of(specification), State()
+    state.apply({"event": "search", "search_id": "x", "specification": specification, "time": 0.0})
+    asked = set()
+    for one in plan.runs:
+        models = [model(m.on, m.target, m.replicate) for m in one.job.models(one.replicate, shared=True)]
+        if one.job.landscape == TRAIN:
+            models = [model(one.job.on, one.job.target, one.replicate)]
+        if one.job.landscape == TRAIN and stored:
+            save_file(
+                {"a": models[0][:2].astype(np.float32), "b": models[0][2:].astype(np.float32)},
+                folder / f"{one.name}.safetensors",
+            )
+        if one.job.landscape == AROUND:
+            models.append(np.array([0.6, 0.8, 0.0]) * (1 + one.job.direction))
+        points = [None] if one.job.landscape == TRAIN else one.job.points()
+        if one.config_id not in asked:
+            asked.add(one.config_id)
+            state.apply(
+                {"event": "ask", "config_id": one.config_id, "params": one.params, "ask": len(asked), "time": 1.0}
+            )
+        about = {"config_id": one.config_id, "replicate": one.replicate, "time": 1.0}
+        state.apply({"event": "start", **about, "phase": PLANNED})
+        for step, point in enumerate(points, start=1):
+            weights = [1.0] if point is None else one.job.weights(point)
+            theta = sum(weight * of for weight, of in zip(weights, models, strict=True))
+            metrics = {f"dev/macro_f1/{language}": score(theta, language) for language in TOPS}
+            metrics |= {f"dev/loss/{language}": 1 - score(theta, language) for language in TOPS}
+            last = step == len(points)
+            state.apply({"event": "step", **about, "metrics": metrics, "step": step, "epochs": len(points)})
+        failed = (one.job.landscape, one.job.on, one.job.target, one.replicate) in broken
+        status = {"status": "failed:nan", "error": "no number"} if failed else {"status": "done", "error": ""}
+        assert last
+        state.apply(
+            {"event": "result", **about, "phase": PLANNED, "metrics": metrics, "seconds": 1.0, "step": step, **status}
+        )
+    return Numbers(plan, state, Products(folder)).all()
+
+
+def theta_on_line(a, on, target, replicate):
+    return (1 - a) * model(on, target if on == TARGET else "", replicate) + a * model(BOTH, target, replicate)
+
+
+def test_curves_are_the_scores_at_their_points_with_mean_and_spread(found):
+    (line,) = [one for one in found["lines"] if (one["part"], one["on"], one["target"]) == ("all", "source", "qan")]
+    by_hand = np.array([[score(theta_on_line(a, SOURCE, "qan", r), "qan") for a in LINE_POINTS] for r in range(3)])
+    curve = line["curves"]["qan"]["score"]
+    np.testing.assert_allclose([curve["replicates"][str(r)] for r in range(3)], by_hand, atol=1e-9)
+    np.testing.assert_allclose(curve["mean"], by_hand.mean(0))
+    np.testing.assert_allclose(curve["sd"], by_hand.std(0, ddof=1))
+    np.testing.assert_allclose(curve["variance"], by_hand.var(0, ddof=1), atol=1e-12)
+    assert set(line["curves"]) == set(TOPS)
+    assert len(found["lines"]) == 3 * 2 * 2
+
+
+def test_normalised_scores_are_over_the_bilingual_model_of_the_same_replicate(found):
+    (line,) = [one for one in found["lines"] if (one["part"], one["on"], one["target"]) == ("all", "target", "qor")]
+    for r in range(3):
+        own = score(model(BOTH, "qor", r), "qel")
+        by_hand = [score(theta_on_line(a, TARGET, "qor", r), "qel") / own for a in LINE_POINTS]
+        np.testing.assert_allclose(line["curves"]["qel"]["normalised"]["replicates"][str(r)], by_hand, atol=1e-9)
+    end = LINE_POINTS.index(1.0)
+    assert line["curves"]["qor"]["normalised"]["mean"][end] == pytest.approx(1.0)
+
+
+def test_a_plane_has_a1_along_its_rows_and_a2_from_row_to_row(found):
+    (plane,) = [one for one in found["planes"] if one["target"] == "qan"]
+    rows = plane["scores"]["qan"]
+    assert np.shape(rows) == (21, 21)
+    both, source, target = model(BOTH, "qan", 0), model(SOURCE, "", 0), model(TARGET, "qan", 0)
+    for place, (a1, a2) in {(5, 5): (0, 0), (5, 15): (1, 0), (15, 5): (0, 1), (20, 2): (-0.3, 1.5)}.items():
+        theta = both + a1 * (source - both) + a2 * (target - both)
+        assert rows[place[0]][place[1]] == pytest.approx(score(theta, "qan"))
+    assert plane["axis"] == list(EVEN)
+    assert plane["bilingual"]["qan"] == pytest.approx(score(both, "qan"))
+
+
+def test_lengths_and_angles_of_the_two_directions_are_those_of_the_vectors(found):
+    for row in found["directions"]:
+        both = model(BOTH, row["target"], row["replicate"])
+        d_source = model(SOURCE, "", row["replicate"]) - both
+        d_target = model(TARGET, row["target"], row["replicate"]) - both
+        norms = np.linalg.norm(d_source), np.linalg.norm(d_target)
+        assert (row["source_norm"], row["target_norm"]) == pytest.approx(norms, rel=1e-5)
+        assert row["ratio"] == pytest.approx(norms[0] / norms[1], rel=1e-5)
+        angle = np.degrees(np.arccos(d_source @ d_target / np.prod(norms)))
+        assert row["angle"] == pytest.approx(angle, abs=1e-2)
+        assert row["from_initial"]["both"] == pytest.approx(np.linalg.norm(both), rel=1e-5)
+    assert len(found["directions"]) == 2 * 3
+
+
+def test_seeds_are_compared_two_by_two_and_a_bowl_has_no_barrier(found):
+    assert [one["replicates"] for one in found["seeds"]] == [[0, 1], [0, 2], [1, 2]]
+    for one in found["seeds"]:
+        for language, curve in one["curves"].items():
+            assert curve["barrier"] == pytest.approx(0, abs=1e-9)  # a score that is concave lies above the line
+            first, second = (model(SOURCE, "", r) for r in one["replicates"])
+            middle = score((first + second) / 2, language)
+            assert curve["score"][LINE_POINTS.index(0.5)] == pytest.approx(middle)
+
+
+def test_what_is_kept_around_a_model_is_a_share_of_its_own_score(found):
+    (around,) = [one for one in found["around"] if (one["on"], one["target"]) == ("both", "qan")]
+    values = []
+    for direction in range(2):
+        step = np.array([0.6, 0.8, 0.0]) * (1 + direction)
+        for r in range(3):
+            own = model(BOTH, "qan", r)
+            values.append([score(own + radius * step, "qan") / score(own, "qan") for radius in RADII])
+    np.testing.assert_allclose(around["kept"]["qan"]["mean"], np.mean(values, axis=0))
+    assert around["kept"]["qan"]["mean"][RADII.index(0.0)] == 1.0
+
+
+def test_the_finding_says_how_steep_and_how_much_of_the_spread(found):
+    (finding,) = [one for one in found["findings"] if one["target"] == "qan"]
+    starts = [model(SOURCE, "", r) for r in range(3)]
+    ways = [model(BOTH, "qan", r) - start for r, start in enumerate(starts)]
+    scores = [score(start, "qan") for start in starts]
+    assert finding["rise"] == pytest.approx(
+        np.mean([score(model(BOTH, "qan", r), "qan") for r in range(3)] - np.array(scores))
+    )
+    # The derivative of the quadratic at a = 0; the fit over -0.1 to 0.1 sees a little of its curvature.
+    derivatives = [-2 * SHARP["qan"] * (start - TOPS["qan"]) @ way for start, way in zip(starts, ways, strict=True)]
+    assert finding["slope"] == pytest.approx(np.mean(derivatives), abs=0.02)
+    way = np.mean(ways, axis=0)
+    along = [float((start - starts[0]) @ way / (way @ way)) for start in starts]
+    assert finding["displacement"] == pytest.approx(np.std(along, ddof=1), rel=1e-4)
+    left = np.array(scores) - np.mean(scores) - finding["slope"] * (np.array(along) - np.mean(along))
+    whole = np.array(scores) - np.mean(scores)
+    assert finding["explained"] == pytest.approx(1 - (left**2).sum() / (whole**2).sum(), abs=1e-3)
+    assert finding["spread"] == pytest.approx(np.std(scores, ddof=1))
+
+
+def test_numbers_made_by_hand_for_other_tests_have_the_keys_of_real_ones(found):
+    by_hand = landscapes.made()
+    assert by_hand.keys() - {"sentences"} == found.keys()
+    for part in ("models", "directions", "lines", "planes", "seeds", "around"):
+        assert by_hand[part][0].keys() == found[part][0].keys(), part
+    for part in ("lines", "seeds"):
+        curves = [next(iter(numbers[part][0]["curves"].values())) for numbers in (by_hand, found)]
+        assert curves[0].keys() == curves[1].keys(), part
+
+
+def test_sentences_name_every_target_its_numbers_and_the_barriers(found):
+    told = sentences(found)
+    assert [text.partition(":")[0] for text in told[:2]] == ["qan", "qor"]
+    for text, finding in zip(told, found["findings"], strict=False):
+        for key in ("rise", "slope", "displacement", "spread"):
+            assert f"{finding[key]:.3f}" in text, key
+    assert "3 replicates" in told[0]
+    assert f"at most {abs(found['findings'][0]['source_change']):.3f} lower" in told[0]
+    assert told[2].startswith("Between the source models of two seeds")
+
+
+def test_models_that_failed_are_left_out_and_said(tmp_path):
+    """Their runs are in this ledger, as they would be if a later session had a failure."""
+    found = numbers_of(tmp_path, broken={(TRAIN, BOTH, "qan", 1)})
+    assert [row["replicate"] for row in found["directions"] if row["target"] == "qan"] == [0, 2]
+    assert found["left_out"] == ["train both qan, replicate 1: failed:nan, no number"]
+    assert "Failed and left out (1), such as train both qan, replicate 1: failed:nan, no number." in sentences(found)
+
+
+def test_without_two_whole_replicates_the_sentence_does_not_say_that_seeds_do_not_differ(tmp_path):
+    found = numbers_of(tmp_path, broken={(TRAIN, BOTH, "qan", 1), (TRAIN, BOTH, "qan", 2)})
+    assert found["findings"][0]["explained"] is None
+    assert "cannot be told: the models of two replicates are needed" in sentences(found)[0]
+    # The model of the target is not on the way: where it is missing, the others still tell.
+    other = numbers_of(tmp_path, broken={(TRAIN, TARGET, "qan", 1)})
+    assert other["findings"][0]["displacement"] is not None
+    assert [row["replicate"] for row in other["directions"] if row["target"] == "qan"] == [0, 2]
+
+
+def test_where_the_models_are_gone_what_was_measured_of_them_stays(tmp_path):
+    before = numbers_of(tmp_path)
+    shutil.rmtree(tmp_path / "models")
+    assert numbers_of(tmp_path, stored=False) == before
+    (tmp_path / "geometry.json").unlink()
+    gone = numbers_of(tmp_path, stored=False)
+    assert gone["directions"] == []
+    assert gone["lines"] == before["lines"]
+    assert gone["findings"][0]["explained"] is None
+
+
+def test_a_damaged_model_costs_the_geometry_of_its_target_and_no_curve(tmp_path):
+    whole = numbers_of(tmp_path)
+    (tmp_path / "geometry.json").unlink()
+    (torn,) = [one for one in whole["models"] if (one["on"], one["target"], one["replicate"]) == (BOTH, "qan", 1)]
+    (tmp_path / torn["file"]).write_bytes(b"torn")
+    rest = numbers_of(tmp_path, stored=False)
+    assert [row for row in whole["directions"] if row["target"] == "qor"] == rest["directions"]
+    assert (rest["lines"], rest["findings"][1]) == (whole["lines"], whole["findings"][1])
+
+
+def test_where_only_a_part_moves_it_is_said_what_the_finding_needs(tmp_path):
+    found = numbers_of(tmp_path, parts=["encoder"])
+    assert "add all to landscape.parts" in sentences(found)[0]
+
+
+def test_a_source_that_rises_is_not_flat_either():
+    """Of the finding's own arithmetic, on a source that goes up by 0.2 while its seeds differ by 0.01."""
+    curve = {str(r): [0.5 + 0.2 * a + 0.01 * r for a in LINE_POINTS] for r in range(3)}
+    whole = {"score": {"replicates": curve, "mean": curve["1"], "sd": [0.01] * 33, "variance": [1e-4] * 33}}
+
+    class Rising(Numbers):
+        source, metric = "qel", "macro_f1"
+
+        def line(self, target, language, on=SOURCE, part="all"):
+            return whole
+
+        def along_the_way(self, target):
+            return {}
+
+    finding = Rising(None, None, None).finding("qan")
+    assert (finding["source_change"], finding["source_flat"]) == (pytest.approx(0.2), False)
+
+
+def test_one_replicate_shows_no_spread_and_the_sentence_says_so(tmp_path):
+    found = numbers_of(tmp_path, replicates=1)
+    (finding, _) = found["findings"]
+    assert [finding[key] for key in ("rises", "rise_low", "spread", "displacement", "explained", "source_sd")] == [
+        None
+    ] * 6
+    assert found["seeds"] == []
+    assert "cannot be told: one replicate shows none" in sentences(found)[0]
+
+
+def test_without_labels_there_are_seeds_and_what_is_around_and_nothing_else(tmp_path):
+    found = numbers_of(tmp_path, labels=False)
+    assert (found["lines"], found["planes"], found["directions"]) == ([], [], [])
+    assert {one["on"] for one in found["models"]} == {"initial", "source"}
+    assert len(found["seeds"]) == 3
+    assert [text[:31] for text in sentences(found)] == ["Between the source models of tw"]
+
+
+@given(
+    st.integers(1, 5), st.lists(st.lists(st.floats(-3, 3, width=32), min_size=6, max_size=6), min_size=2, max_size=5)
+)
+def test_inner_products_of_files_are_those_of_the_differences(block, rows):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{number}.safetensors" for number in range(len(rows))]
+        vectors = np.array(rows, dtype=np.float32)
+        for path, vector in zip(paths, vectors, strict=True):
+            some = {"a": vector[:4].reshape(2, 2), "b": vector[4:5], "scale": np.array(vector[5]), "none": vector[:0]}
+            save_file({name: one.copy() for name, one in some.items()}, path)
+        geometry = Geometry(inner_products(paths, block))
+    exact = vectors.astype(np.float64)
+    step, other = geometry.minus(1, 0), geometry.minus(len(rows) - 1, 1)
+    assert geometry.length(step) == pytest.approx(np.linalg.norm(exact[1] - exact[0]), abs=1e-9)
+    assert geometry.inner(step, other) == pytest.approx((exact[1] - exact[0]) @ (exact[-1] - exact[1]), abs=1e-6)
+
+
+@given(st.lists(st.floats(0, 1), min_size=33, max_size=33))
+def test_a_barrier_is_never_negative_and_a_straight_line_has_none(heights):
+    assert barrier(LINE_POINTS, heights) >= 0
+    assert barrier(LINE_POINTS, [2 * a - 1 for a in LINE_POINTS]) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_hill_between_two_ends_is_as_high_as_it_is():
+    heights = [0.2 + 0.1 * a + (0.4 if a == 0.5 else 0.0) for a in LINE_POINTS]
+    assert barrier(LINE_POINTS, heights) == pytest.approx(0.4)
+    outside = [0.2 + (5.0 if a > 1 else 0.0) for a in LINE_POINTS]
+    assert barrier(LINE_POINTS, outside) == pytest.approx(0, abs=1e-12)  # beyond the ends there is nothing to cross
+    assert barrier(LINE_POINTS, [None, *heights[1:]]) is None
+
+
+def test_small_statistics_by_hand():
+    assert slope(LINE_POINTS, [3 * a + 1 for a in LINE_POINTS]) == pytest.approx(3)
+    assert linearity([0, 1, 2], [5, 5, 5]) is None
+    assert linearity([0, 1, 2], [1, 3, 5]) == pytest.approx(1)
+    assert flat_within([-0.2, -0.1, 0.0, 0.1, 0.2], [0.5, 0.9, 1.0, 1.0, 0.7]) == pytest.approx(0.1 + 0.1 * 0.05 / 0.35)
+    assert flat_within([-0.1, 0.0, 0.1], [0.95, 1.0, 0.95]) is None
+    assert explained(2.0, {0: 0.0, 1: 0.1}, {0: 0.5, 1: 0.7}) == pytest.approx(1)
+    assert explained(-2.0, {0: 0.0, 1: 0.1}, {0: 0.5, 1: 0.7}) == pytest.approx(-3)
+    assert explained(1.0, {0: 0.0, 1: 0.1}, {0: 0.5, 1: 0.5}) is None
+    assert explained(1.0, {0: 0.0}, {0: 0.5}) is None
+    assert banded({}) == {"replicates": {}, "mean": [], "sd": [], "variance": []}
+    assert banded({0: [1.0, None]})["mean"] == []

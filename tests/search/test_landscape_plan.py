@@ -1,0 +1,320 @@
+"""Plans of landscapes, and requests for them, without Ray: what may start when, and one line for what is wrong."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+import ray
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search import yaml12
+from search.alone import Alone
+from search.decide import next_run
+from search.errors import RequestError, SearchError
+from search.landscape.plan import Plan
+from search.landscape.request import exported, landscape_specification
+from search.ledger import DONE, PLANNED, State
+from search.policy import Given, Stop, Wait
+from search.products import Products
+from search.rerun import rerun_specification
+from search.specification import from_dict
+from search.specification import read as read_specification
+from spaces import config_id, load
+from trainables.landscape.jobs import BOTH, INITIAL, LINE, SEEDS, SOURCE, TRAIN
+
+ONE = "enqueue=[{k: 10, weighting: softmax, tau: 0.1}]"
+
+
+def plan(name="demo", **options):
+    options = {"replicates": 2, "directions": 1, "parts": ["all"], "plane": {"replicates": 0}} | options
+    return Plan.of(landscape_specification(name, None, options, [ONE] if name == "demo" else []).as_dict())
+
+
+def begun():
+    state = State()
+    state.apply({"event": "search", "search_id": "x", "specification": {"landscape": {}}, "time": 0.0})
+    return state
+
+
+def start(state, given):
+    for event in next_run(state, Always(given), None).events:
+        state.apply({**event, "time": 1.0})
+
+
+class Always:
+    def __init__(self, action):
+        self.action = action
+
+    def next_action(self, state, *, more=True):
+        return self.action
+
+
+def end(state, given, status=DONE):
+    about = {"config_id": given.config_id, "replicate": given.replicate, "time": 2.0}
+    state.apply({"event": "result", **about, "phase": PLANNED, "status": status, "metrics": {}, "seconds": 1.0})
+
+
+def job_of(given):
+    return given.params["landscape"], given.params.get("on"), given.params.get("target", ""), given.replicate
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 5), st.randoms(use_true_random=False), st.sampled_from(["demo", "demo-ear"]))
+def test_whatever_order_runs_end_in_nothing_starts_before_its_models_and_all_is_done_once(slots, random, name):
+    made, state, running, done = plan(name), begun(), [], []
+    names = {one.name: one for one in made.runs}
+    while True:
+        action = made.next_action(state)
+        if isinstance(action, Given) and len(running) < slots:
+            key = f"{action.config_id}-{action.replicate}"
+            assert {one.name for one in made.models(names[key])} <= set(done)
+            start(state, action)
+            running.append(action)
+            continue
+        if not running:
+            break
+        given = running.pop(random.randrange(len(running)))
+        end(state, given)
+        done.append(f"{given.config_id}-{given.replicate}")
+    assert isinstance(action, Stop)
+    assert sorted(done) == sorted(names)
+
+
+def test_while_nothing_can_start_a_free_worker_waits_for_what_runs():
+    made, state = plan("demo-ear"), begun()
+    initial = [made.next_action(state)]
+    start(state, initial[0])
+    initial.append(made.next_action(state))
+    start(state, initial[1])
+    assert made.next_action(state) == Wait()
+    assert next_run(state, made, None) == next_run(state, Always(Wait()), None)
+    end(state, initial[1])
+    assert job_of(made.next_action(state)) == (TRAIN, SOURCE, "", 1)
+
+
+def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
+    made, state = plan(), begun()
+    while isinstance(action := made.next_action(state), Given):
+        start(state, action)
+        failed = job_of(action) == (TRAIN, SOURCE, "qan", 0)
+        end(state, action, "failed:nan" if failed else DONE)
+    started = {job_of(Given(key, n, "", one.params)) for key, one in state.configurations.items() for n in one.runs}
+    assert (LINE, SOURCE, "qan", 0) not in started
+    assert (SEEDS, SOURCE, "qan", 0) not in started
+    assert {(LINE, SOURCE, "qan", 1), (LINE, "target", "qan", 0), (LINE, SOURCE, "qor", 0)} <= started
+
+
+def test_an_interrupted_run_goes_first_and_one_without_memory_is_left_to_a_whole_device():
+    made, state = plan(), begun()
+    first = made.next_action(state)
+    start(state, first)
+    state.apply({"event": "lost", "config_id": first.config_id, "replicate": 0, "because": "gone", "time": 2.0})
+    again = made.next_action(state)
+    assert (again.config_id, again.replicate, again.because) == (
+        first.config_id,
+        0,
+        "it was running when the landscape stopped",
+    )
+    start(state, again)
+    state.apply({"event": "wait", "config_id": first.config_id, "replicate": 0, "because": "full", "time": 3.0})
+    while isinstance(action := made.next_action(state), Given):
+        start(state, action)
+        end(state, action)
+    assert isinstance(action, Stop)  # nothing runs: to wait would be for ever
+    alone = Alone(PLANNED).next_action(state)
+    assert (alone.config_id, alone.phase) == (first.config_id, PLANNED)
+    assert made.needs(state.configurations[first.config_id].runs[0]) == []
+
+
+def test_as_many_begin_at_once_as_there_are_initialisations():
+    assert plan("demo-ear").beginning(begun()) == 2
+    assert plan("demo").beginning(begun()) == 4  # one for each language
+
+
+def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
+    made = plan("demo-ear", plane={"replicates": 1, "parts": ["all"]})
+    names = {one.name: (one.job.on, one.job.target, one.replicate) for one in made.trained.values()}
+    for one in made.runs:
+        taken = [names[model.name] for model in made.models(one)]
+        assert all(model[1] == ("" if model[0] in (INITIAL, SOURCE) else one.job.target) for model in taken)
+        if one.job.landscape == "plane":
+            assert [model[0] for model in taken] == [BOTH, SOURCE, "target"]
+        if one.job.landscape == SEEDS:
+            assert [model[2] for model in taken] == [one.replicate, one.job.other]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "overrides", "message"),
+    [
+        ("demo-dcca", {}, [], "landscape: dcca has none. Choose one of stitching, ear."),
+        ("demo", {"baseline": "plain"}, [ONE], "landscape.baseline: plain: it is one of ear, not of stitching."),
+        ("demo-ear", {"baseline": "plane"}, [], "landscape.baseline: 'plane' is not one of ear. Did you mean plain?"),
+        (
+            "demo-ear",
+            {"equal": "steps"},
+            [],
+            "landscape.equal: 'steps' is wrong: input should be 'updates' or 'epochs'",
+        ),
+        ("demo-ear", {}, ["landscape.parts=[all, all]"], "landscape.parts: all, all: one stands there twice."),
+        ("demo-ear", {}, ["landscape.plane.parts=[body]"], "landscape.plane.parts.0: 'body' is wrong"),
+        (
+            "demo-ear",
+            {},
+            ["landscape.replicate=2"],
+            "landscape.replicate: there is no such key. Did you mean replicates",
+        ),
+        ("demo-ear", {"replicates": 0}, [], "landscape.replicates: 0 is wrong"),
+        (
+            "demo-ear",
+            {"replicates": 1, "labels": False, "directions": 0},
+            [],
+            "landscape.replicates: one seed has no other to be compared with.",
+        ),
+        ("demo-ear", {}, ["select=3"], "select: 3 is wrong"),
+        ("demo-ear", {}, ["enqueue={}"], "enqueue: {}: write a list of configurations, such as [{k: 10}]."),
+        ("demo-ears", {}, [], "demo-ears: no such file, and no built-in specification. Did you mean demo-ear?"),
+    ],
+)
+def test_what_is_wrong_is_one_line(name, options, overrides, message):
+    with pytest.raises(RequestError) as caught:
+        landscape_specification(name, None, options, overrides)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_landscape_of_a_specification_is_of_what_it_enqueues_first():
+    specification = landscape_specification("demo", None, {}, ["enqueue=[{k: 7}, {k: 9}]"])
+    assert [params["k"] for params in specification.enqueue] == [7]
+    assert specification.name == "demo-landscape"
+    assert Plan.of(specification.as_dict()).params["k"] == 7
+
+
+def test_a_specification_may_ask_for_its_landscape_itself(tmp_path):
+    content = yaml12.dump(landscape_specification("demo", None, {"replicates": 2}, [ONE]).as_dict())
+    (tmp_path / "mine.yaml").write_text(content)
+    again = landscape_specification(str(tmp_path / "mine.yaml"), None, {"equal": "epochs"})
+    assert (again.name, again.landscape.replicates, again.landscape.equal) == ("demo-landscape", 2, "epochs")
+
+
+@pytest.mark.parametrize(("name", "labels"), [("demo-ear", True), ("demo", False)])
+def test_only_seeds_of_ear_can_be_compared_without_a_target(name, labels):
+    with pytest.raises(RequestError, match=r"^task\.targets: there is none\. Name the languages to transfer to\."):
+        landscape_specification(name, None, {"labels": labels}, ["task.targets=[]"])
+
+
+def test_a_baseline_has_what_it_shares_with_the_configuration():
+    one = landscape_specification(
+        "demo-ear", None, {"baseline": "plain"}, ["enqueue=[{lr: 0.005, layer: 2, epochs: 4}]"]
+    )
+    params = Plan.of(one.as_dict()).params
+    assert (params["baseline"], params["lr"], params["epochs"]) == ("plain", 0.005, 4)
+    assert not {"layer", "alpha", "beta", "copies"} & params.keys()
+
+
+def test_a_file_of_a_search_is_no_exported_configuration(tmp_path):
+    (tmp_path / "spec.yaml").write_text("name: x\nmethod: ear\n")
+    assert exported(str(tmp_path / "spec.yaml")) is None
+    (tmp_path / "best.yaml").write_text("config_id: abc\n")
+    with pytest.raises(RequestError, match="not an exported configuration"):
+        exported(str(tmp_path / "best.yaml"))
+
+
+def test_runs_are_told_apart_by_their_ids():
+    ids = [(one.config_id, one.replicate) for one in plan().runs]
+    assert len(set(ids)) == len(ids)
+
+
+def test_nothing_is_asked_of_an_encoder_but_what_the_one_configuration_needs():
+    """The default space has layers up to 12; the made-up encoder has four."""
+    one = landscape_specification("demo-ear", None, {}, ["space=default", "enqueue=[{layer: 2}]"])
+    assert one.load_space().reachable("layer") == [2]
+    assert landscape_specification("demo", None, {}, [ONE]).load_space().reachable("k") == [10]
+
+
+def test_a_specification_with_a_landscape_has_nothing_that_only_a_search_has(tmp_path):
+    """Written by hand: what ranks, who is confirmed and what may be tried are those of the search it was made from."""
+    given = ["enqueue=[{k: 5}]", "landscape={replicates: 2}", "select.on=target_dev", "select.metric=accuracy"]
+    one = read_specification("demo", given)
+    assert (one.select.on, one.select.metric, one.replicates.confirm.top) == ("source_dev", "accuracy", 0)
+    assert one.load_space().reachable("k") == [5]
+    assert one.name == "demo"
+    assert from_dict(one.as_dict()).as_dict() == one.as_dict()
+    with pytest.raises(RequestError, match="landscape: 3 is wrong"):
+        read_specification("demo", ["landscape=3"])
+    with pytest.raises(RequestError, match=r"landscape.plane.replicates: 3, but there are 2. Write fewer\."):
+        read_specification("demo", [*given, "landscape.plane.replicates=3"])
+
+
+@pytest.mark.parametrize("weighting", ["standard", "softmax"])
+def test_what_compat_fixed_is_in_the_parameters_of_an_exported_configuration(weighting):
+    space = load("stitching", "default", "paper")
+    params = space.complete({"k": 10, "weighting": weighting})
+    found = read_specification("demo", ["compat=paper"]).as_dict() | {"compat": "paper"}
+    content = {"name": "demo", "specification": found, "params": params, "config_id": config_id(params)}
+    content |= {"replicates": [{"replicate": 0}], "checksums": {}}
+    one = landscape_specification("best.yaml", content, {}, ["task.targets=[qan]", *ONE_TARGET])
+    assert Plan.of(one.as_dict()).params == params | {"freeze_embeddings": True}
+    assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # what was exported stays what it was
+    assert rerun_specification(content, 2).enqueue == [params]
+
+
+ONE_TARGET = ["inputs.vectors={qan: 'world:vectors/qan.vec.gz'}", "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}"]
+
+
+def test_models_that_no_run_needs_any_more_are_let_go():
+    made, state = plan("demo-ear"), begun()
+    assert made.needed(state) == {one.name for one in made.trained.values()}
+    done = set()
+    while isinstance(action := made.next_action(state), Given):
+        start(state, action)
+        end(state, action)
+        done.add(f"{action.config_id}-{action.replicate}")
+        left = [one for one in made.runs if one.name not in done]
+        assert made.needed(state) == {model.name for one in left for model in made.models(one)}
+    assert made.needed(state) == set()
+
+
+def test_models_are_let_go_where_what_needs_them_waits_for_one_that_failed():
+    made, state = plan(), begun()
+    names = {model: one.name for model, one in made.trained.items()}
+    while isinstance(action := made.next_action(state), Given):
+        start(state, action)
+        end(state, action, "failed:nan" if job_of(action)[1] in (BOTH, SOURCE) else DONE)
+        if job_of(action) == (TRAIN, BOTH, "qor", 1):
+            break
+    assert not {name for model, name in names.items() if model.on in (INITIAL, SOURCE, BOTH)} & made.needed(state)
+    assert {name for model, name in names.items() if model.on == "target"} == made.needed(state)  # what is around them
+
+
+def test_products_are_put_into_the_object_store_once_and_let_go_when_nobody_needs_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(ray, "put", lambda value: object())
+    products = Products(tmp_path)
+    for name in ("a-0", "b-0"):
+        products.keep(name, {"x": np.arange(3.0)})
+    one, other = products.held("a-0"), products.held("b-0")
+    assert products.held("a-0") is one
+    products.release({"b-0"})
+    assert products.held("b-0") is other
+    assert products.held("a-0") is not one
+
+
+def test_a_product_is_whole_or_not_there_and_a_full_disk_is_an_error_that_is_understood(tmp_path, monkeypatch):
+    products = Products(tmp_path / "models")
+    products.keep("a-0", {"x": np.arange(3.0), "y": np.arange(4.0).reshape(2, 2).T, "z": np.array(5.0)})
+    found = {name: value.tolist() for name, value in products.load("a-0").items()}
+    assert found == {"x": [0.0, 1.0, 2.0], "y": [[0.0, 2.0], [1.0, 3.0]], "z": 5.0}
+
+    def full(file):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        products.keep("b-0", {"x": np.arange(3.0)})
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["a-0.safetensors"]
+    with pytest.raises(SearchError, match=r"b-0.safetensors: it is gone. Runs that are left need it"):
+        products.load("b-0")
+    products.path("c-0").write_bytes(b"torn")
+    with pytest.raises(SearchError, match=r"c-0.safetensors: .* bring it back"):
+        products.load("c-0")

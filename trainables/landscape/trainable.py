@@ -1,0 +1,91 @@
+"""The runs of a landscape: models trained from one stored initialisation, and points between them, evaluated."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trainables.base import Method, RunFailed
+from trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
+from trainables.landscape.subjects import METHODS, SUBJECTS, LandscapeInputs, read_labelled
+from trainables.streams import DIRECTIONS, Streams
+
+
+class Landscape(Method):
+    """What all runs of a landscape share. A run is a `Trained` or a `Points`, by its parameters."""
+
+    @classmethod
+    def class_for(cls, params: dict) -> type[Method]:
+        return Trained if params["landscape"] == TRAIN else Points
+
+    @classmethod
+    def prepare(cls, specification: dict) -> LandscapeInputs:
+        options, task = specification["landscape"], specification["task"]
+        own = METHODS[specification["method"]].prepare(specification)
+        labelled = read_labelled(specification) if options["labels"] else {}
+        return LandscapeInputs(specification["method"], own, task["targets"], labelled, options["equal"])
+
+    def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
+        super().__init__(inputs, params, streams, device)
+        self.job, own = Job.taken(params)
+        self.subject = SUBJECTS[inputs.method](inputs, self.job.on, self.job.target, own, streams, device)
+
+
+class Trained(Landscape):
+    """One of the three models of the paper, or the one that they begin as. Its parameters are its product."""
+
+    def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
+        super().__init__(inputs, params, streams, device)
+        self.epochs = 1 if self.job.on == INITIAL else self.subject.run.epochs
+
+    def receive(self, products: list[dict[str, np.ndarray]]) -> None:
+        """Begin as the stored initialisation, head included."""
+        for initial in products:
+            self.subject.begin_as(initial)
+
+    def epoch(self, number: int) -> dict[str, float]:
+        """A model of the target may well see a single class in the source: that is a finding, not a failure."""
+        if self.job.on == INITIAL:
+            return self.subject.scores()
+        try:
+            return self.subject.epoch(number)
+        except RunFailed as error:
+            if self.job.on != TARGET or error.kind != "collapsed":
+                raise
+            return error.metrics
+
+    def product(self) -> dict[str, np.ndarray]:
+        return self.subject.parameters.named()
+
+    def save(self, folder: Path) -> None:
+        self.subject.run.save(folder)
+
+    def load(self, folder: Path) -> None:
+        self.subject.run.load(folder)
+
+
+class Points(Landscape):
+    """Points between trained models, one per step: scores and losses of all dev sets that the model can read."""
+
+    independent = True
+
+    def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
+        super().__init__(inputs, params, streams, device)
+        self.points = self.job.points()
+        self.epochs = len(self.points)
+
+    def receive(self, products: list[dict[str, np.ndarray]]) -> None:
+        """The models of `Job.models`; the model is the first of them where it is not moved."""
+        parameters = self.subject.parameters
+        self.vectors = [parameters.vector(one) for one in products]
+        if self.job.landscape == AROUND:
+            seed = self.streams.seed(DIRECTIONS, self.job.direction)
+            self.vectors.append(parameters.direction(self.vectors[0], seed))
+        parameters.write([1.0], self.vectors[:1])
+
+    def epoch(self, number: int) -> dict[str, float]:
+        point = self.points[number]
+        self.subject.parameters.write(self.job.weights(point), self.vectors, self.job.part)
+        scores = {name: value for name, value in self.subject.scores().items() if math.isfinite(value)}
+        return scores | {f"point/{axis}": at for axis, at in zip("ab", point, strict=False)}
