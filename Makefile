@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: search test lint clean
+.NOTPARALLEL: # both install into one environment
 
 search: $(VENV)/.installed
 	$(BIN)/python run_search.py
@@ -22,9 +23,10 @@ $(VENV)/.installed: setup.py pyproject.toml
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
+$(VENV)/.installed-dev: setup.py pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable ".[dev]"
-	touch $@
+	touch $(VENV)/.installed $@
 
 clean:
 	rm -rf $(VENV) build *.egg-info

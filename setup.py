@@ -7,7 +7,13 @@ from setuptools import find_packages, setup
 FASTTEXT = ["gensim>=4.4,<5"]  # binary models: subword vectors of unknown words
 CHINESE = ["jieba>=0.42,<1"]
 CLUSTER = ["ray[default,client]>=2.55,<3"]  # `submit` and `--address ray://`
-TEST = ["pytest>=8,<10", "pytest-xdist>=3.6,<4", "hypothesis>=6.100,<7", "optuna-dashboard>=0.18,<1"]
+TEST = [
+    "pytest>=8,<10",
+    "pytest-xdist>=3.6,<4",
+    "pytest-timeout>=2.3,<3",
+    "hypothesis>=6.100,<7",
+    "optuna-dashboard>=0.18,<1",
+]
 TEST += ["playwright>=1.50,<2", *FASTTEXT, *CHINESE, *CLUSTER]  # playwright drives a browser, where there is one
 TEST += [
     "psutil>=5.9,<8",
@@ -19,7 +25,7 @@ TEST += [
 
 setup(
     name="seedwise",
-    version="0.7.0",
+    version="0.8.0",
     description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

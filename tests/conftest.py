@@ -22,6 +22,25 @@ def real(*names: str) -> list[Path]:
     return paths
 
 
+class AtOnce:
+    """Says which test failed when it fails: the end of a long run may never come."""
+
+    def __init__(self, reporter):
+        self.reporter = reporter
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = (crash.message if crash else str(report.longrepr)).strip().splitlines() or [""]
+            self.reporter.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why[0][:300]}")
+
+
+@pytest.hookimpl(trylast=True)  # when there is a reporter
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(AtOnce(config.pluginmanager.get_plugin("terminalreporter")))
+
+
 # A busy machine is no failure, and what passes for one person passes for the next.
 settings.register_profile("seedwise", deadline=None, derandomize=True)
 settings.load_profile("seedwise")

@@ -1,8 +1,38 @@
-"""Fixtures of everything that writes to MLflow."""
+"""Fixtures of everything that starts Ray or writes to MLflow."""
 
+import contextlib
 import shutil
 
 import pytest
+
+from search.loopback import loopback
+from tests.conftest import ROOT
+
+
+@contextlib.contextmanager
+def _running(**options):
+    """Ray in this process; its workers can import the tests."""
+    import ray
+
+    with pytest.MonkeyPatch.context() as patch, loopback():
+        patch.setenv("PYTHONPATH", str(ROOT))
+        ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR", **options)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def ray_here():
+    """One Ray for all searches of a file that are run in the tests' own process; each has workers of its own."""
+    with _running():
+        yield
+
+
+@pytest.fixture(scope="module")
+def one_slot():
+    """As `ray_here` for one run at a time: a second worker costs more to start than it does in a small search."""
+    with _running(num_cpus=1):
+        yield
 
 
 @pytest.fixture(scope="module")

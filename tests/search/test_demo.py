@@ -28,10 +28,10 @@ SMALL = [
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory):
+def searched(tmp_path_factory, one_slot):
     home = tmp_path_factory.mktemp("demo")
     overrides = [word for change in SMALL for word in ("--set", change)]
-    output = run(home, "search", "demo", *overrides)
+    output = run(home, "search", "demo", *overrides, apart=True)
     return home, output
 
 
@@ -47,7 +47,7 @@ def test_the_degenerate_point_and_the_papers_setting_go_first(searched):
 
 
 def test_fresh_and_reused_workers_agree_with_a_run_outside_ray(searched):
-    """Ten runs on two workers: they were reused. Each score equals that of a new process without Ray."""
+    """Ten runs on two workers: they were reused. Each score equals that of a process without Ray."""
     home, _ = searched
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     program = """
@@ -55,19 +55,18 @@ import json, sys, torch
 from trainables.device import set_up
 from trainables.stitching.trainable import Stitching
 from trainables.streams import Streams
-specification, params, replicate, phase = json.load(sys.stdin)
-method = Stitching(Stitching.prepare(specification), params, Streams(0, replicate), set_up(1, 0.0))
-metrics = [method.epoch(number) for number in range(method.epochs)][-1]
-if phase == "confirm":
-    metrics |= method.test(Stitching.prepare_test(specification))
-print(json.dumps(metrics))
+specification, runs = json.load(sys.stdin)
+place, inputs, tests = set_up(1, 0.0), Stitching.prepare(specification), Stitching.prepare_test(specification)
+for params, replicate, phase in runs:
+    method = Stitching(inputs, params, Streams(0, replicate), place)
+    metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+    print(json.dumps(metrics | (method.test(tests) if phase == "confirm" else {})))
 """
     runs = [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]
-    for one in runs:
-        params = state.configurations[one.config_id].params
-        job = json.dumps([state.search["specification"], params, one.replicate, one.phase])
-        alone = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, text=True, check=True)
-        assert json.loads(alone.stdout) == one.metrics
+    jobs = [[state.configurations[one.config_id].params, one.replicate, one.phase] for one in runs]
+    job = json.dumps([state.search["specification"], jobs])
+    alone = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, text=True, check=True)
+    assert [json.loads(line) for line in alone.stdout.splitlines()] == [one.metrics for one in runs]
 
 
 def test_the_best_configuration_reruns_to_the_same_scores(searched):
@@ -118,7 +117,7 @@ def test_the_output_names_the_next_steps(searched):
 def test_a_registered_model_predicts_what_the_exported_folder_does(searched):
     """Loaded by MLflow alone, from its own store."""
     home, _ = searched
-    output = run(home, "export", "runs/demo", "--model", "models", "--register", "topics")
+    output = run(home, "export", "runs/demo", "--model", "models", "--register", "topics", apart=True)
     assert "registered models:/topics/1" in output
     program = """
 import sys, mlflow, transformers

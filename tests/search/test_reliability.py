@@ -20,6 +20,8 @@ from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
 from trainables.states import Shelf, pack, unpack
 
+pytestmark = pytest.mark.usefixtures("ray_here")
+
 
 def events(folder, kind):
     return [event for event in scan(folder / "ledger.jsonl")[0] if event["event"] == kind]
@@ -159,7 +161,7 @@ def small_disk(tmp_path):
 def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk):
     write(tmp_path, budget={"runs": 12})
     (small_disk / "filler").write_bytes(b"x" * 36_000)
-    output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1)
+    output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1, apart=True)
     assert (
         f"ledger.jsonl: No space left on device. Make room there, then: python run_search.py resume {small_disk}"
         in output

@@ -38,7 +38,7 @@ print(json.dumps([found["label"] for found in classify(json.load(sys.stdin), tru
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory):
+def searched(tmp_path_factory, one_slot):
     folder = tmp_path_factory.mktemp("stitching")
     output = run(folder, "search", "demo", *(part for change in CHANGES for part in ("--set", change)))
     return folder, output
