@@ -30,7 +30,10 @@ def description(state: State, selection: Selection, names: Mapping[str, str]) ->
 
 
 def _unfinished(state: State) -> str:
-    return f"The search phase is over ({state.stopped}), fresh seeds run." if state.stopped else "It has not ended."
+    if not state.stopped:
+        return "It has not ended."
+    next_come = "fresh seeds run" if state.frozen else "results are written"
+    return f"The search phase is over ({state.stopped}), {next_come}."
 
 
 def _rows(state: State, selection: Selection, names: Mapping[str, str]) -> list[list[str]]:

@@ -277,4 +277,4 @@ def mean_of(row: dict, name: str) -> float | None:
 
 
 def number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else f"{value:z.3f}"

@@ -17,22 +17,25 @@ class Streams:
     """The streams of one replicate of one search.
 
     With `vary`, the name of a stream, only that one is the replicate's; all others are those of replicate 0. The spread
-    over such replicates is what this stream alone brings. Default: all are the replicate's.
+    over such replicates is what this stream alone brings. Those that are `fixed` are replicate 0's for every replicate.
+    Default: all are the replicate's.
     """
 
     search_seed: int
     replicate: int
     vary: str | None = None
+    fixed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.vary is not None:
-            _check(self.vary)
+        for stream in (*self.fixed, *([] if self.vary is None else [self.vary])):
+            _check(stream)
 
     def seed(self, stream: str, *parts: int) -> int:
         """A 63-bit seed for a stream; `parts` (an epoch, say) give independent seeds within it."""
         if stream != DIRECTIONS:
             _check(stream)
-        replicate = self.replicate if self.vary in (None, stream) else 0
+        own = self.vary in (None, stream) and stream not in self.fixed
+        replicate = self.replicate if own else 0
         text = "/".join(map(str, (self.search_seed, replicate, stream, *parts)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 

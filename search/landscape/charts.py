@@ -14,11 +14,6 @@ from trainables.landscape.jobs import BOTH, SOURCE, TARGET
 NAMED = 6  # pairs of seeds; more would make a legend that nobody reads
 
 
-def charts(numbers: dict) -> list[Chart]:
-    """All that the numbers allow."""
-    return [chart for _, _, some in groups(numbers) for chart in some]
-
-
 def groups(numbers: dict) -> list[tuple[str, str, list[Chart]]]:
     """Charts that belong together: key, title, charts; those without any are left out."""
     titled = [
@@ -55,14 +50,14 @@ def _line(numbers: dict, line: dict, name: str, curves: dict[str, dict]) -> Char
         )
     thin = [traces.singles(one, x, curves[one], index, first=index == 0) for index, one in enumerate(known)]
     data += [trace for some in thin for trace in some]
-    title, first = _title(numbers, line), curves[known[0]]
+    title = _title(numbers, line)
     text = (
-        f"{title}, {measure(numbers, name)}, {looks.PARTS[part]}, mean of {looks.counted(looks.whole(first))}: "
+        f"{title}, {measure(numbers, name)}, {looks.PARTS[part]}, mean of {looks.over(curves.values())}: "
         f"{'; '.join(told)}."
     )
     caption = (
         f"a = 0 is {model(numbers, on, target)}{' (zero-shot)' if on == SOURCE else ''}, a = 1 that of both. "
-        f"{looks.moved(numbers, part, on, target)} {looks.mean_of(first)} "
+        f"{looks.moved(numbers, part, on, target)} {looks.mean_of(curves.values())} "
         f"{'Single replicates can be switched on in the legend. ' if any(thin) else ''}"
         f"{'Every replicate is divided by the score of its own model of both. ' if name == NORMALISED else ''}"
         f"{looks.analysis(target)}"
@@ -89,14 +84,10 @@ def _variance(numbers: dict, line: dict, name: str, curves: dict[str, dict]) -> 
         most = max(range(len(x)), key=values.__getitem__)
         ends = (values[x.index(end)] for end in (0.0, 1.0))
         told.append("{} {:.2g} at 0, {:.2g} at 1, most {:.2g} at {:g}".format(language, *ends, values[most], x[most]))
-    count = looks.whole(next(iter(curves.values())))
-    title = _title(numbers, line)
-    text = (
-        f"{title}, variance of {measure(numbers, name)}, {looks.PARTS[part]}, over {count} replicates: "
-        f"{'; '.join(told)}."
-    )
+    title, count = _title(numbers, line), looks.over(curves.values())
+    text = f"{title}, variance of {measure(numbers, name)}, {looks.PARTS[part]}, over {count}: {'; '.join(told)}."
     caption = (
-        f"Sample variance over {count} replicates at every point; of so few it is itself uncertain. "
+        f"Sample variance over {count} at every point; of so few it is itself uncertain. "
         f"{looks.moved(numbers, part, on, target)} {looks.analysis(target)}"
     )
     highest = max(value for curve in _alike(numbers, target, name) for value in curve["variance"])
@@ -144,7 +135,7 @@ def _seeds(numbers: dict, target: str, language: str, name: str, curves: list[tu
 
 def around(numbers: dict) -> Iterator[Chart]:
     """What share of its score a model keeps when it is moved in random directions, one chart per language."""
-    for target in numbers["targets"] or [""]:
+    for target in looks.targets_of(numbers["around"]):
         near = {one["on"]: one for one in numbers["around"] if one["target"] in ("", target)}
         for language in languages(numbers, target, (name for one in near.values() for name in one["kept"])):
             kept = {on: one for on, one in near.items() if one["kept"].get(language, {"mean": []})["mean"]}
@@ -159,16 +150,13 @@ def _around(numbers: dict, target: str, language: str, near: dict[str, dict]) ->
         if on in near:
             one = near[on]
             data += traces.with_band(model(numbers, on, target), one["points"], one["kept"][language], index)
-            radius = one["radius"].get(language)
-            far = f"more than {max(one['points']):g}" if radius is None else f"{radius:.2f}"
-            told.append(f"{far} around {model(numbers, on, target)}")
+            told.append(f"{looks.far(one['radius'][language], one['points'])} around {model(numbers, on, target)}")
     kept = f"{100 * KEPT:g} % of the score is kept within a radius of {', '.join(told)}."
     text = f"{numbers['metric']} in {language} around trained models, as a share of the model's own. {kept}"
-    first = next(iter(near.values()))["kept"][language]
     used = looks.analysis(target) if {TARGET, BOTH} & near.keys() else "On dev sets; nothing here selects anything."
     caption = (
         f"{kept} The dotted line is that share. The radius is in lengths of the model's own filters, to both sides. "
-        f"{looks.mean_of(first, 'runs (replicates by random directions)')} {used}"
+        f"{looks.mean_of((one['kept'][language] for one in near.values()), looks.RUNS)} {used}"
     )
     alike = [curve for one in numbers["around"] if one["target"] in ("", target) for curve in one["kept"].values()]
     shown = span([KEPT, *(value for curve in alike for edge in edges(curve) for value in edge)])

@@ -9,6 +9,7 @@ from trainables.landscape.jobs import ALL, BOTH, ENCODER, HEAD, SOURCE, TARGET
 SCORE, NORMALISED, LOSS = "score", "normalised", "loss"  # measures of a curve, as the numbers have them
 COLOURS = (BLUE, RED, GREEN, PALETTE[3], ORANGE)  # of the source, the target, others; no black, for dark pages
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")  # for whoever does not see these colours
+RUNS = "runs (replicates by random directions)"  # that curves around models are means over
 PARTS = {ALL: "all parameters", ENCODER: "encoder only", HEAD: "head only"}
 
 
@@ -35,8 +36,8 @@ def measure(numbers: dict, name: str) -> str:
     return {SCORE: metric, NORMALISED: f"{metric}, relative to both", LOSS: "loss"}[name]
 
 
-def counted(replicates: int) -> str:
-    return f"{replicates} replicate{'' if replicates == 1 else 's'}"
+def counted(count: int, plural: str = "replicates") -> str:
+    return f"{count} {plural.removesuffix('s') if count == 1 else plural}"
 
 
 def whole(banded: dict) -> int:
@@ -44,11 +45,29 @@ def whole(banded: dict) -> int:
     return sum(None not in curve for curve in banded["replicates"].values())
 
 
-def mean_of(banded: dict, plural: str = "replicates") -> str:
-    """What a line with a band is, as a sentence."""
-    if not banded["sd"]:
+def mean_of(curves: Iterable[dict], plural: str = "replicates") -> str:
+    """What lines with bands are, as a sentence. Where runs failed, some are means over fewer."""
+    known = list(curves)
+    if not any(one["sd"] for one in known):
         return "Of one run, and so without a band."
-    return f"Lines are means over {whole(banded)} {plural}, bands one standard deviation either way."
+    return f"Lines are means over {over(known, plural)}, bands one standard deviation either way."
+
+
+def over(curves: Iterable[dict], plural: str = "replicates") -> str:
+    """Of how many these curves are means, in words."""
+    counts = [whole(one) for one in curves]
+    few, many = min(counts), max(counts)
+    return f"{'' if few == many else f'{few} to '}{counted(many, plural)}"
+
+
+def far(radius: float | None, points: list[float]) -> str:
+    """A radius in words; None is one that the points do not reach."""
+    return f"more than {max(points):g}" if radius is None else f"{radius:.2f}"
+
+
+def targets_of(points: Iterable[dict]) -> list[str]:
+    """The targets whose models these points are around; an empty one where all models are of all targets."""
+    return [one for one in dict.fromkeys(one["target"] for one in points) if one] or [""]
 
 
 def moved(numbers: dict, part: str, on: str, target: str) -> str:

@@ -98,8 +98,7 @@ class Numbers:
         return {Model(one.job.on, one.job.target, one.replicate): run for one, run in self.done(TRAIN)}
 
     def model(self, on: str, target: str, replicate: int) -> Model:
-        """A model as a target sees it: some serve all of them."""
-        return Model(on, "" if self.plan.shared and on in (INITIAL, SOURCE) else target, replicate)
+        return Model.of(on, target, replicate, shared=self.plan.shared)
 
     def score(self, model: Model, language: str) -> float | None:
         """A trained model's own score, as its training reported it."""
@@ -241,9 +240,9 @@ class Numbers:
             found.append({"on": on, "target": target, "points": list(RADII), "kept": kept, "radius": radius})
         return found
 
-    def line(self, target: str, language: str, on: str = SOURCE, part: str = ALL) -> dict | None:
-        """The curves of one line in one language; None where there is none."""
-        wanted = (one for one in self.lines if (one["target"], one["on"], one["part"]) == (target, on, part))
+    def line(self, target: str, language: str) -> dict | None:
+        """The curves, in one language, of the line from the source model with all that moves; None if there is none."""
+        wanted = (one for one in self.lines if (one["target"], one["on"], one["part"]) == (target, SOURCE, ALL))
         return next((one["curves"].get(language) for one in wanted), None)
 
     def finding(self, target: str) -> dict:

@@ -21,15 +21,15 @@ def _lines(numbers: dict) -> list[dict]:
     found = []
     for part in dict.fromkeys(line["part"] for line in numbers["lines"]):
         for name in (SCORE, NORMALISED):
-            panels, some = [], None
+            panels, known = [], []
             for line in numbers["lines"]:
                 curves = {key: curve[name] for key, curve in line["curves"].items() if curve[name]["mean"]}
                 if line["part"] == part and curves:
-                    some = next(iter(curves.values()))
+                    known += curves.values()
                     panels.append(_along(numbers, line, measure(numbers, name), _banded(numbers, line, curves)))
             title = f"{measure(numbers, name)} from a model of one language to that of both, {looks.PARTS[part]}"
             if panels:
-                text = f"{title}. {_rest(part, 'the model at 0')}{looks.mean_of(some)} {_analysis(numbers)}"
+                text = f"{title}. {_rest(part, 'the model at 0')}{looks.mean_of(known)} {_analysis(numbers)}"
                 found.append(_picture(f"lines{_of(part)}{FILES[name]}", title, text, 2, panels))
     return found
 
@@ -37,21 +37,19 @@ def _lines(numbers: dict) -> list[dict]:
 def _variance(numbers: dict) -> list[dict]:
     found = []
     for part in dict.fromkeys(line["part"] for line in numbers["lines"]):
-        panels, count = [], 0
+        panels, counted = [], []
         for line in numbers["lines"]:
             curves = {key: curve[SCORE] for key, curve in line["curves"].items() if curve[SCORE]["variance"]}
             if line["part"] == part and curves:
                 known = languages(numbers, line["target"], curves)
                 series = [_series(_role(numbers, line, one), line["points"], curves[one]["variance"]) for one in known]
                 panels.append(_along(numbers, line, "variance", series))
-                count = max(count, *map(looks.whole, curves.values()))
+                counted += curves.values()
         title = f"Variance of {numbers['metric']} over replicates on the way, {looks.PARTS[part]}"
-        sample = f"{_rest(part, 'the model at 0')}Sample variance over {looks.counted(count)}."
-        found += (
-            [_picture(f"variance{_of(part)}", title, f"{title}. {sample} {_analysis(numbers)}", 2, panels)]
-            if panels
-            else []
-        )
+        if panels:
+            sample = f"{_rest(part, 'the model at 0')}Sample variance over {looks.over(counted)}."
+            text = f"{title}. {sample} {_analysis(numbers)}"
+            found.append(_picture(f"variance{_of(part)}", title, text, 2, panels))
     return found
 
 
@@ -70,7 +68,8 @@ def _planes(numbers: dict) -> list[dict]:
             x, y = ([place[i] for place in PLACES.values()] for i in (0, 1))
             models = {"name": "", "kind": "points", "x": x, "y": y, "labels": [labels[on] for on in PLACES]}
             for language in known:
-                panel = {"title": f"{looks.titled(numbers, language)}, seed {plane['replicate']}", "series": [models]}
+                title = f"{looks.titled(numbers, language)}, replicate {plane['replicate']}"
+                panel = {"title": title, "series": [models]}
                 panel |= {"x": f"a1, towards {numbers['source']}", "y": f"a2, towards {target}"}
                 panels.append(panel | {"surface": {"x": axis, "y": axis, "z": rows[language]}})
         title = f"{measure(numbers, name)} over the plane of the three models, {looks.PARTS[part]}"
@@ -103,15 +102,15 @@ def _seeds(numbers: dict) -> list[dict]:
 
 
 def _around(numbers: dict) -> list[dict]:
-    panels, some = [], None
-    for target in numbers["targets"] or [""]:
+    panels, known = [], []
+    for target in looks.targets_of(numbers["around"]):
         near = [one for one in numbers["around"] if one["target"] in ("", target)]
         for language in languages(numbers, target, (name for one in near for name in one["kept"])):
             series = []
             for one in near:
                 banded = one["kept"].get(language, {"mean": []})
                 if banded["mean"]:
-                    some = banded
+                    known.append(banded)
                     name = {SOURCE: "source model", TARGET: "target's model", BOTH: "model of both"}[one["on"]]
                     series.append(_with_band(name, one["points"], banded))
             of = f"{language}, models for {target}" if target else language
@@ -120,7 +119,7 @@ def _around(numbers: dict) -> list[dict]:
     title = f"{numbers['metric']} around trained models, in random directions"
     if not panels:
         return []
-    runs = looks.mean_of(some, "runs (replicates by random directions)")
+    runs = looks.mean_of(known, looks.RUNS)
     text = f"{title}, the radius in lengths of the model's own filters. {runs} {_analysis(numbers)}"
     return [_picture("around", title, text, 2, panels)]
 

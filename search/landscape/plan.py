@@ -82,7 +82,7 @@ class Plan:
 
     def next_action(self, state: State, *, more: bool = True) -> Action:
         """The first run whose models are there. One whose model failed is never started."""
-        running, waiting = False, False
+        running, waiting, kept_away = False, False, False
         for planned, run in self.with_runs(state):
             if run is not None and run.status != INTERRUPTED:
                 running |= run.status == RUNNING
@@ -91,8 +91,11 @@ class Plan:
             if all(one is not None and one.status == DONE for one in before):
                 because = "it was running when the landscape stopped" if run else "its models are there"
                 return Given(planned.config_id, planned.replicate, because, planned.params)
-            waiting |= all(one is None or not one.finished or one.status == DONE for one in before)
-        return Wait() if waiting and running else Stop("all points are evaluated")
+            able = all(one is None or not one.finished or one.status == DONE for one in before)
+            waiting, kept_away = waiting or able, kept_away or not able
+        if waiting and running:
+            return Wait()
+        return Stop("what is left needs models that failed" if kept_away else "all points are evaluated")
 
     def beginning(self, state: State) -> int:
         """How many runs could be at work now."""

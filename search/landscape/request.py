@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from pathlib import Path
 
+from search.errors import RequestError
 from search.rerun import read_best
 from search.specification import Specification, content_of, from_dict, set_all
 
@@ -32,6 +33,6 @@ def landscape_specification(
     if found.get("landscape") is None:
         found |= {"landscape": {}} | ({"name": f"{found['name']}-landscape"} if "name" in found else {})
     set_all(found, overrides)
-    if isinstance(found["landscape"], dict):
-        found["landscape"] = found["landscape"] | options
-    return from_dict(found)
+    if not isinstance(found["landscape"], dict):
+        raise RequestError(f"landscape: {found['landscape']!r}: write its keys, such as --set landscape.directions=0.")
+    return from_dict(found | {"landscape": found["landscape"] | options})

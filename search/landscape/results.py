@@ -14,7 +14,7 @@ from search.landscape.pictures import pictures
 from search.landscape.plan import Plan
 from search.landscape.stored import NUMBERS, read_numbers
 from search.landscape.words import sentences
-from search.ledger import DONE, State, read
+from search.ledger import State, read
 from search.page import write as write_report
 from search.pictures import svg
 from search.products import Products
@@ -48,19 +48,20 @@ def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
 
 
 def show(state: State, folder: Path, console: Console, *, nothing_new: bool = False) -> bool:
-    """Say what was found, and where; whether anything was."""
+    """Say what was found, and where; whether there is a point at all."""
     if nothing_new:
         console.print(
             f"{folder} is finished; nothing was started. Another one needs a new folder: --out", soft_wrap=True
         )
-    for sentence in read_numbers(folder)["sentences"]:
+    numbers = read_numbers(folder)
+    for sentence in numbers["sentences"]:
         console.print(sentence, soft_wrap=True)
     files = {"report": REPORT, "numbers": NUMBERS, "models": MODELS}
     console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     origin = state.search["specification"]["landscape"].get("origin")
     if origin and Path(origin, NUMBERS).exists():
         console.print(f"also in the report of its search: {origin}/{REPORT}", soft_wrap=True)
-    return any(run.status == DONE for run in state.runs())
+    return any(numbers[kind] for kind in ("lines", "planes", "seeds", "around"))
 
 
 def write_again(state: State, folder: Path, console: Console) -> None:

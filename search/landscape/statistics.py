@@ -15,9 +15,9 @@ def banded(curves: dict[int, list[float | None]]) -> dict:
     found = {"replicates": {str(replicate): curve for replicate, curve in curves.items()}}
     values = np.array(whole)
     found["mean"] = values.mean(0).tolist() if whole else []
-    found["sd"] = values.std(0, ddof=1).tolist() if len(whole) > 1 else []
-    found["variance"] = values.var(0, ddof=1).tolist() if len(whole) > 1 else []
-    return found
+    # Replicates that agree have no variance, though the mean of three equal numbers may round to another one.
+    variance = np.where(np.ptp(values, axis=0) > 0, values.var(0, ddof=1), 0.0) if len(whole) > 1 else np.array([])
+    return found | {"sd": np.sqrt(variance).tolist(), "variance": variance.tolist()}
 
 
 def barrier(points: Sequence[float], heights: Sequence[float | None]) -> float | None:
@@ -44,12 +44,11 @@ def explained(slope: float, along: dict[int, float], scores: dict[int, float]) -
     1: nothing is left; 0 or less: as much is left as before, or more. None where there is no variance.
     """
     both = [replicate for replicate in scores if replicate in along]
-    if len(both) < 2:
+    if len(both) < 2 or len({scores[replicate] for replicate in both}) == 1:
         return None
     actual, places = (np.array([of[replicate] for replicate in both]) for of in (scores, along))
     actual, expected = actual - actual.mean(), slope * (places - places.mean())
-    whole = float((actual**2).sum())
-    return 1 - float(((actual - expected) ** 2).sum()) / whole if whole > 0 else None
+    return 1 - float(((actual - expected) ** 2).sum()) / float((actual**2).sum())
 
 
 def linearity(points: Sequence[float], values: Sequence[float]) -> float | None:
@@ -59,8 +58,8 @@ def linearity(points: Sequence[float], values: Sequence[float]) -> float | None:
     return float(np.corrcoef(points, values)[0, 1] ** 2)
 
 
-def flat_within(points: Sequence[float], shares: Sequence[float], kept: float = KEPT) -> float | None:
-    """How far one can go from 0, on both sides alike, until the mean share of the score falls below `kept`.
+def flat_within(points: Sequence[float], shares: Sequence[float]) -> float | None:
+    """How far one can go from 0, on both sides alike, until the mean share of the score falls below `KEPT`.
 
     Between points along straight lines; None where it does not fall that low.
     """
@@ -70,7 +69,7 @@ def flat_within(points: Sequence[float], shares: Sequence[float], kept: float = 
     before = (0.0, 1.0)
     for radius in sorted(by_radius):
         now = float(np.mean(by_radius[radius]))
-        if now < kept:
-            return before[0] + (radius - before[0]) * (before[1] - kept) / (before[1] - now)
+        if now < KEPT:
+            return before[0] + (radius - before[0]) * (before[1] - KEPT) / (before[1] - now)
         before = (radius, now)
     return None

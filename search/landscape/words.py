@@ -1,8 +1,10 @@
 """What a landscape found, in sentences: is the source flat, does the target rise, how steep is it where zero-shot ends
 up, and how much of the seeds' spread that explains."""
 
+from search.landscape.looks import far
+from search.landscape.statistics import KEPT
 from search.report import number
-from trainables.landscape.jobs import ALL
+from trainables.landscape.jobs import ALL, SOURCE
 
 
 def sentences(numbers: dict) -> list[str]:
@@ -12,7 +14,7 @@ def sentences(numbers: dict) -> list[str]:
         found += of_target(finding, numbers) if finding["replicates"] else []
     if numbers["lines"] and ALL not in numbers["options"]["parts"]:
         found.append("Whether the target rises is told where the whole model moves: add all to landscape.parts.")
-    found += between_seeds(numbers)
+    found += between_seeds(numbers) + around_source(numbers)
     if numbers["left_out"]:
         found.append(f"Failed and left out ({len(numbers['left_out'])}), such as {numbers['left_out'][0]}.")
     return found
@@ -23,6 +25,7 @@ def of_target(finding: dict, numbers: dict) -> list[str]:
     flat = "stays flat" if finding["source_flat"] else "is not flat"
     sd = f", seeds' sd {number(finding['source_sd'])}" if several else ""
     rises = {True: "rises", False: "does not rise for certain", None: "goes"}[finding["rises"]]
+    rises = "falls" if several and finding["rise_high"] < 0 else rises
     interval = f", 95 % interval {number(finding['rise_low'])} to {number(finding['rise_high'])}" if several else ""
     straight = finding["linearity"]
     line = "" if straight is None else f", {straight:.0%} of that in a straight line"
@@ -66,3 +69,15 @@ def between_seeds(numbers: dict) -> list[str]:
         f"Between the source models of two seeds, {numbers['metric']} falls below the straight line between its ends "
         f"by at most {told[0]}{loss}."
     ]
+
+
+def around_source(numbers: dict) -> list[str]:
+    """How far source models can be moved at random before they lose what counts, by language."""
+    found = []
+    for one in (one for one in numbers["around"] if one["on"] == SOURCE):
+        known = [language for language, kept in one["kept"].items() if kept["mean"]]
+        radii = " and ".join(f"{far(one['radius'][language], one['points'])} in {language}" for language in known)
+        which = f"the model of {numbers['source']}" + (f" for {one['target']}" if one["target"] else "")
+        told = f"{which} keeps {KEPT:.0%} of its {numbers['metric']} within a radius of {radii}."
+        found += [f"Moved in random directions, {told}"] if known else []
+    return found

@@ -26,3 +26,15 @@ def test_p_best_needs_a_configuration_with_two_scores(second, p_best):
     text = description(told.state, Selection.of(told.resolved), {"a": "k=50 standard"})
     (line,) = [line for line in text.splitlines() if "`a`" in line]
     assert line.split(" | ")[5] == p_best
+
+
+@pytest.mark.parametrize(("configs", "told"), [(["a"], "fresh seeds run"), ([], "results are written")])
+def test_after_the_search_phase_it_says_what_comes_next(configs, told):
+    """A landscape, or a search without a confirmation, has no fresh seeds."""
+    story = Told(specification())
+    story.ask("a", k=50, weighting="standard")
+    story.run("a", 0, metrics("dev", 0.8, 0.6, 0.5))
+    story.tell("freeze", because="all is done", configs=configs)
+    assert f"The search phase is over (all is done), {told}." in description(
+        story.state, Selection.of(story.resolved), {}
+    )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from search.chart import Chart
 from search.choices import choosable
-from search.landscape.charts import charts, groups
+from search.landscape.charts import groups
 from search.landscape.page import page, section
 from search.landscape.pictures import pictures
 from search.landscape.planes import LEVELS, step
@@ -29,6 +29,10 @@ KEYS = ["lines", "variance", "planes", "seeds", "around"]
 @pytest.fixture(scope="module")
 def numbers():
     return made()
+
+
+def charts(numbers):
+    return [chart for _, _, some in groups(numbers) for chart in some]
 
 
 def of(numbers, key, **when):
@@ -196,9 +200,12 @@ def test_without_labels_of_targets_there_are_seeds_and_what_is_around_them():
     ]
     for chart in charts(few):
         assert "were trained on labels" not in chart.caption
-    assert [one["name"] for one in of(few, "around")[0].data] == ["the model of so, band", "the model of so"]
+    assert [chart.title for chart in of(few, "around")] == ["so (source)", "tl (target)", "um (target)"]
+    for chart in of(few, "around"):
+        assert [one["name"] for one in chart.data] == ["the model of so, band", "the model of so"]
     assert "No model is trained on labels of a target" in page(few)
     assert [one["name"] for one in pictures(few)] == ["seeds", "around"]
+    assert [panel["title"] for panel in pictures(few)[1]["panels"]] == ["so", "tl", "um"]
     assert all("were trained" not in one["text"] for one in pictures(few))
 
 

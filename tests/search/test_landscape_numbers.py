@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+from search.landscape import looks
 from search.landscape.geometry import Geometry, inner_products
 from search.landscape.numbers import Numbers
 from search.landscape.plan import Plan
@@ -199,6 +200,11 @@ def test_sentences_name_every_target_its_numbers_and_the_barriers(found):
     assert "3 replicates" in told[0]
     assert f"at most {abs(found['findings'][0]['source_change']):.3f} lower" in told[0]
     assert told[2].startswith("Between the source models of two seeds")
+    (source,) = [one for one in found["around"] if one["on"] == SOURCE]
+    radii = [f"{looks.far(radius, RADII)} in {language}" for language, radius in source["radius"].items()]
+    within = f"keeps 90% of its macro_f1 within a radius of {' and '.join(radii)}."
+    assert told[3] == f"Moved in random directions, the model of qel {within}"
+    assert len(told) == 4
 
 
 def test_models_that_failed_are_left_out_and_said(tmp_path):
@@ -245,22 +251,58 @@ def test_where_only_a_part_moves_it_is_said_what_the_finding_needs(tmp_path):
     assert "add all to landscape.parts" in sentences(found)[0]
 
 
-def test_a_source_that_rises_is_not_flat_either():
-    """Of the finding's own arithmetic, on a source that goes up by 0.2 while its seeds differ by 0.01."""
-    curve = {str(r): [0.5 + 0.2 * a + 0.01 * r for a in LINE_POINTS] for r in range(3)}
-    whole = {"score": {"replicates": curve, "mean": curve["1"], "sd": [0.01] * 33, "variance": [1e-4] * 33}}
+@pytest.mark.parametrize(
+    ("source", "target", "seeds", "told"),
+    [
+        (
+            0.0,
+            0.2,
+            [0, 0.01, 0.02],
+            "qel stays flat (0.510 to 0.510, at most 0.000 higher on the way, seeds' sd 0.010)",
+        ),
+        (-0.015, 0.2, [0, 0.01, 0.02], "qel stays flat (0.510 to 0.495, at most 0.015 lower on the way"),
+        (-0.025, 0.2, [0, 0.01, 0.02], "qel is not flat (0.510 to 0.485, at most 0.025 lower on the way"),
+        (0.2, 0.2, [0, 0.01, 0.02], "qel is not flat (0.510 to 0.710, at most 0.200 higher on the way"),
+        (-0.009, 0.2, [0, 0, 0], "qel stays flat"),  # less than 0.01 is none, however well seeds agree
+        (-0.011, 0.2, [0, 0, 0], "qel is not flat"),
+        (0.0, 0.2, [0, 0.01, 0.02], "qan rises from 0.510 to 0.710 (by 0.200, 95 % interval 0.195 to 0.205)"),
+        (0.0, -0.2, [0, 0.01, 0.02], "qan falls from 0.510 to 0.310 (by -0.200, 95 % interval -0.205 to -0.195)"),
+        (0.0, 0.001, [0, 0.01, 0.02], "qan does not rise for certain from 0.510 to 0.511"),
+        (0.0, 0.2, [0], "qan goes from 0.500 to 0.700 (by 0.200), 100% of that in a straight line."),
+    ],
+)
+def test_the_sentence_says_what_straight_lines_of_known_heights_are(source, target, seeds, told):
+    """Both languages begin at 0.5 and what a seed adds; the rise of the target also differs by a fifth of that."""
 
-    class Rising(Numbers):
+    def straight(rise, uneven):
+        known = {
+            r: [0.5 + (rise + uneven * (seed - np.mean(seeds))) * a + seed for a in LINE_POINTS]
+            for r, seed in enumerate(seeds)
+        }
+        return {"score": banded(known)}
+
+    class Known(Numbers):
         source, metric = "qel", "macro_f1"
 
-        def line(self, target, language, on=SOURCE, part="all"):
-            return whole
+        def line(self, target_language, language):
+            return straight(source, 0.0) if language == "qel" else straight(target, 0.2)
 
-        def along_the_way(self, target):
+        def along_the_way(self, target_language):
             return {}
 
-    finding = Rising(None, None, None).finding("qan")
-    assert (finding["source_change"], finding["source_flat"]) == (pytest.approx(0.2), False)
+    finding = Known(None, None, None).finding("qan")
+    shown = {"findings": [finding], "source": "qel", "lines": [], "seeds": [], "around": [], "left_out": []}
+    (sentence,) = sentences(shown)
+    assert told in sentence
+    assert f"qan climbs by {target:.3f} per length of that way, qel by {source:.3f}." in sentence
+
+
+def test_seeds_that_agree_have_no_spread_and_nothing_to_explain():
+    """The mean of three equal floats may be another float: 0.1 + 0.1 + 0.1 is more than 0.3."""
+    equal = banded({0: [0.1, 0.7], 1: [0.1, 0.7], 2: [0.1, 0.9]})
+    assert equal["sd"][0] == equal["variance"][0] == 0.0
+    assert equal["sd"][1] == pytest.approx(0.2 / 3**0.5)
+    assert explained(0.2, {0: 0.0, 1: 0.1, 2: 0.3}, {0: 0.1, 1: 0.1, 2: 0.1}) is None
 
 
 def test_one_replicate_shows_no_spread_and_the_sentence_says_so(tmp_path):
@@ -278,7 +320,12 @@ def test_without_labels_there_are_seeds_and_what_is_around_and_nothing_else(tmp_
     assert (found["lines"], found["planes"], found["directions"]) == ([], [], [])
     assert {one["on"] for one in found["models"]} == {"initial", "source"}
     assert len(found["seeds"]) == 3
-    assert [text[:31] for text in sentences(found)] == ["Between the source models of tw"]
+    assert [text[:31] for text in sentences(found)] == [
+        "Between the source models of tw",
+        "Moved in random directions, the",
+    ]
+    alone = numbers_of(tmp_path, labels=False, replicates=1)
+    assert [text[:31] for text in sentences(alone)] == ["Moved in random directions, the"]
 
 
 @given(

@@ -1,6 +1,7 @@
 """Plans of landscapes, and requests for them, without Ray: what may start when, and one line for what is wrong."""
 
 import errno
+import io
 import os
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import ray
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from search import yaml12
 from search.alone import Alone
@@ -15,6 +17,7 @@ from search.decide import next_run
 from search.errors import RequestError, SearchError
 from search.landscape.plan import Plan
 from search.landscape.request import exported, landscape_specification
+from search.landscape.results import show, write_landscape
 from search.ledger import DONE, PLANNED, State
 from search.policy import Given, Stop, Wait
 from search.products import Products
@@ -51,9 +54,9 @@ class Always:
         return self.action
 
 
-def end(state, given, status=DONE):
+def end(state, given, status=DONE, **metrics):
     about = {"config_id": given.config_id, "replicate": given.replicate, "time": 2.0}
-    state.apply({"event": "result", **about, "phase": PLANNED, "status": status, "metrics": {}, "seconds": 1.0})
+    state.apply({"event": "result", **about, "phase": PLANNED, "status": status, "metrics": metrics, "seconds": 1.0})
 
 
 def job_of(given):
@@ -78,7 +81,7 @@ def test_whatever_order_runs_end_in_nothing_starts_before_its_models_and_all_is_
         given = running.pop(random.randrange(len(running)))
         end(state, given)
         done.append(f"{given.config_id}-{given.replicate}")
-    assert isinstance(action, Stop)
+    assert action == Stop("all points are evaluated")
     assert sorted(done) == sorted(names)
 
 
@@ -104,6 +107,20 @@ def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
     assert (LINE, SOURCE, "qan", 0) not in started
     assert (SEEDS, SOURCE, "qan", 0) not in started
     assert {(LINE, SOURCE, "qan", 1), (LINE, "target", "qan", 0), (LINE, SOURCE, "qor", 0)} <= started
+    assert action == Stop("what is left needs models that failed")
+
+
+def test_where_no_training_ends_well_nothing_was_found_whatever_the_initial_models_score(tmp_path):
+    specification = landscape_specification("demo-ear", None, {"replicates": 2}).as_dict()
+    made, state, output = Plan.of(specification), State(), io.StringIO()
+    state.apply({"event": "search", "search_id": "x", "specification": specification, "time": 0.0})
+    while isinstance(action := made.next_action(state), Given):
+        start(state, action)
+        end(state, action, DONE if job_of(action)[1] == INITIAL else "failed:nan", **{"dev/macro_f1/qel": 0.1})
+    console = Console(file=output, width=500)
+    write_landscape(state, tmp_path, console)
+    assert not show(state, tmp_path, console)
+    assert "Failed and left out (10), such as train source, replicate 0: failed:nan" in output.getvalue()
 
 
 def test_an_interrupted_run_goes_first_and_one_without_memory_is_left_to_a_whole_device():
@@ -172,6 +189,7 @@ def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
             [],
             "landscape.replicates: one seed has no other to be compared with.",
         ),
+        ("demo-ear", {}, ["landscape=null"], "landscape: None: write its keys, such as --set landscape.directions=0."),
         ("demo-ear", {}, ["select=3"], "select: 3 is wrong"),
         ("demo-ear", {}, ["enqueue={}"], "enqueue: {}: write a list of configurations, such as [{k: 10}]."),
         ("demo-ears", {}, [], "demo-ears: no such file, and no built-in specification. Did you mean demo-ear?"),

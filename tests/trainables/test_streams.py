@@ -27,6 +27,12 @@ def test_a_stream_that_varies_alone_leaves_the_others_at_replicate_0(seed, repli
     assert Streams(seed, replicate, varied).seed(stream, *parts) == expected
 
 
+@given(SEEDS, REPLICATES, st.lists(st.sampled_from(STREAMS), max_size=2), st.sampled_from(STREAMS), PARTS)
+def test_streams_that_are_fixed_are_those_of_replicate_0(seed, replicate, fixed, stream, parts):
+    expected = Streams(seed, 0 if stream in fixed else replicate).seed(stream, *parts)
+    assert Streams(seed, replicate, fixed=tuple(fixed)).seed(stream, *parts) == expected
+
+
 @given(SEEDS, st.integers(1, 2000), st.none() | st.sampled_from(STREAMS))
 def test_the_record_has_the_seeds_that_are_drawn(seed, replicate, varied):
     streams, first = Streams(seed, replicate, varied), Streams(seed, 0).all_seeds()
@@ -41,3 +47,5 @@ def test_an_unknown_stream_is_an_error():
         Streams(0, 0).seed("weather")
     with pytest.raises(ValueError, match="'weather' is not a stream"):
         Streams(0, 0, "weather")
+    with pytest.raises(ValueError, match="'weather' is not a stream"):
+        Streams(0, 0, fixed=("weather",))

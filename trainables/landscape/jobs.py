@@ -30,6 +30,11 @@ class Model:
     target: str
     replicate: int
 
+    @classmethod
+    def of(cls, on: str, target: str, replicate: int, *, shared: bool) -> "Model":
+        """The one that a target sees. `shared`: the initial model and that of the source serve all targets."""
+        return cls(on, "" if shared and on in (INITIAL, SOURCE) else target, replicate)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -65,13 +70,10 @@ class Job:
         return [(a,) for a in (RADII if self.landscape == AROUND else LINE_POINTS)]
 
     def models(self, replicate: int, *, shared: bool) -> list[Model]:
-        """The models that it needs at a replicate, the one whose other parts stay first.
-
-        `shared`: the initial model and the one of the source serve all targets.
-        """
+        """The models that it needs at a replicate, the one whose other parts stay first; `shared` as of `Model.of`."""
 
         def model(on: str, at: int = replicate) -> Model:
-            return Model(on, "" if shared and on in (INITIAL, SOURCE) else self.target, at)
+            return Model.of(on, self.target, at, shared=shared)
 
         if self.landscape == TRAIN:
             return [] if self.on == INITIAL else [model(INITIAL)]

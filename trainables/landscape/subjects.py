@@ -120,7 +120,9 @@ def of_ear(inputs: LandscapeInputs, on: str, target: str, params: dict, streams:
 
 def of_stitching(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
     """One pair of stitching. Its word table is frozen (`search.landscape.plan`), as one language reads rows of F^s and
-    the other of F^t: all three models differ in the body and the head alone."""
+    the other of F^t: all three models differ in the body and the head alone. Where anchors are drawn, all replicates
+    have those of replicate 0: on the way from one seed to another there is one table, so that both ends read their own.
+    """
     own: StitchingInputs = replace(inputs.own, targets={target: inputs.own.targets[target]})
     pool, source = own.train, on in (INITIAL, SOURCE)
     if not source:
@@ -128,7 +130,7 @@ def of_stitching(inputs: LandscapeInputs, on: str, target: str, params: dict, st
         pool = words if on != BOTH else joined_ids(own.train, words)
     size = len(own.train) if inputs.equal == "updates" else len(pool)
     own = replace(own, train=pool.take(rows_of(len(pool), size, 0, streams)))
-    run = Stitching(own, params, streams, device)
+    run = Stitching(own, params, replace(streams, fixed=("anchors",)), device)
     pair = run.pairs[target]
     sets = {own.source: (own.dev, None), target: (pair.target.dev, pair.table(pair.words))}
 

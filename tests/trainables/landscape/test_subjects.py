@@ -23,6 +23,7 @@ from trainables.landscape.jobs import (
     INITIAL,
     LINE,
     PLANE,
+    SEEDS,
     SOURCE,
     TARGET,
     TRAIN,
@@ -38,6 +39,7 @@ CPU = torch.device("cpu")
 FEW, SHOWN = 48, 40  # training and dev examples: nothing needs to be learnt well
 CASES = ["ear", "plain", "pairs", "stitching"]
 STITCHED = "enqueue=[{k: 10, weighting: softmax, tau: 0.1, epochs: 2, batch_size: 8}]"
+DRAWN = STITCHED.replace("k: 10", "k: 10, anchors: 100")  # each replicate of a search has other anchors
 TUNED = "enqueue=[{alpha: 1.0, beta: 0.1, layer: 2, lr: 2e-3, epochs: 2, batch_size: 8, gradient_checkpointing: false}]"
 
 
@@ -64,8 +66,8 @@ def inputs_of(tmp_path_factory):
     @functools.cache
     def made(kind, equal="updates"):
         options = {"equal": equal} | ({"baseline": "plain"} if kind == "plain" else {})
-        overrides = {"stitching": [STITCHED], "pairs": [TUNED, pairs]}.get(kind, [TUNED])
-        name = "demo" if kind == "stitching" else "demo-ear"
+        overrides = {"stitching": [STITCHED], "drawn": [DRAWN], "pairs": [TUNED, pairs]}.get(kind, [TUNED])
+        name = "demo" if kind in ("stitching", "drawn") else "demo-ear"
         specification = landscape_specification(name, None, options, overrides).as_dict()
         return cut(Landscape.prepare(specification)), Plan.of(specification).params
 
@@ -140,6 +142,20 @@ def test_ends_of_lines_and_corners_of_planes_are_the_trained_models_scores_exact
                     for language in ("qel", "qan"):
                         key = f"dev/{name}/{language}"
                         assert found[key] == models[ends[point]][0][key], (job, point, key)
+
+
+@pytest.mark.parametrize("kind", ["ear", "stitching", "drawn"])
+def test_ends_of_the_line_between_two_seeds_are_their_models_scores_exactly(inputs_of, kind):
+    inputs, params = inputs_of(kind)
+    models = [trained(inputs, params, SOURCE, replicate) for replicate in (0, 1)]
+    assert models[0][0] != models[1][0]
+    target = "" if kind == "ear" else "qan"
+    run = Points(inputs, Job(SEEDS, SOURCE, target, ALL, other=1).params() | params, Streams(0, 0), CPU)
+    run.receive([product for _, product in models])
+    for end, (metrics, _) in enumerate(models):
+        found = run.epoch(run.points.index((float(end),)))
+        for key in (f"dev/{name}/{language}" for name in ("macro_f1", "accuracy") for language in ("qel", "qan")):
+            assert found[key] == metrics[key], (end, key)
 
 
 @pytest.mark.parametrize("kind", CASES)
