@@ -2,7 +2,9 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
+COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONDONTWRITEBYTECODE # a search is many processes, and each would compile the project anew
 
 .PHONY: search test lint clean
 .NOTPARALLEL: # both install into one environment
@@ -17,15 +19,18 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# The stamp is written last, so an interrupted installation is taken up again.
+# The stamp is written last, so an interrupted installation is taken up again. What is installed is compiled on all cores at
+# once, which pip does on one; files that no version of Python could read are left as they are, as pip leaves them.
 $(VENV)/.installed: setup.py pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --no-compile --editable .
+	$(COMPILE) || true
 	touch $@
 
 $(VENV)/.installed-dev: setup.py pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable ".[dev]"
+	$(BIN)/pip install --quiet --no-compile --editable ".[dev]"
+	$(COMPILE) || true
 	touch $(VENV)/.installed $@
 
 clean:

@@ -26,7 +26,7 @@ CHANGES = [
 ]
 TITLES = {"plain": "plain", "rs_da": "RS-DA", "rs_rp": "RS-RP", "adv": "ADV"}
 PASSES = {"plain": 1, "rs_da": 1, "rs_rp": 1, "adv": 2}  # of one epoch
-ROWS = {"train": 240, "dev": 20, "test": 40}
+ROWS = {"train": 160, "dev": 20, "test": 20}
 OUTSIDE_RAY = """
 import json, sys
 from trainables.device import set_up

@@ -59,7 +59,7 @@ def run(folder, *arguments, code=0, apart=False):
         assert returned == code, output.getvalue()
         return output.getvalue()
     found = subprocess.run(
-        command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, timeout=240
+        command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
     )
     assert found.returncode == code, found.stdout + found.stderr
     return found.stdout + found.stderr
