@@ -7,7 +7,7 @@ from search.ledger import PLANNED
 from search.phases import Phases
 from search.products import Products
 
-MODELS = "models"  # the folder of trained models in that of the search
+FOLDER = "models"  # the folder of trained models in that of the search
 
 
 class LandscapePhases(Phases):
@@ -15,7 +15,7 @@ class LandscapePhases(Phases):
 
     def __post_init__(self) -> None:
         self.plan = Plan.of(self.specification.as_dict())
-        self.products = Products(self.folder / MODELS)
+        self.products = Products(self.folder / FOLDER)
         super().__post_init__()
 
     def run_all(self) -> None:

@@ -9,7 +9,7 @@ from search.files import write_atomically
 from search.findings import Findings
 from search.landscape.numbers import Numbers
 from search.landscape.page import page
-from search.landscape.phases import MODELS
+from search.landscape.phases import FOLDER
 from search.landscape.pictures import pictures
 from search.landscape.plan import Plan
 from search.landscape.stored import NUMBERS, read_numbers
@@ -30,7 +30,7 @@ def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
     ending.
     """
     specification = state.search["specification"]
-    numbers = Numbers(Plan.of(specification), state, Products(folder / MODELS)).all()
+    numbers = Numbers(Plan.of(specification), state, Products(folder / FOLDER)).all()
     numbers["sentences"] = sentences(numbers)
     write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
     written = [NUMBERS]
@@ -56,7 +56,7 @@ def show(state: State, folder: Path, console: Console, *, nothing_new: bool = Fa
     numbers = read_numbers(folder)
     for sentence in numbers["sentences"]:
         console.print(sentence, soft_wrap=True)
-    files = {"report": REPORT, "numbers": NUMBERS, "models": MODELS}
+    files = {"report": REPORT, "numbers": NUMBERS, "models": FOLDER}
     console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     origin = state.search["specification"]["landscape"].get("origin")
     if origin and Path(origin, NUMBERS).exists():
