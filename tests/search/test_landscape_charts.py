@@ -16,7 +16,7 @@ from search.landscape.pictures import pictures
 from search.landscape.planes import LEVELS, step
 from search.page import page as page_of_search
 from search.pictures import svg
-from tests.landscapes import AXIS, POINTS, RADII, bilingual, height, made, score, share
+from tests.landscapes import AXIS, POINTS, RADII, banded, bilingual, height, made, score, share
 from tests.ledgers import made as made_search
 from tests.search.test_page import EVIL, parsed
 from trainables.pictures import checked
@@ -229,6 +229,21 @@ def test_a_loss_that_is_missing_costs_its_replicate_and_nothing_else():
         for curve in line["curves"].values():
             curve["loss"] |= {"mean": [], "sd": [], "variance": []}
     assert {chart.when["measure"] for chart in of(found, "lines")} == {"macro_f1", RELATIVE}
+
+
+def test_where_languages_have_unequal_replicates_captions_say_so():
+    found = made(targets=["tl"], parts=["all"])
+    for line in found["lines"]:
+        curves = line["curves"]["tl"]["score"]["replicates"]
+        line["curves"]["tl"]["score"] = banded(
+            {0: curves["0"], 1: [None, *curves["1"][1:]], 2: [None, *curves["2"][1:]]}
+        )
+    chart = of(found, "lines", measure="macro_f1")[0]
+    assert "Lines are means over 1 to 3 replicates, bands" in chart.caption
+    assert "mean of 1 to 3 replicates:" in chart.text
+    (picture,) = [one for one in pictures(found) if one["name"] == "lines"]
+    assert "Lines are means over 1 to 3 replicates, bands" in picture["text"]
+    assert "Sample variance over 3 replicates at every point" in of(found, "variance", measure="macro_f1")[0].caption
 
 
 def test_nothing_gives_no_chart_no_picture_and_a_page_that_says_so():
