@@ -20,7 +20,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 
 # The stamp is written last, so an interrupted installation is taken up again. What is installed is compiled on all cores at
-# once, which pip does on one; files that no version of Python could read are left as they are, as pip leaves them.
+# once, which pip does on one; what cannot be compiled is left as it is, as pip leaves it.
 $(VENV)/.installed: setup.py pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --no-compile --editable .

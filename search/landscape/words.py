@@ -28,7 +28,7 @@ def of_target(finding: dict, numbers: dict) -> list[str]:
     rises = "falls" if several and finding["rise_high"] < 0 else rises
     interval = f", 95 % interval {number(finding['rise_low'])} to {number(finding['rise_high'])}" if several else ""
     straight = finding["linearity"]
-    line = "" if straight is None else f", {straight:.0%} of that in a straight line"
+    line = "" if straight is None else f", {100 * straight:.0f} % of that in a straight line"
     first = (
         f"{target}: from the model of {source} to the one of both languages, {source} {flat} "
         f"({number(finding['source_start'])} to {number(finding['source_end'])}, "
@@ -45,7 +45,7 @@ def of_target(finding: dict, numbers: dict) -> list[str]:
         why = "they do not differ" if finding["spread"] == 0 else "the models of two replicates are needed"
         why = why if several else "one replicate shows none"
         return [f"{first} {steep} How much of the seeds' spread that explains cannot be told: {why}."]
-    share = f"{finding['explained']:.0%}" if finding["explained"] > 0 else "none"
+    share = f"{100 * finding['explained']:.0f} %" if finding["explained"] > 0 else "none"
     return [
         f"{first} {steep} Seeds lie {number(finding['displacement'])} of the way apart along it (sd), and differ by "
         f"{number(finding['spread'])} in {target} (sd): that slope explains {share} of the variance between them "
@@ -78,6 +78,6 @@ def around_source(numbers: dict) -> list[str]:
         known = [language for language, kept in one["kept"].items() if kept["mean"]]
         radii = " and ".join(f"{far(one['radius'][language], one['points'])} in {language}" for language in known)
         which = f"the model of {numbers['source']}" + (f" for {one['target']}" if one["target"] else "")
-        told = f"{which} keeps {KEPT:.0%} of its {numbers['metric']} within a radius of {radii}."
+        told = f"{which} keeps {100 * KEPT:.0f} % of its {numbers['metric']} within a radius of {radii}."
         found += [f"Moved in random directions, {told}"] if known else []
     return found

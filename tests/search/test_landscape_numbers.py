@@ -202,7 +202,7 @@ def test_sentences_name_every_target_its_numbers_and_the_barriers(found):
     assert told[2].startswith("Between the source models of two seeds")
     (source,) = [one for one in found["around"] if one["on"] == SOURCE]
     radii = [f"{looks.far(radius, RADII)} in {language}" for language, radius in source["radius"].items()]
-    within = f"keeps 90% of its macro_f1 within a radius of {' and '.join(radii)}."
+    within = f"keeps 90 % of its macro_f1 within a radius of {' and '.join(radii)}."
     assert told[3] == f"Moved in random directions, the model of qel {within}"
     assert len(told) == 4
 
@@ -268,7 +268,7 @@ def test_where_only_a_part_moves_it_is_said_what_the_finding_needs(tmp_path):
         (0.0, 0.2, [0, 0.01, 0.02], "qan rises from 0.510 to 0.710 (by 0.200, 95 % interval 0.195 to 0.205)"),
         (0.0, -0.2, [0, 0.01, 0.02], "qan falls from 0.510 to 0.310 (by -0.200, 95 % interval -0.205 to -0.195)"),
         (0.0, 0.001, [0, 0.01, 0.02], "qan does not rise for certain from 0.510 to 0.511"),
-        (0.0, 0.2, [0], "qan goes from 0.500 to 0.700 (by 0.200), 100% of that in a straight line."),
+        (0.0, 0.2, [0], "qan goes from 0.500 to 0.700 (by 0.200), 100 % of that in a straight line."),
     ],
 )
 def test_the_sentence_says_what_straight_lines_of_known_heights_are(source, target, seeds, told):
