@@ -11,6 +11,7 @@ TEST = [
     "pytest>=8,<10",
     "pytest-xdist>=3.6,<4",
     "pytest-timeout>=2.3,<3",
+    "pytest-randomly>=3.16,<5",
     "hypothesis>=6.100,<7",
     "optuna-dashboard>=0.18,<1",
 ]

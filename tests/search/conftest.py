@@ -1,41 +1,38 @@
 """Fixtures of everything that starts Ray or writes to MLflow."""
 
-import contextlib
 import shutil
+import sys
 
 import pytest
 
 from search.loopback import loopback
 from tests.conftest import ROOT
+from tests.warm import forked_workers
 
 
-@contextlib.contextmanager
-def _running(**options):
-    """Ray in this process; its workers can import the tests."""
+@pytest.fixture(scope="session")
+def _ray_until_the_end():
+    """Whichever test started Ray, it ends with the test process."""
+    yield
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
+
+
+@pytest.fixture(scope="module")
+def ray_here(_ray_until_the_end):
+    """Ray in this process, for all searches that tests run in it: started once, and again where a test ended it.
+
+    Each search has workers of its own, forked from a warm process; they can import the tests.
+    """
     import ray
 
-    with pytest.MonkeyPatch.context() as patch, loopback():
-        patch.setenv("PYTHONPATH", str(ROOT))
-        ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR", **options)
-    yield
-    ray.shutdown()
+    if not ray.is_initialized():
+        with pytest.MonkeyPatch.context() as patch, loopback(), forked_workers():
+            patch.setenv("PYTHONPATH", str(ROOT))
+            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 
 
-@pytest.fixture(scope="module")
-def ray_here():
-    """One Ray for all searches of a file that are run in the tests' own process; each has workers of its own."""
-    with _running():
-        yield
-
-
-@pytest.fixture(scope="module")
-def one_slot():
-    """As `ray_here` for one run at a time: a second worker costs more to start than it does in a small search."""
-    with _running(num_cpus=1):
-        yield
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def database(tmp_path_factory):
     """New sqlite stores, as copies of one: creating the tables takes seconds."""
     from mlflow import MlflowClient

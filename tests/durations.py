@@ -1,0 +1,111 @@
+"""How long tests take. `pytest --record-durations FILE` records; `python -m tests.durations FILE` sums up.
+
+`tests/durations.json` holds the seconds of each test file that takes a second or more. With `--dist=loadfile` a free
+process takes the next file: the longest files go first, so that both processes end at nearly the same time.
+"""
+
+import contextlib
+import json
+import threading
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import psutil
+import pytest
+
+RECORD = Path(__file__).with_suffix(".json")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-durations", metavar="FILE", help="write wall and CPU seconds per test to FILE as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if target := config.getoption("--record-durations"):
+        distributed = config.getoption("numprocesses", None)
+        if hasattr(config, "workerinput") or not distributed:
+            config.pluginmanager.register(CpuTime())
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Recorder(Path(target)))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order files by their recorded seconds, longest first; tests keep their order within a file."""
+    seconds = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], 0))
+
+
+class CpuTime:
+    """Adds to each report the CPU seconds of this process and all it started, since the report before it.
+
+    Sampled, since nobody waits for Ray's workers: what a process used after its last sample is missed.
+    """
+
+    SAMPLE_SECONDS = 0.2
+
+    def __init__(self) -> None:
+        self._process, self._last = psutil.Process(), 0.0
+        self._seen: dict[tuple[int, float], float] = {}
+        self._lock = threading.Lock()
+        threading.Thread(target=self._sample, daemon=True).start()
+
+    def _sample(self) -> None:
+        while True:
+            self._used()
+            time.sleep(self.SAMPLE_SECONDS)
+
+    def _used(self) -> float:
+        with self._lock:
+            for process in [self._process, *self._process.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error):
+                    times = process.cpu_times()
+                    self._seen[process.pid, process.create_time()] = times.user + times.system
+            return sum(self._seen.values())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        used = self._used()
+        report.user_properties = [*report.user_properties, ("cpu", used - self._last)]
+        self._last = used
+        return report
+
+
+class Recorder:
+    """Sums the phases of each test and writes them when the session ends."""
+
+    def __init__(self, target: Path) -> None:
+        self._target, self._began = target, time.monotonic()
+        self._tests: dict[str, dict[str, float]] = defaultdict(lambda: {"seconds": 0.0, "cpu": 0.0})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        test = self._tests[report.nodeid]
+        test["seconds"] += report.duration
+        test["cpu"] += dict(report.user_properties).get("cpu", 0.0)
+
+    def pytest_sessionfinish(self) -> None:
+        record = {"wall": time.monotonic() - self._began, "tests": self._tests}
+        self._target.write_text(json.dumps(record, indent=1))
+
+
+def main(*records: str) -> None:
+    """Print a table of files from records of several runs, and write `tests/durations.json`."""
+    files: dict[str, dict[str, float]] = defaultdict(lambda: {"seconds": 0.0, "cpu": 0.0, "tests": 0})
+    for record in records:
+        for name, test in json.loads(Path(record).read_text())["tests"].items():
+            file = files[name.partition("::")[0]]
+            file["tests"] += 1
+            for key in ("seconds", "cpu"):
+                file[key] += test[key]
+    longest = sorted(files, key=lambda name: -files[name]["cpu"])
+    print("| file | tests | CPU seconds | seconds |", "|---|---|---|---|", sep="\n")
+    for name in longest:
+        print(f"| {name} | {files[name]['tests']} | {files[name]['cpu']:.1f} | {files[name]['seconds']:.1f} |")
+    seconds = {name: round(files[name]["seconds"]) for name in sorted(files) if files[name]["seconds"] >= 1}
+    RECORD.write_text(json.dumps(seconds, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

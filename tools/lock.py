@@ -1,0 +1,26 @@
+"""Pins for reproducible tests: `python -m tools.lock constraints.txt` writes what pip resolves for `.[dev]` today."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+REQUEST = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-"]
+
+
+def pins(report: dict) -> list[str]:
+    """Lines `name==version`, sorted: no addresses, and no local tags such as +cpu, which other machines lack."""
+    packages = [entry["metadata"] for entry in report["install"] if not entry.get("is_direct")]
+    return sorted(f"{canonicalize_name(one['name'])}=={Version(one['version']).public}" for one in packages)
+
+
+def main() -> None:
+    found = subprocess.run([*REQUEST, "--editable", ".[dev]"], stdout=subprocess.PIPE, check=True)
+    Path(sys.argv[1]).write_text("\n".join(pins(json.loads(found.stdout))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

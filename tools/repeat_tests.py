@@ -1,0 +1,48 @@
+"""Five runs of all tests of `make test-all`, to find those that fail without a reason: `make test-repeated`.
+
+As they are; twice while every core is busy with something else; in random order; with other hash seeds. The runs go on
+after a failure, and the last lines say which run had which.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+BUSY = [sys.executable, "-c", "while True: pass"]
+TESTS = [sys.executable, "-m", "pytest", "-m", "not release", "--durations=0"]
+
+
+def run(name: str, *options: str, busy: int = 0, **environment: str) -> tuple[str, int, float]:
+    """Run the tests beside `busy` processes that only take time; their exit code and seconds."""
+    print(f"== {name}", flush=True)
+    others = [subprocess.Popen(BUSY) for _ in range(busy)]
+    began = time.monotonic()
+    try:
+        code = subprocess.run([*TESTS, *options], env={**os.environ, **environment}).returncode
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    return name, code, time.monotonic() - began
+
+
+def main(options: Sequence[str]) -> int:
+    cores = os.cpu_count() or 1
+    seed = str(int(time.time()) % 100_000)
+    random = ["-p", "no:tests.durations", "-p", "randomly", f"--randomly-seed={seed}"]
+    runs = [
+        run("as they are", *options),
+        run("busy machine, first", *options, busy=cores),
+        run("busy machine, second", *options, busy=cores),
+        run(f"random order {seed}", *random, *options),
+        run(f"hash seed {seed}", *options, PYTHONHASHSEED=seed),
+    ]
+    for name, code, seconds in runs:
+        print(f"{name}: {'passed' if code == 0 else f'FAILED (exit code {code})'} in {seconds / 60:.1f} minutes")
+    return int(any(code for _, code, _ in runs))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
