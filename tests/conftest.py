@@ -8,6 +8,7 @@ from hypothesis import settings
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: a second thread costs more than it computes
+os.environ.setdefault("RAY_worker_niceness", "0")  # or a busy machine lets Ray's workers wait for everybody else
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("SEEDWISE_DATA", ROOT.parent / "shared"))  # real data and encoders, where there are any

@@ -6,8 +6,8 @@ process takes the next file: the longest files go first, so that both processes 
 
 import contextlib
 import json
-import threading
 import sys
+import threading
 import time
 from collections import defaultdict
 from pathlib import Path

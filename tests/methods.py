@@ -49,7 +49,7 @@ class Quadratic(Method):
 
 
 class Tested(Quadratic):
-    """Has a test set that only its confirmation may see, and says in every epoch whether its process holds it."""
+    """Has a test set that only its confirmation may see, and says at its end whether its process holds it."""
 
     __test__ = False  # no test case, whatever pytest makes of its name
 
@@ -66,7 +66,7 @@ class Tested(Quadratic):
         return ("order",)
 
     def epoch(self, number: int) -> dict[str, float]:
-        return {**super().epoch(number), "found": found()}
+        return super().epoch(number) | ({"found": found()} if number + 1 == self.epochs else {})
 
     def test(self, tests: dict) -> dict[str, float]:
         if self.params.get("trouble") == "test":
@@ -106,7 +106,8 @@ def found() -> float:
     """1 where a dict with the secret is anywhere in this process, also among what was frozen at its start."""
     gc.unfreeze()
     wanted = secret()
-    held = (thing["secret"] for thing in gc.get_objects() if type(thing) is dict and "secret" in thing)
+    held = [thing["secret"] for thing in gc.get_objects() if type(thing) is dict and "secret" in thing]
+    gc.freeze()  # or every later collection would go through all modules
     return float(any(type(value) is list and value == wanted for value in held))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from search.loopback import loopback
 from tests.conftest import ROOT
+from tests.loop import use_fake_loop
 from tests.warm import forked_workers
 
 
@@ -30,6 +31,12 @@ def ray_here(_ray_until_the_end):
         with pytest.MonkeyPatch.context() as patch, loopback(), forked_workers():
             patch.setenv("PYTHONPATH", str(ROOT))
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+
+
+@pytest.fixture
+def fake_loop(ray_here, monkeypatch):
+    """Searches of this test go through tests/loop.py instead of Tune."""
+    use_fake_loop(monkeypatch)
 
 
 @pytest.fixture(scope="session")

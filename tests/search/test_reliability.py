@@ -27,6 +27,7 @@ def events(folder, kind):
     return [event for event in scan(folder / "ledger.jsonl")[0] if event["event"] == kind]
 
 
+@pytest.mark.extended
 def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran_out_is_tried_alone(tmp_path):
     write(
         tmp_path,
@@ -99,6 +100,7 @@ def epochs_in(path):
         return json.load(state.extractfile("./epoch.json"))["epoch"]
 
 
+@pytest.mark.extended
 def test_a_second_interrupt_leaves_at_once(tmp_path):
     write(tmp_path)
     process, told = watched(tmp_path, "search", "spec.yaml", "--set", "space.seconds=100")
@@ -158,10 +160,10 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk):
+def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk, fake_loop):
     write(tmp_path, budget={"runs": 12})
     (small_disk / "filler").write_bytes(b"x" * 36_000)
-    output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1, apart=True)
+    output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1)
     assert (
         f"ledger.jsonl: No space left on device. Make room there, then: python run_search.py resume {small_disk}"
         in output

@@ -45,15 +45,15 @@ def environment(**more):
 def run(folder, *arguments, code=0, apart=False):
     """Run a command to its end in `folder` and return what it printed.
 
-    In a process and with a Ray of its own, as a person does, or if it is to be `apart`; but in this process, in a
-    fraction of the time, where a command needs no Ray or one is running here (the fixtures `ray_here`, `one_slot`).
+    In this process where a command needs no Ray or Ray is running here (the fixture `ray_here`); else, and where it
+    is to be `apart`, in a process with a Ray of its own, as a person does, which takes ten CPU seconds more.
     """
     if not apart and (ray.is_initialized() or arguments[0] in WITHOUT_RAY or "--dry-run" in arguments):
         output = io.StringIO()
         try:
             with contextlib.chdir(folder), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
                 returned = run_search.main([*map(str, arguments)])
-        except BaseException:  # its runs may still have the slots that the next search of this file waits for
+        except BaseException:  # its runs may still have the slots that the next search would wait for
             ray.shutdown()
             raise
         assert returned == code, output.getvalue()
@@ -110,8 +110,28 @@ pytestmark = pytest.mark.usefixtures("ray_here")
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, ray_here):
     folder = write(tmp_path_factory.mktemp("undisturbed"))
-    output = run(folder, "search", "spec.yaml", apart=True)
+    output = run(folder, "search", "spec.yaml")
     return folder / "runs" / "quadratic", output
+
+
+def without_tracking(exported):
+    """An exported file does not say where MLflow is; the default would be a new database, three seconds of work."""
+    content = yaml12.load(exported.read_text())
+    content["specification"]["tracking"] = {"uri": "off"}
+    exported.write_text(yaml12.dump(content))
+    return exported
+
+
+def cut_off(folder, after):
+    """Leave of a finished search what `kill -9` would have: the ledger up to a torn line, here the one after
+    `after` results, and nothing of what is written at the end."""
+    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines, start=1) if json.loads(line)["event"] == "result"]
+    kept = ends[after - 1]
+    for path in folder.iterdir():
+        if path.is_file():
+            path.unlink()
+    (folder / "ledger.jsonl").write_text("".join(lines[:kept]) + lines[kept][:20])
 
 
 def test_a_search_ends_with_a_leaderboard_and_a_best_configuration(undisturbed):
@@ -124,6 +144,18 @@ def test_a_search_ends_with_a_leaderboard_and_a_best_configuration(undisturbed):
     assert yaml12.load((folder / "best.yaml").read_text())["config_id"] == rows[0]["config_id"]
     assert "12/12" in output
     assert "the budget of 12 runs is spent" in output
+
+
+def test_the_stand_in_for_tunes_loop_ends_as_tune_does(tmp_path, undisturbed, fake_loop):
+    """What further cases rely on: the same runs, scores and ranks, on as many slots."""
+    write(tmp_path)
+    run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    assert board(folder) == board(undisturbed[0])
+    assert sorted(results(folder)) == sorted(results(undisturbed[0]))
+    kinds = [[event["event"] for event in scan(one / "ledger.jsonl")[0]] for one in (folder, undisturbed[0])]
+    assert sorted(kinds[0]) == sorted(kinds[1])
+    assert kinds[0].index("result") > 2 * os.cpu_count(), "runs were not going on at once"
 
 
 def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard_is_the_same(tmp_path, undisturbed):
@@ -147,10 +179,11 @@ def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard
             assert found[key] == wanted[key], key
 
 
-def test_tpe_decides_again_what_its_ledger_says(tmp_path):
+def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
     write(tmp_path, sampler="tpe", budget={"runs": 24})
-    kill_in_the_middle(tmp_path, "--set", "space.seconds=0.1", after=8)
+    run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
+    cut_off(folder, after=8)
     run(tmp_path, "resume", folder)
     events, _ = scan(folder / "ledger.jsonl")
     specification = from_dict(read(folder / "ledger.jsonl").search["specification"])
@@ -186,18 +219,30 @@ RACE = {
 
 
 @pytest.fixture(scope="module")
-def raced(tmp_path_factory):
-    """A race that was killed in its search phase, and again in its confirmation."""
+def raced(tmp_path_factory, ray_here):
     folder = write(tmp_path_factory.mktemp("raced"), **RACE)
-    kill_in_the_middle(folder, "--set", "space.seconds=0.1", after=8, name="race")
-    resume = ("resume", folder / "runs" / "race")
-    kill_in_the_middle(folder, after=20, name="race", arguments=resume)
-    output = run(folder, *resume)
+    output = run(folder, "search", "spec.yaml")
     return folder / "runs" / "race", output
 
 
 def test_a_race_decides_again_what_its_ledger_says_and_ends_with_fresh_seeds(raced):
     folder, output = raced
+    check_race(folder)
+    assert "P(best) fresh" in output
+
+
+def test_a_race_that_is_cut_off_in_its_search_and_in_its_confirmation_is_whole_in_the_end(tmp_path, fake_loop):
+    folder = write(tmp_path, **RACE) / "runs" / "race"
+    run(tmp_path, "search", "spec.yaml")
+    for results_left in (8, 20):
+        cut_off(folder, after=results_left)
+        before = results(folder)
+        run(tmp_path, "resume", folder)
+        assert results(folder)[:results_left] == before
+        check_race(folder)
+
+
+def check_race(folder):
     events, _ = scan(folder / "ledger.jsonl")
     state = read(folder / "ledger.jsonl")
     decides_again(from_dict(state.search["specification"]), events)
@@ -211,7 +256,6 @@ def test_a_race_decides_again_what_its_ledger_says_and_ends_with_fresh_seeds(rac
     assert tuple(row["config_id"] for row in rows[:2]) == state.frozen
     assert rows[0]["fresh"]["replicates"] == 3
     assert rows[2]["fresh"] is None
-    assert "P(best) fresh" in output
 
 
 def test_test_sets_are_in_no_process_of_the_search_phase(raced):
@@ -230,14 +274,14 @@ def test_the_best_of_a_race_has_its_fresh_scores_and_reruns_to_them(raced):
     assert exported["confirmed"]["mean"] == pytest.approx(sum(fresh) / 3)
     assert exported["confirmed"]["optimism"] == pytest.approx(exported["score"]["estimate"] - sum(fresh) / 3)
     assert exported["test"]["test/value"]["x"]["n"] == 3
-    output = run(home, "run", folder / "best.yaml", "--out", "again")
+    output = run(home, "run", without_tracking(folder / "best.yaml"), "--out", "again")
     assert f"All scores of {len(exported['replicates'])} replicates are those of" in output
 
 
-def test_an_earlier_search_goes_first_in_a_later_one(raced):
+def test_an_earlier_search_goes_first_in_a_later_one(raced, fake_loop):
     folder, _ = raced
     home = folder.parent.parent
-    arguments = ("search", "spec.yaml", "--set", "space.seconds=0.1", "--from", folder, "--out", "later")
+    arguments = ("search", "spec.yaml", "--from", folder, "--out", "later")
     later = ("--set", "seed=1", "--set", "budget.runs=4", "--set", "replicates.confirm.top=0")
     assert "# from earlier searches:" in run(home, *arguments, *later, "--dry-run")
     run(home, *arguments, *later)
@@ -249,6 +293,7 @@ def test_an_earlier_search_goes_first_in_a_later_one(raced):
 def test_a_decomposition_tells_the_streams_apart(undisturbed):
     """The noise of this method comes from the data order alone."""
     folder, _ = undisturbed
+    without_tracking(folder / "best.yaml")
     output = run(folder, "run", "best.yaml", "--decompose", "--out", "parts")
     rows = {row["stream"]: row for row in json.loads((folder / "parts" / "decomposition.json").read_text())}
     assert rows.keys() == {"all", "head", "order", "dropout", "augmentation", "anchors", "words", "masks"}
@@ -298,7 +343,7 @@ def test_the_exported_configuration_reruns_to_the_same_scores(undisturbed):
     folder, _ = undisturbed
     home = folder.parent.parent
     run(home, "export", folder, "--to", "mine.yaml")
-    exported = yaml12.load((home / "mine.yaml").read_text())
+    exported = yaml12.load(without_tracking(home / "mine.yaml").read_text())
     assert len(exported["replicates"]) == 3
     assert {"head", "order", "dropout"} <= exported["replicates"][0]["seeds"].keys()
     output = run(home, "run", "mine.yaml", "--out", "again")
@@ -329,17 +374,18 @@ def test_an_edited_configuration_is_not_compared(undisturbed):
     assert "other.yaml: not an exported configuration" in run(folder, "run", "other.yaml", code=2)
 
 
-def test_a_metric_that_is_not_reported_is_a_failure_with_the_names_that_are(tmp_path):
+def test_a_metric_that_is_not_reported_is_a_failure_with_the_names_that_are(tmp_path, fake_loop):
     write(tmp_path, select={"on": "metric", "metric": "valeu"}, budget={"runs": 3})
     output = run(tmp_path, "search", "spec.yaml", code=1)
     assert "valeu was not reported, but value, memory" in output
 
 
-def test_a_grid_is_whole_after_kill_9(tmp_path):
+def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
     """Each of its points once at every replicate, with the scores that the method gives outside Ray."""
     grid = [0.1, 0.3, 0.6, 0.9]
-    write(tmp_path, sampler="grid", space={"x": grid, "seconds": 0.2}, budget={"runs": 12})
-    kill_in_the_middle(tmp_path)
+    write(tmp_path, sampler="grid", space={"x": grid}, budget={"runs": 12})
+    run(tmp_path, "search", "spec.yaml")
+    cut_off(tmp_path / "runs" / "quadratic", after=4)
     run(tmp_path, "resume", tmp_path / "runs" / "quadratic")
     rows = board(tmp_path / "runs" / "quadratic")
     assert sorted(row["params"]["x"] for row in rows) == grid
@@ -376,6 +422,7 @@ def test_status_from_another_terminal(undisturbed, tmp_path):
     assert "there is no search here" in run(tmp_path, "status", "nowhere", code=2)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
     write(tmp_path)
@@ -449,6 +496,7 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
     assert not list((folder / "checkpoints").iterdir()), "states of finished runs are removed"
 
 
+@pytest.mark.extended
 def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path):
     marker = tmp_path / "marker"
     marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself this time
@@ -471,6 +519,7 @@ def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path)
     assert len(repeated) <= 1, "at most the epoch that was running is done again"
 
 
+@pytest.mark.extended
 def test_the_guide_to_a_method_and_a_policy_of_ones_own_runs_as_written(tmp_path):
     code, specification, policy, replicates = re.findall(
         r"```(?:python|yaml)\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S
