@@ -78,7 +78,7 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
     process, told = watched(tmp_path, "search", "spec.yaml")
     told(lambda: len(events(folder, "step")) >= 2)
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output
     assert "stopping: running epochs have 20 s to end and be saved" in output
     assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
@@ -109,7 +109,7 @@ def test_a_second_interrupt_leaves_at_once(tmp_path):
     process.send_signal(signal.SIGINT)
     told(lambda: "once more to leave at once" in process.said)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
 
 

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 import ray
@@ -20,6 +19,7 @@ from search.ledger import read, replay, scan
 from search.specification import from_dict
 from tests.conftest import ROOT
 from tests.methods import Quadratic
+from tests.search.story import PATIENCE, wait_for
 from trainables.streams import Streams
 
 WITHOUT_RAY = ("status", "report", "compare", "export")
@@ -82,10 +82,10 @@ def board(folder):
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-def kill_in_the_middle(folder, *more, after=4, signal_number=signal.SIGKILL, name="quadratic", arguments=()):
+def kill_in_the_middle(folder, *, after=4, signal_number=signal.SIGKILL):
     """Start a search, wait for `after` results in its ledger, and end its driver."""
     process = subprocess.Popen(
-        command(*(arguments or ("search", "spec.yaml")), *more),
+        command("search", "spec.yaml"),
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -94,13 +94,11 @@ def kill_in_the_middle(folder, *more, after=4, signal_number=signal.SIGKILL, nam
         # A shell that runs the tests in the background has interrupts ignored, and children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    ledger = folder / "runs" / name / "ledger.jsonl"
-    pause = threading.Event()
-    while not (ledger.exists() and len(results(ledger.parent)) >= after):
-        assert process.poll() is None, process.stdout.read()
-        pause.wait(0.05)
+    ledger = folder / "runs" / "quadratic" / "ledger.jsonl"
+    wait_for(lambda: process.poll() is not None or (ledger.exists() and len(results(ledger.parent)) >= after))
+    assert process.poll() is None, process.stdout.read()
     process.send_signal(signal_number)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=PATIENCE)
     return process.returncode, output
 
 
@@ -159,20 +157,22 @@ def test_the_stand_in_for_tunes_loop_ends_as_tune_does(tmp_path, undisturbed, fa
 
 
 def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard_is_the_same(tmp_path, undisturbed):
-    write(tmp_path)
-    slow = ("--set", "space.seconds=0.2")
-    code, _ = kill_in_the_middle(tmp_path, *slow)
+    marker = tmp_path / "marker"  # until it is there no run of replicate 2 ends, so the search cannot be over too soon
+    method = SPECIFICATION["method"] | {"trainable": "tests.methods:Patient"}
+    write(tmp_path, method=method, space={"marker": str(marker)})
+    code, _ = kill_in_the_middle(tmp_path)
     assert code == -signal.SIGKILL
     folder = tmp_path / "runs" / "quadratic"
     before = results(folder)
-    assert 4 <= len(before) < 12
+    assert {replicate for _, replicate in before} == {0, 1}
+    marker.touch()
     output = run(tmp_path, "resume", folder)
     after = results(folder)
     assert after[: len(before)] == before
     assert len(after) == len(set(after)) == 12
     assert "the budget of 12 runs is spent" in output
     expected = board(undisturbed[0])
-    for found, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `seconds` only
+    for found, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `marker` only
         assert found["params"]["x"] == wanted["params"]["x"]
         assert found["scores"] == wanted["scores"]
         for key in ("replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
@@ -425,8 +425,8 @@ def test_status_from_another_terminal(undisturbed, tmp_path):
 @pytest.mark.extended
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
-    write(tmp_path)
-    code, output = kill_in_the_middle(tmp_path, "--set", "space.seconds=0.3", after=2, signal_number=signal_number)
+    write(tmp_path, space={"seconds": 0.3}, budget={"runs": 120})  # far from its end when the signal comes
+    code, output = kill_in_the_middle(tmp_path, after=2, signal_number=signal_number)
     assert code == 130, output
     assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
     assert "Traceback" not in output
