@@ -1,10 +1,14 @@
-"""What every test needs: no hub, one thread, and the repository on the path of every process that a test starts."""
+"""What every test needs: no hub, one thread, data where there is any, and one Ray per test process."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from search.loopback import loopback
+from tests.warm import forked_workers
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: a second thread costs more than it computes
@@ -45,3 +49,33 @@ def pytest_configure(config):
 # A busy machine is no failure, and what passes for one person passes for the next.
 settings.register_profile("seedwise", deadline=None, derandomize=True)
 settings.load_profile("seedwise")
+
+
+@pytest.fixture(scope="session")
+def _ray_until_the_end():
+    """Whichever test started Ray, it ends with the test process."""
+    yield
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
+
+
+@pytest.fixture(scope="module")
+def ray_here(_ray_until_the_end):
+    """Ray in this process, for all searches that tests run in it: started once, and again where a test ended it.
+
+    Each search has workers of its own, forked from a warm process; they can import the tests.
+    """
+    import ray
+
+    if not ray.is_initialized():
+        with pytest.MonkeyPatch.context() as patch, loopback(), forked_workers():
+            patch.setenv("PYTHONPATH", str(ROOT))
+            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+
+
+@pytest.fixture
+def fake_loop(ray_here, monkeypatch):
+    """Searches of this test go through tests/loop.py instead of Tune."""
+    from tests.loop import use_fake_loop
+
+    use_fake_loop(monkeypatch)

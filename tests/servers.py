@@ -1,6 +1,9 @@
 """Servers that tests start and end by themselves, on 127.0.0.1: PostgreSQL, a Ray cluster's head, a way there."""
 
+import base64
 import contextlib
+import fcntl
+import json
 import os
 import pwd
 import secrets
@@ -13,14 +16,74 @@ import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from search.serve import free_port
 from tests.search.story import PATIENCE, wait_for
 
 DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on nobody's path
+# Above the ports of Ray's workers (10002 to 19999) and of its clients' servers (23000 to 23999), below those that Linux
+# gives to outgoing connections (from 32768).
+PORTS = range(24_000, 32_000)
+
+_ports: set[int] = set()  # of this test process
+_locks = open(Path(tempfile.gettempdir()) / f"seedwise-test-ports-{os.getuid()}", "a")  # noqa: SIM115 (holds the locks)
+
+
+def own_port() -> int:
+    """A port for a server of this test process, also while that server is down: no other test process takes it.
+
+    A port that is merely free now may be taken by the time a server starts. Each port is a byte of one file, locked by
+    the process that has it, until that process ends.
+    """
+    first = os.getpid() % len(PORTS)
+    for port in (*PORTS[first:], *PORTS[:first]):
+        if port in _ports:
+            continue
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            fcntl.lockf(_locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            _ports.add(port)
+            return port
+    raise AssertionError("no port is free")
+
+
+@contextlib.contextmanager
+def silent_port() -> Iterator[int]:
+    """A port where nobody answers: it is taken, and every connection is refused."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+class _Refuses(BaseHTTPRequestHandler):
+    def do_GET(self):
+        told = self.headers.get("Authorization", "")
+        self.server.told.add(told)
+        who = base64.b64decode(told.removeprefix("Basic ")).decode(errors="replace")
+        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": f"no entry for {who} ({told})"}).encode()
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[ThreadingHTTPServer]:
+    """A server that lets nobody in and repeats in its answer what it was told; `told` has every authorization."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refuses) as server:
+        server.told = set()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
 
 
 @contextlib.contextmanager
@@ -36,7 +99,7 @@ def postgres() -> Iterator[str]:
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         how = {"cwd": folder, "stdout": log, "stderr": log, **who}
-        data, port = f"{folder}/data", free_port()
+        data, port = f"{folder}/data", own_port()
         make = [
             initdb,
             "--pgdata",
@@ -79,7 +142,7 @@ class Head:
     """
 
     def __init__(self, home: Path):
-        self.address = f"http://127.0.0.1:{free_port()}"
+        self.address = f"http://127.0.0.1:{own_port()}"
         self.token = secrets.token_hex(16)
         self._folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # short, as the paths of sockets must be
         programs = Path(sys.executable).parent
@@ -87,7 +150,7 @@ class Head:
         environment |= {"HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **self.access}
         command = [programs / "ray", "start", "--head", "--block", "--disable-usage-stats", "--num-cpus=2"]
         command += ["--dashboard-host=127.0.0.1", f"--dashboard-port={self.address.rpartition(':')[2]}"]
-        command += [f"--{kind}port={free_port()}" for kind in ("", "ray-client-server-", "dashboard-agent-listen-")]
+        command += [f"--{kind}port={own_port()}" for kind in ("", "ray-client-server-", "dashboard-agent-listen-")]
         with open(self._folder / "log", "w") as log:
             self._process = subprocess.Popen(
                 [*command, f"--temp-dir={self._folder}"], env=environment, stdout=log, stderr=log

@@ -6,12 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.search.story import PATIENCE, wait_for
 
 SCRIPT = ROOT / "cluster" / "slurm.sh"
 SLURM = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "1", "SLURM_CPUS_PER_TASK": "1"}
@@ -45,6 +45,13 @@ def programs(folder, bodies):
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
+def catches(process, number):
+    """Whether a process has a handler for a signal by now."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt:")).split()[1], 16)
+    return bool(caught >> (number - 1) & 1)
+
+
 @pytest.mark.parametrize(
     ("variables", "begun", "tell", "code", "called", "queued"),
     [
@@ -61,20 +68,20 @@ def test_the_slurm_script_ends_as_its_search_does(tmp_path, variables, begun, te
     if begun:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "ledger.jsonl").write_text("{}\n")
+    notes = tmp_path / "notes"  # where the script keeps the process id of the search
+    notes.mkdir()
     process = subprocess.Popen(
         ["bash", str(SCRIPT), "spec.yaml", "out", "--set", "seed=1"],
         cwd=tmp_path,
-        env={**os.environ, **SLURM, "ENDS": "", "RAY_IS_BROKEN": "", **variables, "PATH": path},
+        env={**os.environ, **SLURM, "ENDS": "", "RAY_IS_BROKEN": "", **variables, "PATH": path, "TMPDIR": str(notes)},
         stderr=subprocess.PIPE,
         text=True,
     )
-    log, pause = tmp_path / "search.log", threading.Event()
+    log = tmp_path / "search.log"
     if tell:
-        while not log.exists():
-            assert process.poll() is None
-            pause.wait(0.05)
+        wait_for(lambda: log.exists() and any(file.read_text() for file in notes.iterdir()) and catches(process, tell))
         process.send_signal(tell)
-    errors = process.communicate(timeout=60)[1]
+    errors = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == code
     assert (log.read_text() if called else None) == (called and f"run_search.py {called} --address auto\n")
     assert ((tmp_path / "scontrol.log").read_text() if queued else "") == queued
@@ -102,6 +109,7 @@ NETWORK = """
 """
 
 
+@pytest.mark.extended
 def test_ray_symmetric_run_runs_a_search_in_the_slurm_script(tmp_path):
     Path("/tmp/ray").mkdir(exist_ok=True)
     if not shutil.which("unshare") or subprocess.run([*MACHINE, NETWORK], capture_output=True).returncode:
@@ -114,7 +122,7 @@ def test_ray_symmetric_run_runs_a_search_in_the_slurm_script(tmp_path):
         env={**os.environ, **SLURM, "PATH": path, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=3 * PATIENCE,
     )
     assert found.returncode == 0, found.stdout + found.stderr
     assert "On head node. Starting Ray cluster head" in found.stdout

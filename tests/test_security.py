@@ -11,8 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,11 +27,11 @@ from search.addresses import RECOGNISABLE, check_address, has_password, mask
 from search.errors import RequestError
 from search.files import check_file_name
 from search.rerun import read_best
-from search.serve import free_port
 from search.specification import Specification, Task, from_dict, read
 from search.vectors import by_language
 from tests.conftest import ROOT
 from tests.search.story import wait_for
+from tests.servers import own_port, refusing
 from trainables.inputs.cache import cached
 from trainables.inputs.lexicons import read_lexicon
 from trainables.inputs.subwords import MAGIC, read_fasttext
@@ -91,36 +89,39 @@ PASSWORD = "Sesam öffne@dich"
 SECRETS = [PASSWORD.encode(), quote(PASSWORD, safe="").encode(), b"Sesam", base64.b64encode(b"me:" + PASSWORD.encode())]
 
 
-class Refuses(BaseHTTPRequestHandler):
-    """A server that lets nobody in, and repeats in its answer what it was told."""
-
-    def do_GET(self):
-        told = self.headers.get("Authorization", "")
-        self.server.told.add(told)
-        who = base64.b64decode(told.removeprefix("Basic ")).decode(errors="replace")
-        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": f"no entry for {who} ({told})"}).encode()
-        self.send_response(403)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    do_POST = do_GET
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A search whose tracking server refuses its password: the folder, what it printed, and what its processes were."""
+    """A search whose tracking server refuses its password: the folder, what it printed, and what its processes were.
+
+    Its last run waits for the marker until every kind of process was seen to listen. Its follower, which would go on
+    trying for a minute, is killed once the search has ended and the server has refused.
+    """
     folder = tmp_path_factory.mktemp("searched")
-    (folder / "spec.yaml").write_text(yaml12.dump(SPECIFICATION))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
-    server.told = set()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    uri = f"http://me:{quote(PASSWORD, safe='')}@127.0.0.1:{server.server_port}"
-    listening, commands, lines = set(), {}, folder / "runs" / "quadratic" / "ledger.jsonl"
-    with open(folder / "printed", "w") as printed:
+    marker, listening, commands = folder / "marker", set(), {}
+    waiting = {
+        "method": {"trainable": "tests.methods:Patient", "space": "tests.methods:space"},
+        "space": {"marker": str(marker)},
+        "budget": {"runs": 3},
+        "replicates": {"policy": "fixed", "n": 3, "confirm": {"top": 0}},
+    }
+    (folder / "spec.yaml").write_text(yaml12.dump(SPECIFICATION | waiting))
+    lines, log = (folder / "runs" / "quadratic" / name for name in ("ledger.jsonl", "tracking.log"))
+
+    def over() -> bool:
+        """Looks once at all processes; whether the search has ended."""
+        ports, running = seen(process.pid)
+        listening.update(ports)
+        commands.update(running)
+        if all(any(name.startswith(kind) for name, _ in listening) for kind in ("gcs_server", "raylet", "ray::")):
+            marker.touch()  # "ray::" are workers and agents
+        if marker.exists() and '"event": "end"' in lines.read_text() and "no entry for" in log.read_text():
+            for one in family(process.pid):
+                if "search.tracking" in commands.get(one.pid, []):
+                    one.kill()
+        return process.poll() is not None
+
+    with refusing() as server, open(folder / "printed", "w") as printed:
+        uri = f"http://me:{quote(PASSWORD, safe='')}@127.0.0.1:{server.server_port}"
         process = subprocess.Popen(
             command("search", "spec.yaml", "--set", f"tracking.uri={uri}"),
             cwd=folder,
@@ -128,20 +129,16 @@ def searched(tmp_path_factory):
             stdout=printed,
             stderr=subprocess.STDOUT,
         )
-        while process.poll() is None:
-            ports, running = seen(process.pid)
-            listening, commands = listening | ports, commands | running
-            if lines.exists() and '"event": "end"' in lines.read_text():  # the follower would go on trying for a minute
-                for one in family(process.pid):
-                    if "search.tracking" in commands.get(one.pid, []):
-                        one.kill()
-            threading.Event().wait(0.1)
-    server.shutdown()
-    assert process.returncode == 0, (folder / "printed").read_text()
+        try:
+            wait_for(over)
+        finally:
+            process.kill()
+    assert process.wait() == 0, (folder / "printed").read_text()
     commands.pop(process.pid)  # what a person types there, everybody on the machine can read
     return folder, listening, commands, server.told
 
 
+@pytest.mark.extended
 def test_a_local_search_listens_on_this_machine_only(searched):
     _, listening, _, _ = searched
     names = {name for name, _ in listening}
@@ -150,8 +147,9 @@ def test_a_local_search_listens_on_this_machine_only(searched):
     assert only_here(listening), listening
 
 
+@pytest.mark.extended
 def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_password(tmp_path):
-    port, printed = free_port(), tmp_path / "printed"
+    port, printed = own_port(), tmp_path / "printed"
     uri = f"sqlite:///file:{tmp_path}/mlflow.db?uri=true&password=Sesam"
     code = f"from search.serve import *; serve(Pages({uri!r}, {port}), {{}}, Console())"
     serving = tmp_path / "serving.py"
@@ -186,6 +184,7 @@ def holding(*places):
     return [file for file in files if any(secret in file.read_bytes() for secret in SECRETS)]
 
 
+@pytest.mark.extended
 def test_a_password_is_used_and_nobody_keeps_it(searched, monkeypatch, capsys):
     folder, _, commands, told = searched
     assert told == {f"Basic {SECRETS[-1].decode()}"}

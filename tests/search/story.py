@@ -20,7 +20,7 @@ from search.ledger import Ledger
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
-PATIENCE = 120  # seconds; far more than anything here takes
+PATIENCE = 300  # seconds; far more than anything here takes, also on a busy machine
 
 
 def specification(uri: str, **changes) -> dict:
@@ -192,22 +192,24 @@ def wait_for(condition) -> None:
 
 @contextlib.contextmanager
 def server(uri: str, files: Path, port: int):
-    """A real MLflow server on a database and a folder for artifacts."""
+    """A real MLflow server on a database and a folder for artifacts. What it says is in a file beside that folder."""
     store = ["--backend-store-uri", uri, "--artifacts-destination", str(files)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *store],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
-        start_new_session=True,
-    )
+    with open(f"{files}.log", "a") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *store],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"},
+            start_new_session=True,
+        )
     try:
-        wait_for(lambda: healthy(port))
+        wait_for(lambda: process.poll() is not None or healthy(port))
+        assert process.poll() is None, Path(log.name).read_text()
         yield process
     finally:
         with contextlib.suppress(ProcessLookupError):  # a test may have killed it
             os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
+        process.wait(PATIENCE)
 
 
 def healthy(port: int) -> bool:

@@ -1,5 +1,6 @@
 """Charts as plain data: their numbers against the ledger's, by hand or by brute force."""
 
+import functools
 import io
 import json
 import random
@@ -189,9 +190,14 @@ def test_importance_by_chance_is_rarely_called_clear():
     assert np.mean([one.share for one in ones]) < 0.1
 
 
+@functools.cache
+def stitching_space():
+    return load("stitching", {})
+
+
 def searched_once(draw, effect=0.0, configurations=20):
     """A search of stitching with a surrogate, one to three replicates; only the learning rate may matter."""
-    space, generator = load("stitching", {}), random.Random(int(draw.integers(2**32)))
+    space, generator = stitching_space(), random.Random(int(draw.integers(2**32)))
     state = State(search={"specification": {**SPECIFICATION, "space": {}}})
     seeds = draw.normal(0, 0.02, 3)
     for ask in range(configurations):

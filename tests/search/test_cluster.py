@@ -9,11 +9,9 @@ import pytest
 from ray.cluster_utils import Cluster
 
 from search.ledger import scan
-from search.serve import free_port
 from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
-
-SLOW = ("--set", "space.seconds=0.5")  # per epoch, of two
+from tests.servers import own_port
 
 
 def cluster_of(nodes, **head):
@@ -27,7 +25,7 @@ def cluster_of(nodes, **head):
 
 @pytest.fixture(scope="module")
 def cluster():
-    made = cluster_of(3, ray_client_server_port=free_port())
+    made = cluster_of(3, ray_client_server_port=own_port())
     yield made
     made.shutdown()
 
@@ -60,6 +58,14 @@ def wait_for(condition, process):
         pause.wait(0.05)
 
 
+def write_patient(folder, **changes):
+    """A search whose third replicates wait for the file that is returned, in their second epoch."""
+    marker = folder / "marker"
+    method = {"trainable": "tests.methods:Patient", "space": "tests.methods:space"}
+    write(folder, method=method, space={"marker": str(marker)}, **changes)
+    return marker
+
+
 def events(folder, kind):
     return [event for event in scan(folder / "ledger.jsonl")[0] if event["event"] == kind]
 
@@ -77,27 +83,23 @@ def same_board(found, expected):
     return True
 
 
+@pytest.mark.extended
 def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, cluster, undisturbed):
     """Each node comes to a run that waits; one node dies with its run, which goes on at the node that comes then."""
-    marker = tmp_path / "marker"
-    write(
-        tmp_path,
-        method={"trainable": "tests.methods:Patient", "space": "tests.methods:space"},
-        space={"marker": str(marker)},
-        checkpoints={"seconds": 0},
-    )
+    marker = write_patient(tmp_path, checkpoints={"seconds": 0})
     folder = tmp_path / "runs" / "quadratic"
     process = start(tmp_path, "search", "spec.yaml", "--address", cluster.address)
     waiting = tmp_path / "marker.log"
     wait_for(lambda: waiting.exists() and len(waiting.read_text().split()) == 3, process)
-    old, victim = {node.node_id for node in cluster.worker_nodes}, sorted(cluster.worker_nodes, key=id)[0]
+    old = {node.node_id for node in cluster.worker_nodes}
+    victim = min(cluster.worker_nodes, key=lambda node: node.node_id)
     assert len(results(folder)) == 6
     cluster.remove_node(victim, allow_graceful=False)
     wait_for(lambda: events(folder, "lost"), process)
     added = cluster.add_node(num_cpus=1)
     wait_for(lambda: len(waiting.read_text().split()) == 4, process)
     marker.touch()
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, output
     assert "3 runs at once on 4 nodes, 1 CPU each (there is no GPU)." in output  # the head is a node too
     assert len(results(folder)) == len(set(results(folder))) == 12
@@ -120,6 +122,7 @@ class Own(Quadratic):
 """
 
 
+@pytest.mark.extended
 def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cluster):
     """The module lies in the driver's folder; workers import the copy that Ray unpacked for them."""
     pytest.importorskip("grpc")
@@ -136,31 +139,34 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
         "spec.yaml",
         "--address",
         f"ray://127.0.0.1:{cluster.head_node._ray_params.ray_client_server_port}",
+        apart=True,
     )
     folder = tmp_path / "runs" / "quadratic"
     assert "1 configurations, 3 runs: the budget of 3 runs is spent." in output
     assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3
 
 
+@pytest.mark.extended
 def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undisturbed):
-    write(tmp_path)
+    marker = write_patient(tmp_path)
     folder = tmp_path / "runs" / "quadratic"
     first = cluster_of(1)
     try:
         # How long a driver waits for a head that may come back; a minute, if nobody says otherwise.
         soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "2"}
-        process = start(tmp_path, "search", "spec.yaml", *SLOW, "--address", first.address, **soon)
-        wait_for(lambda: done(folder) >= 2, process)
+        process = start(tmp_path, "search", "spec.yaml", "--address", first.address, **soon)
+        wait_for(lambda: done(folder) == 2, process)  # of the first configuration, whose third run waits
         for node in first.list_all_nodes():
             for kind, processes in node.all_processes.items():
                 for one in processes if kind in ("gcs_server", "raylet") else []:
                     one.process.kill()
-        process.communicate(timeout=90)
+        process.communicate(timeout=PATIENCE)
     finally:
         first.shutdown()
     assert process.returncode != 0
     before = results(folder)
-    assert len(before) < 12
+    assert len(before) == 2
+    marker.touch()
     run(tmp_path, "resume", folder)
     assert results(folder)[: len(before)] == before
     assert len(results(folder)) == len(set(results(folder))) == 12
@@ -169,7 +175,7 @@ def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undist
 
 def test_an_address_where_nobody_answers_is_one_line(tmp_path):
     write(tmp_path)
-    output = run(tmp_path, "search", "spec.yaml", "--address", "127.0.0.1:1", code=2)
+    output = run(tmp_path, "search", "spec.yaml", "--address", "127.0.0.1:1", code=2, apart=True)
     assert "seedwise: --address 127.0.0.1:1: " in output
     assert "Is Ray running there?" in output
     assert "Traceback" not in output

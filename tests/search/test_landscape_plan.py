@@ -1,7 +1,9 @@
 """Plans of landscapes, and requests for them, without Ray: what may start when, and one line for what is wrong."""
 
 import errno
+import functools
 import io
+import json
 import os
 
 import numpy as np
@@ -31,7 +33,12 @@ ONE = "enqueue=[{k: 10, weighting: softmax, tau: 0.1}]"
 
 
 def plan(name="demo", **options):
-    options = {"replicates": 2, "directions": 1, "parts": ["all"], "plane": {"replicates": 0}} | options
+    return _plan(name, json.dumps(options))
+
+
+@functools.cache  # a plan never changes
+def _plan(name, options):
+    options = {"replicates": 2, "directions": 1, "parts": ["all"], "plane": {"replicates": 0}} | json.loads(options)
     return Plan.of(landscape_specification(name, None, options, [ONE] if name == "demo" else []).as_dict())
 
 

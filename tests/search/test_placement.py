@@ -168,6 +168,7 @@ def test_a_whole_device_for_a_run_that_needs_more_than_its_share():
     assert Placement(8, 0.0).whole([node(8)]) is None
 
 
+@pytest.mark.extended
 def test_logical_gpus_are_shared_as_planned(tmp_path):
     """Ray with two logical GPUs: at a quarter each, eight runs are in flight at once, and never nine."""
     import ray
@@ -190,6 +191,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
         }
     )
     (tmp_path / "crowd").mkdir()
+    ray.shutdown()  # that of other tests in this process
     ray.init("local", num_cpus=16, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         search(specification, tmp_path / "search", Console(file=io.StringIO()))

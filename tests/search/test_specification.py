@@ -3,10 +3,18 @@ import pytest
 from search import yaml12
 from search.errors import RequestError
 from search.specification import from_dict, from_text, read
+from spaces import space
 
 DEMO = "demo"
 
 
+@pytest.fixture
+def fewer_walks(monkeypatch):
+    """A mistake that the first hundred random walks through a space meet is met by the four hundred of a search too."""
+    monkeypatch.setattr(space, "PROBES", 100)
+
+
+@pytest.mark.usefixtures("fewer_walks")
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -111,6 +119,7 @@ def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
     assert "\n" not in str(found.value)
 
 
+@pytest.mark.usefixtures("fewer_walks")
 @pytest.mark.parametrize(
     ("override", "message"),
     [

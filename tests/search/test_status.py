@@ -1,14 +1,15 @@
 """What a person sees of a search from elsewhere: from its folder, and from MLflow."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from run_search import main
+from search import status
 from search.ledger import Ledger
-from search.serve import free_port
 from search.status import ago, phase_of
-from tests.search.story import follow_here, metrics, server, story_in, tell
+from tests.search.story import follow_here, metrics, story_in, tell
 from tests.search.told import Told, demo, specification
 from tests.search.told import metrics as scores
 
@@ -21,8 +22,10 @@ def begun(begin: float) -> Told:
     return told
 
 
-def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_path, capsys):
-    folder = begun(time.time() - 300).write(tmp_path)
+def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_path, capsys, monkeypatch):
+    told = begun(time.time())
+    monkeypatch.setattr(status, "time", SimpleNamespace(time=lambda: told.time + 300))
+    folder = told.write(tmp_path)
     ledger = Ledger(folder / "ledger.jsonl")  # as the search itself holds it
     assert main(["status", str(folder)]) == 0
     ledger.close()
@@ -63,21 +66,16 @@ def test_a_clock_that_is_behind_gives_no_negative_age():
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    """A story in a database, and the same database behind a server: nothing else is seen of the folder."""
-    folder = tmp_path_factory.mktemp("stored")
-    uri = f"sqlite:///{folder}/mlflow.db"
-    tell(story_in(folder / "story", uri, searched=["k", "weighting"]))
-    assert follow_here(folder / "story")
-    port = free_port()
-    with server(uri, folder / "files", port):
-        yield uri, f"http://127.0.0.1:{port}"
+def stored(database, tmp_path_factory):
+    """A story in a database: nothing else is seen of its folder."""
+    folder, uri = tmp_path_factory.mktemp("stored"), database()
+    tell(story_in(folder, uri, searched=["k", "weighting"]))
+    assert follow_here(folder)
+    return uri
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["database", "server"])
-def test_mlflow_tells_the_status_where_the_folder_is_not_there(stored, place, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert main(["status", "story", "--uri", stored[place]]) == 0
+def assert_status_of_story(uri, capsys):
+    assert main(["status", "story", "--uri", uri]) == 0
     output = capsys.readouterr().out
     assert "story: stitching, macro_f1 on source_dev, done" in output
     assert "3 configurations: 2 done, 1 interrupted" in output  # a further run of c never ended
@@ -86,8 +84,13 @@ def test_mlflow_tells_the_status_where_the_folder_is_not_there(stored, place, ca
     assert "session 2, last line that MLflow has:" in output
 
 
-def test_the_score_comes_with_its_interval(tmp_path, capsys):
-    uri = f"sqlite:///{tmp_path}/mlflow.db"
+def test_mlflow_tells_the_status_where_the_folder_is_not_there(stored, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert_status_of_story(stored, capsys)
+
+
+def test_the_score_comes_with_its_interval(database, tmp_path, capsys):
+    uri = database()
     story = story_in(tmp_path / "story", uri)
     story.session()
     story.ask("a")
@@ -140,5 +143,5 @@ def test_a_file_that_is_no_database_is_one_line(tmp_path, capsys):
 
 
 def test_another_name_is_one_line_with_the_names_there_are(stored, capsys):
-    assert main(["status", "stroy", "--uri", stored[0]]) == 2
+    assert main(["status", "stroy", "--uri", stored]) == 2
     assert "no search is called 'stroy'. It has story." in capsys.readouterr().err

@@ -14,11 +14,11 @@ from optuna.trial import TrialState
 
 from run_search import main
 from search import report
-from search.serve import free_port
 from search.specification import standing_of
 from search.study import write_study
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics
+from tests.servers import own_port
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +130,9 @@ def answer(port: int, path: str) -> dict:
         return json.load(found)
 
 
+@pytest.mark.extended
 def test_a_real_dashboard_opens_it(file):
-    port = free_port()
+    port = own_port()
     dashboard = str(Path(sys.executable).with_name("optuna-dashboard"))
     line = [dashboard, f"sqlite:///{file}", "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

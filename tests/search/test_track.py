@@ -1,11 +1,13 @@
 """What people see of a search in MLflow, and how any search gets into any store."""
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
-import signal
-import subprocess
+import sqlite3
 import threading
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -16,21 +18,11 @@ from search.errors import RequestError
 from search.follow import Mirror
 from search.ledger import Ledger, read
 from search.policy import FRESH
-from search.serve import Pages, free_port
+from search.serve import Pages
 from search.specification import from_dict
-from tests.search.story import (
-    PATIENCE,
-    Story,
-    follow_here,
-    picture,
-    runs_in,
-    server,
-    story_in,
-    tell,
-    twin,
-    wait_for,
-)
-from tests.search.test_search import command, environment, results, write
+from search.store import Store
+from tests.search.story import PATIENCE, Story, follow_here, picture, story_in, tell, twin, wait_for
+from tests.servers import silent_port
 
 SUMS = {"task.data": "1" * 64, "model": "2" * 64, "inputs.vectors.bel": "3" * 64, "inputs.text.bel": "4" * 64}
 INPUTS = {"vectors": {"bel": "be.vec"}, "text": "text/{language}.txt"}
@@ -182,68 +174,20 @@ def test_a_store_that_comes_back_empty_gets_everything_again(told, database, tmp
 
 def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path, monkeypatch):
     """The ledger is the queue: an outage of hours costs no memory."""
-    folder = twin(told, tmp_path / "twin", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setitem(os.environ, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     over = threading.Event()
     over.set()
-    follower = tracking.Follower(folder, over)
-    assert not follower.follow(0)
+    with silent_port() as port:
+        follower = tracking.Follower(twin(told, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
+        assert not follower.follow(0)
     assert follower.trouble
     assert follower._mirror.lines == 0
 
 
-def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(told, database, tmp_path):
-    """The ledger grows meanwhile, and afterwards both stores hold the same, run by run."""
-    undisturbed, disturbed, port = database(), database(), free_port()
-    assert follow_here(twin(told, tmp_path / "whole", undisturbed))
-    folder = twin(told, tmp_path / "search", f"http://127.0.0.1:{port}")
-    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
-    (folder / "ledger.jsonl").write_text("".join(lines[:8]))
-    with server(disturbed, tmp_path / "files", port) as process:
-        follower = tracking.start_follower(folder)
-        wait_for(lambda: runs_in(disturbed) >= 4)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    with open(folder / "ledger.jsonl", "a") as ledger:
-        ledger.write("".join(lines[8:30]))
-        ledger.flush()
-        wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
-        ledger.write("".join(lines[30:]))
-    with server(disturbed, tmp_path / "files", port):
-        assert tracking.finish(follower, PATIENCE), (folder / "tracking.log").read_text()
-    assert picture(disturbed) == picture(undisturbed)
-
-
-def test_a_search_goes_on_while_its_server_is_killed_and_nothing_is_missing_when_it_is_back(database, tmp_path):
-    """A real search on Ray. Its runs end while MLflow is away; afterwards its store is that of its ledger."""
-    uri, port = database(), free_port()
-    address = f"http://127.0.0.1:{port}"
-    write(tmp_path, space={"seconds": 0.4}, budget={"runs": 24}, tracking={"uri": address})
-    folder = tmp_path / "runs" / "quadratic"
-    with server(uri, tmp_path / "files", port) as process:
-        search = subprocess.Popen(
-            command("search", "spec.yaml"), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True
-        )
-        wait_for(lambda: runs_in(uri) >= 4)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    before = len(results(folder))
-    wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
-    wait_for(lambda: len(results(folder)) >= before + 6 or search.poll() is not None)
-    assert len(results(folder)) >= before + 6
-    with server(uri, tmp_path / "files", port):
-        output, _ = search.communicate(timeout=PATIENCE)
-        assert search.returncode == 0
-        assert "MLflow was not reached" not in output
-    assert len(results(folder)) == len(set(results(folder))) == 24
-    undisturbed = database()
-    assert run_search.main(["track", str(folder), "--uri", undisturbed]) == 0
-    assert picture(uri, "quadratic") == picture(undisturbed, "quadratic")
-
-
 def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypatch):
     monkeypatch.setattr(tracking, "TRACK_GRACE", 0.0)
-    assert run_search.main(["track", str(told), "--uri", f"http://127.0.0.1:{free_port()}"]) == 1
+    with silent_port() as port:
+        assert run_search.main(["track", str(told), "--uri", f"http://127.0.0.1:{port}"]) == 1
     assert "is incomplete" in capsys.readouterr().out
 
 
@@ -292,8 +236,36 @@ def test_artifacts_go_where_the_specification_says(database, tmp_path):
     assert {"best.yaml", "leaderboard.csv"} <= files
 
 
-def test_two_followers_that_begin_at_once_create_one_store(tmp_path):
+def waited_for(folder: Path) -> bool:
+    """Whether somebody waits for the lock of a folder, by the kernel's own list."""
+    waiting = [line for line in Path("/proc/locks").read_text().splitlines() if "-> FLOCK" in line]
+    return any(f":{folder.stat().st_ino} " in line for line in waiting)
+
+
+def experiments(uri: str) -> int:
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
+        return store.execute("select count(*) from experiments").fetchone()[0]
+
+
+def test_a_store_is_changed_by_one_follower_at_a_time_while_it_is_created(database):
     """Creating the tables takes seconds, and MLflow itself does not guard it."""
+    uri = database()
+    folder = Path(uri.removeprefix("sqlite:///")).parent
+    second = threading.Thread(target=Store, args=(uri, "story", "5ea4c4"))
+    first = os.open(folder, os.O_RDONLY)
+    fcntl.flock(first, fcntl.LOCK_EX)
+    try:
+        second.start()
+        wait_for(lambda: waited_for(folder))
+        assert experiments(uri) == 1  # MLflow's own
+    finally:
+        os.close(first)
+    second.join(PATIENCE)
+    assert experiments(uri) == 2
+
+
+@pytest.mark.extended
+def test_two_followers_that_begin_at_once_create_one_store(tmp_path):
     uri = f"sqlite:///{tmp_path}/new.db"
     followers = []
     for number in range(2):

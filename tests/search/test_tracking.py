@@ -1,6 +1,7 @@
 """What the ledger says is what MLflow holds: once, in whole, whatever happened in between.
 
-Everything here is real: MLflow's sqlite store and server, and the follower as the process that a search starts.
+MLflow's sqlite store is real, and where something is killed or followed live, so is the follower's process.
+tests/search/test_tracking_server.py has MLflow's server.
 """
 
 import contextlib
@@ -23,7 +24,6 @@ from search import tracking
 from search.errors import RequestError
 from search.follow import LONGEST_PARAMETER, Mirror, mask
 from search.pictures import path_of, svg
-from search.serve import free_port
 from search.store import WRITTEN
 from tests.search.story import (
     FILES,
@@ -38,21 +38,20 @@ from tests.search.story import (
     picture,
     runs_in,
     runs_of,
-    server,
     story_in,
     tell,
     twin,
     wait_for,
 )
+from tests.servers import refusing
 
 
 @pytest.fixture(scope="module")
 def written(database, tmp_path_factory):
-    """The whole story, followed at once by a process of its own."""
+    """The whole story, followed at once."""
     folder, uri = tmp_path_factory.mktemp("search"), database()
     tell(story_in(folder, uri))
-    done = command(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert follow_here(folder)
     return folder, uri
 
 
@@ -171,7 +170,7 @@ def test_the_page_of_the_experiment_sorts_by_the_score(written):
 def test_following_again_changes_nothing(written):
     folder, uri = written
     before = picture(uri)
-    assert command(folder).returncode == 0
+    assert follow_here(folder)
     assert picture(uri) == before
 
 
@@ -245,8 +244,19 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     assert picture(uri) == picture(other)
 
 
+# The store takes no further run: whoever is killed then has not finished, however quick.
+FULL = """create trigger full before insert on runs when (select count(*) from runs) >= 30
+    begin select raise(abort, 'no room'); end"""
+
+
+def execute(uri: str, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=PATIENCE)) as store, store:
+        store.execute(statement)
+
+
 def test_a_killed_follower_is_made_good_by_the_next_one(database, tmp_path):
     folder, uri = tmp_path / "killed", database()
+    execute(uri, FULL)
     story = story_in(folder, uri)
     story.session()
     for config_id in "abcdef":
@@ -258,8 +268,10 @@ def test_a_killed_follower_is_made_good_by_the_next_one(database, tmp_path):
     wait_for(lambda: runs_in(uri) > 5)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert runs_in(uri) < 37
-    assert tracking.finish(tracking.start_follower(folder), PATIENCE)
+    assert runs_in(uri) <= 30
+    execute(uri, "drop trigger full")
+    assert follow_here(folder)
+    assert len(runs_of(uri)) == 37
     other = database()
     assert follow_here(twin(folder, tmp_path / "twin", other))
     assert picture(uri) == picture(other)
@@ -276,36 +288,19 @@ def test_the_second_follower_of_a_folder_waits_for_the_first(database, tmp_path,
     assert "another process" in capsys.readouterr().out
 
 
-def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(database, written, tmp_path):
-    from mlflow import MlflowClient
-
-    port = free_port()
-    uri = f"http://127.0.0.1:{port}"
-    whole = f"http://someone:sesame@127.0.0.1:{port}"
-    folder = twin(written[0], tmp_path / "twin", mask(whole))
-    (folder / "tracking.log").unlink()
-    process = tracking.start_follower(folder, whole)
-    wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
-    assert process.poll() is None
-    with server(database(), tmp_path / "files", port):
-        assert tracking.finish(process, PATIENCE), (folder / "tracking.log").read_text()
-        found = runs_of(uri)
-        assert len(found) == 11
-        assert history(uri, found["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
-        assert found[("search",)].data.params["tracking.uri"] == f"http://***@127.0.0.1:{port}"
-        files = {file.path for file in MlflowClient(uri).list_artifacts(found[("search",)].info.run_id)}
-        assert files == FILES
-    assert "answers again" in (folder / "tracking.log").read_text()
-    assert "sesame" not in (folder / "tracking.log").read_text()
-
-
-def test_without_mlflow_it_gives_up_and_says_how_to_complete(tmp_path):
-    story = story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{free_port()}")
-    tell(story)
-    done = command(tmp_path, "--grace", "1")
+def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_password(tmp_path):
+    with refusing() as server:
+        tell(story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{server.server_port}"))
+        ledger = (tmp_path / "ledger.jsonl").read_bytes()
+        done = command(tmp_path, "--grace", "0")
     assert done.returncode == tracking.INCOMPLETE
     assert f"`python run_search.py resume {tmp_path}` will complete the tracking." in done.stdout.splitlines()[-1]
-    assert "sesame" not in done.stdout + done.stderr
+    assert server.told == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
+    assert "no entry for" in done.stdout
+    for shown in (done.stdout, done.stderr, (tmp_path / "tracking.log").read_text()):
+        assert "sesame" not in shown
+        assert "c29tZW9uZTpzZXNhbWU=" not in shown
+    assert (tmp_path / "ledger.jsonl").read_bytes() == ledger
 
 
 def test_a_masked_address_without_its_password_is_a_wrong_request(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 
 import spaces
 from search.errors import RequestError
+from spaces import space as module
 from spaces.baselines import FUNCTIONS, NAMES, baseline_space
 from spaces.space import Space
 from trainables.options import TrainingOptions
@@ -18,6 +19,13 @@ EAR = spaces.load("ear", "default")
 DCCA = spaces.load("dcca", "default")
 SPACES = {"stitching": METHOD, "dcca": DCCA, "ear": EAR}
 OF = {name: SPACES[method] for method, names in NAMES.items() for name in names}
+PROBES = module.PROBES
+
+
+@pytest.fixture(autouse=True)
+def fewer_walks(monkeypatch):
+    """Random walks with a fixed seed learn what a space holds: a hundred are enough for spaces as small as these."""
+    monkeypatch.setattr(module, "PROBES", 100)
 
 
 def grid(name, of=None, **overrides):
@@ -55,7 +63,8 @@ def test_the_others_are_their_products():
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name):
+def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, monkeypatch):
+    monkeypatch.setattr(module, "PROBES", PROBES)  # as many walks as a search takes
     space = baseline_space(name, OF[name], {})
     found = [params for params, _ in space.grid()]
     assert {params["baseline"] for params in found} == {name}
@@ -64,6 +73,8 @@ def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name):
     others += [DCCA.complete({"alignment": alignment}) for alignment in ("none", "mse", "dcca")]
     assert not {spaces.config_id(params) for params in found} & {spaces.config_id(params) for params in others}
     assert [space.canonical(params) for params in found] == found
+    monkeypatch.setattr(module, "PROBES", 100)
+    assert grid(name) == found
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

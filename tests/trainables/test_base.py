@@ -1,5 +1,6 @@
 """The Ray side of a run, called as Ray calls it, in this process."""
 
+import gc
 import json
 
 import pytest
@@ -27,6 +28,20 @@ CONFIG = {
     "phase": "search",
     "vary": None,
 }
+
+
+@pytest.fixture(autouse=True)
+def objects_of_other_tests():
+    """Kept out of collections: a run collects garbage first, in a process that has imported everything."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture
+def without_searching_memory(monkeypatch):
+    """Tested, and so Draws, look through all objects of the process; only one test here is about what is there."""
+    monkeypatch.setattr(methods, "found", lambda: 0.0)
 
 
 def trainable(method=Quadratic, tests=None, **changes):
@@ -119,10 +134,17 @@ def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
     assert "was not saved" in capfd.readouterr().out
 
 
+class LooksAlways(Tested):
+    """Says in every epoch whether its process holds the test set."""
+
+    def epoch(self, number):
+        return super().epoch(number) | {"found": methods.found()}
+
+
 def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch):
     monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its own
-    search, tests = results(trainable(Tested)), Tested.prepare_test({})
-    confirmed = results(trainable(Tested, tests, phase="confirm"))
+    search, tests = results(trainable(LooksAlways)), Tested.prepare_test({})
+    confirmed = results(trainable(LooksAlways, tests, phase="confirm"))
     assert [result["metrics"]["found"] for result in search] == [0.0, 0.0]
     assert [result["metrics"]["found"] for result in confirmed] == [1.0, 1.0]
     assert "test/value/x" not in confirmed[0]["metrics"]
@@ -133,6 +155,7 @@ def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch
         assert not any(name.startswith("test/") for metrics in values(without) for name in metrics)
 
 
+@pytest.mark.usefixtures("without_searching_memory")
 def test_a_test_that_fails_is_a_failure_of_its_run_which_keeps_the_last_epoch():
     *_, last = results(trainable(Tested, {}, phase="confirm", params={"x": 0.5, "trouble": "test"}))
     assert (last["status"], last["done"]) == ("failed:error", True)
@@ -194,6 +217,7 @@ def test_what_other_runs_left_is_there_before_the_first_epoch():
     assert only["error"].startswith("RuntimeError: 0 of 2 models arrived from other runs")
 
 
+@pytest.mark.usefixtures("without_searching_memory")
 def test_a_test_score_that_is_no_number_is_a_failure():
     *_, last = results(trainable(TestsToNothing, {}, phase="confirm"))
     assert (last["status"], last["error"].split(" (")[0]) == ("failed:nan", "RunFailed: test/value/x is nan")
@@ -201,6 +225,7 @@ def test_a_test_score_that_is_no_number_is_a_failure():
     assert "test/value/x" not in last["metrics"]
 
 
+@pytest.mark.usefixtures("without_searching_memory")
 def test_a_run_that_fails_in_its_last_epoch_is_not_tested():
     *_, last = results(trainable(Tested, {}, phase="confirm", replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
     assert (last["status"], last["metrics"]) == ("failed:collapsed", {"value": 0.1})
@@ -220,6 +245,7 @@ def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
     assert only["error"].startswith("ValueError: 'weather' is not a stream")
 
 
+@pytest.mark.usefixtures("without_searching_memory")
 def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
     first, last = results(trainable(Draws, draws=True))
     assert first["pictures"] == ""
@@ -230,6 +256,7 @@ def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
     assert [result["pictures"] for result in results(trainable(Quadratic, draws=True))] == ["", ""]
 
 
+@pytest.mark.usefixtures("without_searching_memory")
 def test_a_run_that_fails_is_not_asked_for_pictures():
     *_, last = results(trainable(Draws, draws=True, replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
     assert (last["status"], last["pictures"]) == ("failed:collapsed", "")
@@ -244,6 +271,7 @@ def picture(*of_panel, **changes):
     return {"name": "one", "title": "", "text": "", "columns": 1, "panels": panels, **changes}
 
 
+@pytest.mark.usefixtures("without_searching_memory")
 @pytest.mark.parametrize(
     ("pictures", "error"),
     [

@@ -1,14 +1,15 @@
 """Runs that do the same work, on Ray's real key-value store: one does it, whatever becomes of it."""
 
 import itertools
-import threading
 import time
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-import ray
+from ray.experimental.internal_kv import _internal_kv_get
 
 from tests.methods import Draws, Quadratic
+from tests.search.story import wait_for
 from tests.trainables.test_base import results, trainable
 from trainables import same
 from trainables.gate import begin_together
@@ -17,11 +18,7 @@ from trainables.same import Same
 SESSIONS = (f"session/{number}" for number in itertools.count())
 
 
-@pytest.fixture(scope="module", autouse=True)
-def store():
-    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    yield
-    ray.shutdown()
+pytestmark = pytest.mark.usefixtures("ray_here")
 
 
 @pytest.fixture
@@ -128,12 +125,26 @@ def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_no
 
 
 def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypatch):
-    monkeypatch.setattr(same, "PATIENCE", 0.3)
-    monkeypatch.setattr(same, "BEAT_SECONDS", 0.05)
+    """Two seconds pass from one sign of life to the next, by a clock of this test: no machine is too slow for it."""
+    clock = SimpleNamespace(now=0.0, ticks=itertools.count())
+
+    def sleep(_):
+        before = _internal_kv_get(one._key("beat"))
+        wait_for(lambda: _internal_kv_get(one._key("beat")) != before)
+        clock.now += 2.0
+        if clock.now == 20.0:
+            one.publish(0, {"metrics": {}})
+
+    def monotonic():
+        return clock.now + 1e-6 * next(clock.ticks)  # each sign of life differs from the one before
+
+    monkeypatch.setattr(same, "PATIENCE", 3.0)
+    monkeypatch.setattr(same, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(same, "time", SimpleNamespace(monotonic=monotonic, sleep=sleep))
     one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
     assert one.mine()
-    threading.Timer(1.0, one.publish, (0, {"metrics": {}})).start()
     assert two.wait(0) == {"metrics": {}}
+    assert clock.now == 20.0
     one.leave()
     assert two.wait(1) is None
 
