@@ -1,4 +1,4 @@
-"""A page in a real browser, for tests: what it says on its console and what it asks for is written down."""
+"""Pages in a real browser, for tests: what a page says on its console and what it asks for is written down."""
 
 import shutil
 from collections.abc import Iterator
@@ -26,25 +26,40 @@ class Seen:
     requests: list[str] = field(default_factory=list)
 
 
-@contextmanager
-def browser_page(width: int = 1280, height: int = 800, dark: bool = False) -> Iterator[tuple["Page", Seen]]:  # noqa: F821
-    """An empty page of a new browser, of `width` x `height` pixels, and what is seen of it.
+class Browser:
+    """A browser that runs; its pages share nothing, as if each had a browser of its own."""
 
-    `dark` is what the person prefers. The test is skipped where there is no chromium, or no playwright to drive it.
+    def __init__(self, running: "playwright.sync_api.Browser"):  # noqa: F821
+        self.running = running
+
+    @contextmanager
+    def page(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Iterator[tuple["Page", Seen]]:  # noqa: F821
+        """An empty page of `width` x `height` pixels, and what is seen of it. `dark` is what the person prefers."""
+        scheme = "dark" if dark else "light"
+        page = self.running.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        seen = Seen()
+        page.on("console", lambda said: seen.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on("request", lambda request: seen.requests.append(request.url))
+        try:
+            yield page, seen
+        finally:
+            page.close()
+
+
+@contextmanager
+def new_browser() -> Iterator[Browser]:
+    """A browser for the tests of one file; they are skipped where there is no chromium, or no playwright to drive it.
+
+    One file and no longer: until playwright ends, nothing else in this process can run an event loop.
     """
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("no browser: there is no `chromium` on the path")
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
+        running = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
         try:
-            scheme = "dark" if dark else "light"
-            page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            seen = Seen()
-            page.on("console", lambda said: seen.errors.append(said.text) if said.type == "error" else None)
-            page.on("pageerror", lambda error: seen.errors.append(str(error)))
-            page.on("request", lambda request: seen.requests.append(request.url))
-            yield page, seen
+            yield Browser(running)
         finally:
-            browser.close()
+            running.close()

@@ -1,4 +1,4 @@
-"""A search of continued pretraining from end to end on the embedded world, and another method that starts from it."""
+"""A search of continued pretraining from end to end on a tiny world, and another method that starts from it."""
 
 import json
 
@@ -10,6 +10,7 @@ from safetensors.numpy import load_file
 from search.errors import RequestError
 from search.ledger import read
 from search.specification import read as specify
+from tests import tiny
 from tests.search.test_search import board, run
 from trainables.ear.trainable import Ear
 from trainables.stitching.trainable import Stitching
@@ -24,23 +25,24 @@ CHANGES = [
     "replicates={policy: fixed, n: 1, confirm: {top: 1, fresh: 1}}",
     "select={metric: correlation, on: unlabelled}",
     "enqueue=[{alignment: dcca, weight: 10.0}, {alignment: none}]",
+    "inputs.text_blocks=64",
+    "tracking.uri=off",
 ]
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory, one_slot):
+def searched(tmp_path_factory, ray_here):
     home = tmp_path_factory.mktemp("dcca")
-    lines = (FILES / "topics/qel/dev.tsv").read_text().splitlines()[1:13]
+    written = tiny.topics(home / "topics", ("qel", "qan"))
     for language in ("qel", "qan"):
-        rows = (FILES / f"topics/{language}/dev.tsv").read_text().splitlines()[1 : 1 + len(lines)]
-        (home / language).write_text("".join(row.split("\t")[2] + "\n" for row in rows))
+        (home / language).write_text("".join(f"{text}\n" for _, text in written[f"{language}/dev"][:12]))
     entries = (FILES / "lexicons/qel-qan.txt").read_text().splitlines(keepends=True)
     for part, name in enumerate(("learnt.txt", "probe.txt")):
         (home / name).write_text("".join(entries[part::2]))
-    changes = [*CHANGES, f"inputs.parallel={{qan: ['{home / 'qan'}', '{home / 'qel'}']}}"]
+    changes = [*CHANGES, f"task.data={home / 'topics'}"]
+    changes += [f"inputs.parallel={{qan: ['{home / 'qan'}', '{home / 'qel'}']}}"]
     changes += ["inputs.lexicons={qan: learnt.txt}", "inputs.probes={qan: probe.txt}"]
-    output = run(home, "search", "demo-dcca", *(word for change in changes for word in ("--set", change)))
-    return home, output
+    return home, run(home, "search", "demo-dcca", *tiny.words(changes))
 
 
 def test_the_search_ranks_by_unlabelled_correlation_and_confirms_the_best(searched):
@@ -123,7 +125,9 @@ def test_another_method_starts_from_the_exported_encoder(searched):
 )
 def test_what_is_missing_or_does_not_belong_is_said_in_a_line(changes, message):
     with pytest.raises(RequestError, match=message):
-        specify("demo-dcca", changes)
+        specify(
+            "demo-dcca", ["baselines={}", *changes]
+        )  # with baselines, reading a specification takes three times as long
 
 
 def test_what_only_dcca_reads_is_refused_by_others():

@@ -1,19 +1,17 @@
-"""The embedded demo, made small, as a person runs it: stitching on Ray, MLflow beside it, export and rerun."""
+"""The embedded demo on a tiny world: stitching on Ray, MLflow beside it, export and rerun."""
 
-import json
-import signal
-import subprocess
-import sys
-from itertools import takewhile
+import shutil
 
 import pytest
+import torch
 from mlflow import MlflowClient
 
 from search import yaml12
 from search.ledger import read
-from search.serve import Pages, free_port
-from tests.browser import browser_page
-from tests.search.test_search import board, command, environment, run
+from tests import tiny
+from tests.search.test_search import board, run
+from trainables.stitching.trainable import Stitching
+from trainables.streams import Streams
 
 SMALL = [
     "budget.runs=10",
@@ -21,6 +19,7 @@ SMALL = [
     "replicates.explore=0.1",
     "replicates.confirm={top: 1, fresh: 2}",
     "space.epochs=2",
+    "space.batch_size=4",
     "task.targets=[qan]",
     "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
     "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}",
@@ -28,11 +27,12 @@ SMALL = [
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory, one_slot):
+def searched(tmp_path_factory, ray_here, database):
     home = tmp_path_factory.mktemp("demo")
-    overrides = [word for change in SMALL for word in ("--set", change)]
-    output = run(home, "search", "demo", *overrides, apart=True)
-    return home, output
+    tiny.topics(home / "topics")
+    (home / "runs").mkdir()
+    shutil.move(database().removeprefix("sqlite:///"), home / "runs" / "mlflow.db")  # where searches write to
+    return home, run(home, "search", "demo", *tiny.words([*SMALL, f"task.data={home / 'topics'}"]))
 
 
 def test_the_degenerate_point_and_the_papers_setting_go_first(searched):
@@ -46,27 +46,18 @@ def test_the_degenerate_point_and_the_papers_setting_go_first(searched):
     assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel"}
 
 
-def test_fresh_and_reused_workers_agree_with_a_run_outside_ray(searched):
-    """Ten runs on two workers: they were reused. Each score equals that of a process without Ray."""
+def test_workers_fresh_or_reused_agree_with_a_run_outside_ray(searched):
+    """Ten runs on two workers, forked from a warm process: each score is that of this process, which runs no worker."""
     home, _ = searched
     state = read(home / "runs" / "demo" / "ledger.jsonl")
-    program = """
-import json, sys, torch
-from trainables.device import set_up
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
-specification, runs = json.load(sys.stdin)
-place, inputs, tests = set_up(1, 0.0), Stitching.prepare(specification), Stitching.prepare_test(specification)
-for params, replicate, phase in runs:
-    method = Stitching(inputs, params, Streams(0, replicate), place)
-    metrics = [method.epoch(number) for number in range(method.epochs)][-1]
-    print(json.dumps(metrics | (method.test(tests) if phase == "confirm" else {})))
-"""
-    runs = [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]
-    jobs = [[state.configurations[one.config_id].params, one.replicate, one.phase] for one in runs]
-    job = json.dumps([state.search["specification"], jobs])
-    alone = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, text=True, check=True)
-    assert [json.loads(line) for line in alone.stdout.splitlines()] == [one.metrics for one in runs]
+    specification = state.search["specification"]
+    torch.set_num_threads(1)
+    inputs, tests = Stitching.prepare(specification), Stitching.prepare_test(specification)
+    for one in [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]:
+        params = state.configurations[one.config_id].params
+        method = Stitching(inputs, params, Streams(0, one.replicate), torch.device("cpu"))
+        metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+        assert metrics | (method.test(tests) if one.phase == "confirm" else {}) == one.metrics
 
 
 def test_the_best_configuration_reruns_to_the_same_scores(searched):
@@ -77,7 +68,6 @@ def test_the_best_configuration_reruns_to_the_same_scores(searched):
     assert sum(one["phase"] == "confirm" for one in exported["replicates"]) == 2
     assert len(exported["checksums"]) == 4
     assert exported["versions"]["torch"]
-    assert exported["made_by"].startswith("python run_search.py search demo")
     assert exported["rerun_by"] == "python run_search.py run runs/demo/best.yaml"
 
 
@@ -114,31 +104,6 @@ def test_the_output_names_the_next_steps(searched):
     assert "Warning" not in output
 
 
-def test_a_registered_model_predicts_what_the_exported_folder_does(searched):
-    """Loaded by MLflow alone, from its own store."""
-    home, _ = searched
-    output = run(home, "export", "runs/demo", "--model", "models", "--register", "topics", apart=True)
-    assert "registered models:/topics/1" in output
-    program = """
-import sys, mlflow, transformers
-mlflow.set_tracking_uri(sys.argv[1])
-text = open(sys.argv[2]).read()
-folder = transformers.pipeline("text-classification", model=sys.argv[3])
-print(mlflow.transformers.load_model("models:/topics/1")(text) == folder(text))
-"""
-    words = home / "text.txt"
-    words.write_text("baka nobu lomi")
-    store = f"sqlite:///{home}/runs/mlflow.db"
-    line = [sys.executable, "-c", program, store, str(words), str(home / "models" / "qan")]
-    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip() == "True"
-    client = MlflowClient(store)
-    version = client.get_model_version("topics", "1")
-    best = board(home / "runs" / "demo")[0]["config_id"]
-    assert version.tags.items() >= {"config_id": best, "replicate": "0", "search": "demo"}.items()
-    assert client.get_run(version.run_id).data.tags["replicate"] == "0"
-    assert "Scores over seeds" in version.description
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -148,109 +113,3 @@ print(mlflow.transformers.load_model("models:/topics/1")(text) == folder(text))
 )
 def test_a_model_that_cannot_be_registered_is_said_before_it_is_trained(searched, arguments, said):
     assert said in run(searched[0], "export", "runs/demo", *arguments, code=2)
-
-
-@pytest.fixture(scope="module")
-def shown(searched):
-    """`compare --ui` as a person starts it: the store, and the addresses that it prints. Ctrl-C ends it."""
-    home, _ = searched
-    port = free_port()
-    process = subprocess.Popen(
-        command("compare", "runs/demo", "--ui", "--top", "3", "--port", str(port)),
-        cwd=home,
-        env={**environment(), "BROWSER": "true"},  # a program that shows nothing
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        ),  # whoever runs the tests may ignore it
-    )
-    links = {}
-    for line in process.stdout:
-        what, _, link = line.strip().partition(": http")
-        links |= {what: f"http{link}"} if link else {}
-        if line.startswith("Ctrl-C"):
-            break
-    yield Pages(f"sqlite:///{home}/runs/mlflow.db", port), links
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
-
-
-def configurations(pages):
-    """The configurations in MLflow, the highest mean first: id, name, mean score, parameters."""
-    client = MlflowClient(pages.uri)
-    experiment = client.get_experiment_by_name("demo").experiment_id
-    found = client.search_runs([experiment], "tags.level = 'configuration'", order_by=["metrics.score DESC"])
-    return [(r.data.tags["config_id"], r.info.run_name, r.data.metrics["score"], r.data.params) for r in found]
-
-
-ROWS = ".ag-pinned-left-cols-container .ag-row"
-
-
-def names(page):
-    """The runs that the table of an experiment shows, from the top."""
-    page.wait_for_selector(ROWS)
-    rows = sorted(page.locator(ROWS).all(), key=lambda row: int(row.get_attribute("row-index")))
-    texts = [[line for line in row.inner_text().splitlines() if line and line != "Pin run"] for row in rows]
-    return [next(line for line in lines if not line.startswith("#")) for lines in texts]  # without its colour
-
-
-def test_mlflows_page_lists_the_configurations_best_first(shown):
-    pages, _ = shown
-    with browser_page(1600, 1000) as (page, _):
-        page.goto(pages.experiment("demo"))
-        assert names(page) == [name for _, name, *_ in configurations(pages)]
-
-
-def test_mlflow_nests_configurations_and_replicates_below_the_search(shown):
-    pages, _ = shown
-    with browser_page(1600, 1000) as (page, _):
-        page.goto(pages.experiment("demo").partition("?")[0])
-        assert names(page) == ["demo"]
-        page.locator(f"{ROWS} button").first.click()  # unfolds the search
-        page.wait_for_selector(f"{ROWS} >> nth=1")
-        found = names(page)
-        assert found[0] == "demo"
-        own = configurations(pages)
-        assert set(found[1:]) == {name for _, name, *_ in own}
-        page.locator(f"{ROWS}[row-index='1'] button").first.click()  # unfolds the first configuration
-        page.wait_for_selector(f"text={found[1]}, replicate 0")
-        assert names(page)[2].startswith(f"{found[1]}, ")
-
-
-def test_mlflows_comparison_has_the_best_configurations_with_parameters_and_means(searched, shown):
-    pages, links = shown
-    best = [row["config_id"] for row in board(searched[0] / "runs" / "demo")[:3]]
-    with browser_page() as (page, _):
-        page.goto(links["the best configurations"])
-        page.wait_for_selector("text=Run details")
-        page.wait_for_selector(".CompareRunView .js-plotly-plot")  # parallel coordinates
-        page.wait_for_selector("text=dev/macro_f1/qel")
-        assert "Comparing 3 Runs from 1 Experiment" in page.inner_text("body").splitlines()
-        rows = "rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))"
-        table = {first: rest for first, *rest in page.eval_on_selector_all("tr", rows)}
-        # Metrics are a list of names, then all numbers row by row, rounded. The score is that of the source's dev set.
-        _, _, below = page.inner_text("body").partition("Metrics\nShow diff only\n")
-        found = list(takewhile(lambda line: line[0].isalpha(), below.splitlines()))
-        start = len(found) + 3 * found.index("dev/macro_f1/qel")
-        means = below.splitlines()[start : start + 3]
-        for config_id, name, score, params in configurations(pages):
-            if config_id in best:
-                place = best.index(config_id)
-                assert table["Run Name:"][place] == name
-                assert table["k"][place] == params["k"]
-                assert float(means[place]) == pytest.approx(score, abs=0.00051)
-        assert {"k", "score"} <= set(page.locator(".js-plotly-plot .axis-title").all_text_contents())
-
-
-def test_the_second_address_selects_the_replicates_for_a_box_plot(shown):
-    _, link = shown[1].values()
-    with browser_page() as (page, _):
-        page.goto(link)
-        page.wait_for_selector("text=Run details")
-        page.get_by_role("tab", name="Box Plot").click()
-        for axis, value in (("x", "configuration"), ("y", "score")):
-            page.locator(f"#{axis}-axis-selector").click()
-            page.get_by_role("option", name=value, exact=True).click()
-        page.wait_for_selector(".js-plotly-plot .boxlayer")
-        assert page.locator(".js-plotly-plot .boxlayer path.box").count() == 3

@@ -1,59 +1,41 @@
-"""An EAR search from end to end on a small part of the embedded world: baselines, test sets, pictures, reruns."""
+"""An EAR search from end to end on a tiny world: baselines, test sets, pictures, reruns."""
 
 import json
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
+import torch
 from mlflow import MlflowClient
 
 from search.ledger import read
+from tests import tiny
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run
+from trainables.ear.trainable import Ear
 from trainables.pictures import checked
-from trainables.world import FILES
+from trainables.streams import Streams
 
 CHANGES = [
     "task.targets=[qan]",
     "space.epochs=1",
-    "space.batch_size=8",
+    "space.batch_size=4",
     "space.lr=2e-3",
     "budget.runs=5",
     "replicates={policy: fixed, n: 1, confirm: {top: 2, fresh: 1}}",
     "baselines={plain: {epochs: 1}, rs_da: {epochs: 1}, rs_rp: {epochs: 1, radius: 0.1},"
     " adv: {epochs: 1, radius: 0.02, ascents: 1}}",
+    "tracking.uri=off",
 ]
 TITLES = {"plain": "plain", "rs_da": "RS-DA", "rs_rp": "RS-RP", "adv": "ADV"}
+ROWS = {"train": 32, "dev": 12, "test": 12}
 PASSES = {"plain": 1, "rs_da": 1, "rs_rp": 1, "adv": 2}  # of one epoch
-ROWS = {"train": 160, "dev": 20, "test": 20}
-OUTSIDE_RAY = """
-import json, sys
-from trainables.device import set_up
-from trainables.ear.trainable import Ear
-from trainables.streams import Streams
-specification, runs = json.load(sys.stdin)
-inputs, tests, place = Ear.prepare(specification), Ear.prepare_test(specification), set_up(1, 0.0)
-for params, replicate, phase in runs:
-    method = Ear.baselines[params.pop("baseline")] if "baseline" in params else Ear
-    method = method(inputs, params, Streams(0, replicate), place)
-    metrics = [method.epoch(number) for number in range(method.epochs)][-1]
-    print(json.dumps(metrics | (method.test(tests) if phase == "confirm" else {})))
-"""
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory, one_slot):
+def searched(tmp_path_factory, ray_here):
     home = tmp_path_factory.mktemp("ear")
-    for language in ("qel", "qan"):
-        (home / "topics" / language).mkdir(parents=True)
-        for file in sorted((FILES / "topics" / language).iterdir()):
-            lines = file.read_text().splitlines(keepends=True)
-            kept = 1 + ROWS[file.stem] if file.stem in ROWS else len(lines)
-            (home / "topics" / language / file.name).write_text("".join(lines[:kept]))
-    changes = [f"task.data={home / 'topics'}", *CHANGES]
-    output = run(home, "search", "demo-ear", *(word for change in changes for word in ("--set", change)))
-    return home, output
+    tiny.topics(home / "topics", ("qel", "qan"), ROWS)
+    return home, run(home, "search", "demo-ear", *tiny.words([f"task.data={home / 'topics'}", *CHANGES]))
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +99,10 @@ def test_the_confirmed_runs_are_drawn(searched, state):
     assert len(before) == 1  # all of them began with the same encoder
 
 
-def test_mlflow_has_the_pictures_beside_the_runs(searched, state):
-    home, _ = searched
-    client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
+def test_mlflow_has_the_pictures_beside_the_runs(searched, state, database):
+    store = database()
+    run(searched[0], "track", "runs/demo-ear", "--uri", store)
+    client = MlflowClient(store)
     runs = client.search_runs([client.get_experiment_by_name("demo-ear").experiment_id])
     assert sum(one.data.tags["level"] == "run" for one in runs) == 3 + 4 + 2 + 4
     found = {}
@@ -143,17 +126,14 @@ def test_the_report_holds_the_pictures(searched, state):
     assert all(title in text for title in TITLES.values())
 
 
-def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(searched, state):
+def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(state):
     """One process, one run after another: workers of Ray, reused or not, leave nothing behind either."""
-    chosen = [list(state.runs_of("search"))[1], *state.runs_of("confirm")]
-    jobs = [[dict(state.configurations[one.config_id].params), one.replicate, one.phase] for one in chosen]
-    alone = subprocess.run(
-        [sys.executable, "-c", OUTSIDE_RAY],
-        input=json.dumps([state.search["specification"], jobs]),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=240,
-    )
-    found = [json.loads(line) for line in alone.stdout.splitlines()]
-    assert found == [one.metrics for one in chosen]
+    specification = state.search["specification"]
+    torch.set_num_threads(1)
+    inputs, tests = Ear.prepare(specification), Ear.prepare_test(specification)
+    for one in [list(state.runs_of("search"))[1], *state.runs_of("confirm")]:
+        params = dict(state.configurations[one.config_id].params)
+        method = Ear.baselines[params.pop("baseline")] if "baseline" in params else Ear
+        method = method(inputs, params, Streams(0, one.replicate), torch.device("cpu"))
+        metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+        assert metrics | (method.test(tests) if one.phase == "confirm" else {}) == one.metrics

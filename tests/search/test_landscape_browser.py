@@ -3,7 +3,7 @@
 import pytest
 
 from search.landscape.page import page
-from tests.browser import browser_page
+from tests.browser import new_browser
 from tests.landscapes import made
 from tests.search.test_page_browser import contrast, until
 
@@ -39,6 +39,15 @@ OVERLAPS = """() => [...document.querySelectorAll("figure:not([hidden]) .chart")
 })"""
 
 
+pytestmark = pytest.mark.extended
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with new_browser() as found:
+        yield found
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("landscape") / "report.html"
@@ -61,8 +70,8 @@ def choose(view, key, text):
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
-def test_a_landscape_opens_and_can_be_read(address, width, dark):
-    with browser_page(width, dark=dark) as (view, seen):
+def test_a_landscape_opens_and_can_be_read(browser, address, width, dark):
+    with browser.page(width, dark=dark) as (view, seen):
         opened(view, address)
         assert seen.errors == []
         assert [one for one in seen.requests if not one.startswith(("data:", "blob:"))] == [address]
@@ -81,8 +90,8 @@ def test_a_landscape_opens_and_can_be_read(address, width, dark):
             assert contrast(colour, ground) >= 4.5, (text, colour, ground)
 
 
-def test_buttons_change_what_is_shown(address):
-    with browser_page() as (view, seen):
+def test_buttons_change_what_is_shown(browser, address):
+    with browser.page() as (view, seen):
         opened(view, address)
         assert shown(view, "lines") == ["chart-landscape-lines-0", "chart-landscape-lines-1"]
         first = view.evaluate("document.querySelector('#chart-landscape-lines-0 .scatterlayer').innerHTML")
@@ -98,8 +107,8 @@ def test_buttons_change_what_is_shown(address):
         assert seen.errors == []
 
 
-def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(address):
-    with browser_page() as (view, seen):
+def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(browser, address):
+    with browser.page() as (view, seen):
         opened(view, address)
         view.locator("#lines input").first.focus()
         view.keyboard.press("ArrowRight")
@@ -113,13 +122,13 @@ def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(ad
         assert seen.errors == []
 
 
-def test_what_a_choice_does_not_go_with_gives_way(tmp_path):
+def test_what_a_choice_does_not_go_with_gives_way(browser, tmp_path):
     """The plane of the encoder was measured for one target only, on which the other choices were."""
     numbers = made()
     numbers["planes"] = [one for one in numbers["planes"] if (one["part"], one["target"]) != ("encoder", "um")]
     path = tmp_path / "report.html"
     path.write_text(page(numbers), encoding="utf-8")
-    with browser_page() as (view, seen):
+    with browser.page() as (view, seen):
         opened(view, path.as_uri())
         choose(view, "planes", "um")
         assert shown(view, "planes") == ["chart-landscape-planes-2", "chart-landscape-planes-3"]
@@ -130,11 +139,11 @@ def test_what_a_choice_does_not_go_with_gives_way(tmp_path):
         assert seen.errors == []
 
 
-def test_names_that_look_like_tags_are_text(tmp_path):
+def test_names_that_look_like_tags_are_text(browser, tmp_path):
     evil = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
     path = tmp_path / "report.html"
     path.write_text(page(made(targets=[evil, "b"])), encoding="utf-8")
-    with browser_page() as (view, seen):
+    with browser.page() as (view, seen):
         opened(view, path.as_uri())
         assert view.locator("img").count() == 0
         assert evil in view.locator("#lines .choices span").all_text_contents()

@@ -3,7 +3,7 @@
 import pytest
 
 from search import page
-from tests.browser import browser_page
+from tests.browser import new_browser
 from tests.ledgers import made
 
 READY = "document.querySelectorAll('.chart .main-svg').length >= document.querySelectorAll('.chart').length"
@@ -25,10 +25,25 @@ COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,code,figcap
 })"""
 
 
+EVIL = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with new_browser() as found:
+        yield found
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("report")
-    return page.write(made(), folder, ended="the budget is spent").as_uri()
+    """The report of a search whose names look like tags."""
+    found = made()
+    found.state.search["name"] = EVIL
+    for one in found.state.configurations.values():
+        one.params["label"] = EVIL + one.config_id
+        for run in one.runs.values():
+            run.error = EVIL
+    return page.write(found, tmp_path_factory.mktemp("report"), ended=EVIL).as_uri()
 
 
 def opened(view, address):
@@ -45,10 +60,18 @@ def until(view, holds):
     pytest.fail(f"never true: {holds}")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
-def test_the_report_opens_and_can_be_read(address, width, dark):
-    with browser_page(width, dark=dark) as (view, seen):
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        (1280, False),
+        *(pytest.param(*case, marks=pytest.mark.extended) for case in ((1280, True), (400, False), (400, True))),
+    ],
+)
+def test_the_report_opens_and_can_be_read_and_names_that_look_like_tags_are_text(browser, address, width, dark):
+    with browser.page(width, dark=dark) as (view, seen):
         opened(view, address)
+        assert view.title() == EVIL
+        assert view.locator("img").count() == 0
         assert seen.errors == []
         assert [one for one in seen.requests if not one.startswith(("data:", "blob:"))] == [address]
         charts = view.evaluate(SIZES)
@@ -68,8 +91,9 @@ def test_the_report_opens_and_can_be_read(address, width, dark):
                 assert contrast(colour, ground) >= 4.5, (text, colour, ground)
 
 
-def test_the_charts_follow_a_change_from_light_to_dark(address):
-    with browser_page() as (view, seen):
+@pytest.mark.extended
+def test_the_charts_follow_a_change_from_light_to_dark(browser, address):
+    with browser.page() as (view, seen):
         opened(view, address)
         colour = "getComputedStyle(document.querySelector('.chart .xtick text')).fill"
         light = view.evaluate(colour)
@@ -77,22 +101,6 @@ def test_the_charts_follow_a_change_from_light_to_dark(address):
         until(view, f"{colour} !== '{light}'")
         assert luminance(view.evaluate(colour)) > 0.5 > luminance(light)
         assert seen.errors == []
-
-
-def test_names_that_look_like_tags_are_text(tmp_path):
-    found = made()
-    evil = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
-    found.state.search["name"] = evil
-    for one in found.state.configurations.values():
-        one.params["label"] = evil + one.config_id
-        for run in one.runs.values():
-            run.error = evil
-    with browser_page() as (view, seen):
-        opened(view, page.write(found, tmp_path, ended=evil).as_uri())
-        assert view.title() == evil
-        assert view.locator("img").count() == 0
-        assert seen.errors == []
-        assert len(seen.requests) == 1
 
 
 def luminance(colour: str) -> float:

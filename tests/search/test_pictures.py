@@ -31,7 +31,6 @@ SEARCHED = {
     "space": {"x": {"choices": [0.3, 0.5, 0.9]}, "trouble": {"choices": ["none", "draw"]}},
     "budget": {"runs": 18},
     "replicates": {"policy": "fixed", "n": 2, "confirm": {"top": 3, "fresh": 2}},
-    "tracking": {"uri": "sqlite:///runs/mlflow.db"},
 }
 
 
@@ -57,10 +56,11 @@ def test_the_first_fresh_replicate_of_every_confirmed_configuration_is_drawn_and
     assert picture["panels"][0]["series"][0]["y"][0] == of_run.metrics["memory"]
 
 
-def test_mlflow_has_the_pictures_and_the_report(searched):
+def test_mlflow_has_the_pictures_and_the_report(searched, database):
     home, _ = searched
-    state = read(home / "runs" / "drawn" / "ledger.jsonl")
-    client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
+    state, store = read(home / "runs" / "drawn" / "ledger.jsonl"), database()
+    run(home, "track", "runs/drawn", "--uri", store)
+    client = MlflowClient(store)
     found = {}
     for one in client.search_runs([client.get_experiment_by_name("drawn").experiment_id]):
         files = {file.path for file in client.list_artifacts(one.info.run_id, "pictures")}
@@ -380,9 +380,23 @@ surfaces = st.tuples(grids, grids).flatmap(
 )
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans(), st.none() | surfaces)
+drawings = given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans(), st.none() | surfaces)
+
+
+@settings(max_examples=6, deadline=None)
+@drawings
 def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log, below):
+    check_drawing(of_panel, text, log, below)
+
+
+@pytest.mark.extended
+@settings(max_examples=25, deadline=None)
+@drawings
+def test_whatever_a_worker_lets_pass_can_be_drawn_in_more_examples(of_panel, text, log, below):
+    check_drawing(of_panel, text, log, below)
+
+
+def check_drawing(of_panel, text, log, below):
     panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel, "surface": below}]
     (whole,) = checked([picture(panels=panels, title=text, text=text, columns=3)])
     root = ElementTree.fromstring(svg(whole))

@@ -38,9 +38,9 @@ from trainables.world import FILES
 
 CPU = torch.device("cpu")
 ENCODER = FILES / "multilingual-encoder"
-FEW = 16  # examples, where nothing needs to be learnt
+FEW, BATCH = 8, 4  # examples, where nothing needs to be learnt
 # Runs stop before the third epoch: see `run`. Memory is no concern here.
-FIXED = {"lr": 2e-3, "epochs": 3, "batch_size": 8, "layer": 2, "gradient_checkpointing": False}
+FIXED = {"lr": 2e-3, "epochs": 3, "batch_size": BATCH, "layer": 2, "gradient_checkpointing": False}
 ROUNDING = 1e-10  # of a mean of squares whose terms should be equal: halves of a batch may be summed in another order
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 
@@ -105,7 +105,7 @@ def straight(few):
 @pytest.fixture(scope="module")
 def trained():
     """A run to its end, on enough to learn from."""
-    method = made(cut(96, shown=30), epochs=2)
+    method = made(cut(96, shown=30), epochs=2, batch_size=8)
     return method, [method.epoch(number) for number in range(2)]
 
 
@@ -172,7 +172,7 @@ def test_going_on_from_a_checkpoint_is_bit_identical(few, straight, tmp_path, ch
     other.load(tmp_path)
     assert other.epoch(1) == metrics[1]
     assert other.curves == method.curves
-    assert {len(points) for name, points in method.curves.items() if "floor" not in name} == {2 * FEW // 8}
+    assert {len(points) for name, points in method.curves.items() if "floor" not in name} == {2 * FEW // BATCH}
 
 
 @pytest.mark.parametrize("checkpointing", ["selective", True])
@@ -194,8 +194,8 @@ def test_recomputing_activations_changes_no_bit(few, checkpointing, changes):
 def test_batches_that_are_accumulated_are_one_batch(few, changes):
     """Losses are per pair, so nothing in them depends on who else is in a batch. Without dropout, but for rounding."""
     inputs = without_dropout(few)
-    whole, one = gradients(made(inputs, batch_size=8, **changes))
-    parts, other = gradients(made(inputs, batch_size=4, accumulation=2, **changes))
+    whole, one = gradients(made(inputs, batch_size=BATCH, **changes))
+    parts, other = gradients(made(inputs, batch_size=BATCH // 2, accumulation=2, **changes))
     assert_close(one, other)
     assert whole == pytest.approx(parts, rel=1e-4, abs=1e-7)
     assert whole["train/push/qel"] < 0 < whole["train/pull/qel"]
@@ -252,7 +252,7 @@ def test_identical_inputs_differ_by_dropout_alone(few, pull):
     assert separate[0]["train/push_floor/qel"] < -1e3 * ROUNDING
     assert separate[0]["train/pull_floor/qel"] > 1e3 * ROUNDING
     points = method.curves["push_floor"]
-    assert [point[0] for point in points] == list(range(FEW // 8))  # six batches in all: at each of them
+    assert [point[0] for point in points] == list(range(FEW // BATCH))  # six batches in all: at each of them
     assert separate[0]["train/push_floor/qel"] == points[-1][1]
 
 
@@ -267,7 +267,7 @@ def test_measuring_the_floor_leaves_no_trace_in_the_training(few, monkeypatch, c
 
     seldom, expected = without_floors(1)
     often, found = without_floors(1000)
-    assert (seldom, often) == (1, 2 * FEW // 8)
+    assert (seldom, often) == (1, 2 * FEW // BATCH)
     assert found == expected
     monkeypatch.setattr(Ear, "measure_floor", lambda *arguments: None)
     assert without_floors(1) == (0, expected)
@@ -658,7 +658,7 @@ def test_low_precision_gives_the_same_losses_whatever_is_recomputed(few, method,
     own = {"layer": 2} if method is Ear else {}
     losses = []
     for recomputed in (False, True, "selective"):
-        params = {"lr": 1e-4, "epochs": 2, "batch_size": 8, "precision": precision, **own}
+        params = {"lr": 1e-4, "epochs": 2, "batch_size": BATCH, "precision": precision, **own}
         one = method(few, {**params, "gradient_checkpointing": recomputed}, Streams(0, 0), CPU)
         losses.append(one.epoch(0)["train/loss/qel"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)

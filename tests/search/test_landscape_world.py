@@ -1,0 +1,30 @@
+"""The landscape of the embedded world has the shape that the paper reports."""
+
+import numpy as np
+import pytest
+
+from tests.search.test_landscape import made, numbers_of
+from trainables.landscape.jobs import LINE_POINTS
+
+pytestmark = pytest.mark.extended
+
+
+@pytest.fixture(scope="module")
+def landscape(tmp_path_factory, ray_here):
+    return made(tmp_path_factory.mktemp("landscape"))
+
+
+def test_the_shape_is_the_one_that_the_paper_reports(landscape):
+    home, output = landscape
+    found = numbers_of(home)
+    (finding,) = found["findings"]
+    assert finding["source_flat"]
+    inside = [place for place, a in enumerate(LINE_POINTS) if 0 <= a <= 1]
+    (line,) = [one for one in found["lines"] if one["on"] == "source"]
+    source, own = (np.array(line["curves"][language]["score"]["mean"])[inside] for language in ("qel", "qan"))
+    band = np.array(line["curves"]["qel"]["score"]["sd"])[inside][0]
+    assert np.abs(source - source[0]).max() <= max(2 * band, 0.03)  # within its band; two seeds may agree by chance
+    assert own[-1] - own[0] > 0.03  # the target rises towards the bilingual model
+    assert np.corrcoef(np.array(LINE_POINTS)[inside], own)[0, 1] > 0.9  # and all the way
+    assert own[-1] - own[0] > 2 * abs(source[-1] - source[0])
+    assert "qan: from the model of qel to the one of both languages, qel stays flat" in output
