@@ -124,7 +124,8 @@ class Phases:
         from trainables.base import RunTrainable
 
         publish_known(self.ledger.state, phase)
-        total = total_runs(self.resolved, self.specification.policy(self.standing), self.ledger.state)
+        planned = self.specification.policy(self.standing)
+        total = total_runs(self.resolved, planned, self.ledger.state)
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as place,
@@ -141,6 +142,7 @@ class Phases:
                 self.resolved["resources"],
                 self.resolved["checkpoints"],
                 total,
+                planned.reserve if phase == SEARCH else 0,
                 self.specification.prune,
                 self.plan,
                 self.products,

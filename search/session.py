@@ -46,6 +46,7 @@ class Session:
     resources: dict  # of the specification
     checkpoints: dict  # of the specification
     total: int | None = None  # runs in all, where that is known
+    reserved: int = 0  # of these: for the confirmation, which begins when this phase is over
     prune: str = "off"
     plan: Plan | None = None  # of runs that need others: who needs whom
     products: Products | None = None  # what runs leave for others
@@ -142,8 +143,13 @@ class Session:
 
     def workers(self) -> int:
         """How many workers there will be: one per slot, unless fewer runs are left, or can begin now."""
-        left = self.plan.beginning(self.ledger.state) if self.plan else self.left()
-        return self.slots.now() if left is None else min(self.slots.now(), max(1, left))
+        if self.plan:
+            most = self.plan.beginning(self.ledger.state)
+        elif self.total is not None:
+            most = self.left() - self.reserved
+        else:
+            return self.slots.now()
+        return min(self.slots.now(), max(1, most))
 
     def left(self) -> int | None:
         """How many runs are not done yet; None where only hours bound them."""

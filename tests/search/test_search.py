@@ -232,7 +232,7 @@ def test_a_race_decides_again_what_its_ledger_says_and_ends_with_fresh_seeds(rac
 
 
 def test_a_race_that_is_cut_off_in_its_search_and_in_its_confirmation_is_whole_in_the_end(tmp_path, fake_loop):
-    folder = write(tmp_path, **RACE) / "runs" / "race"
+    folder = write(tmp_path, **RACE | {"method": SPECIFICATION["method"]}) / "runs" / "race"
     run(tmp_path, "search", "spec.yaml")
     for results_left in (8, 20):
         cut_off(folder, after=results_left)

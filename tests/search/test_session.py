@@ -55,6 +55,15 @@ def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tm
     assert session.record_step("trial", step) is stops
 
 
+@pytest.mark.parametrize(("total", "reserved", "workers"), [(None, 0, 4), (9, 2, 4), (5, 2, 3), (3, 2, 1), (2, 2, 1)])
+def test_no_run_waits_for_workers_that_only_the_confirmation_would_have(tmp_path, total, reserved, workers):
+    """First runs begin together: where one run is left in a phase, it would wait in vain for a second worker."""
+    session = session_of(tmp_path)
+    session.slots.now = lambda: 4
+    session.total, session.reserved = total, reserved
+    assert session.start_next("trial")["workers"] == workers
+
+
 def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):
     session = session_of(tmp_path)
     full = {"status": "failed:oom", "epoch": 1, "epochs": 3, "seconds": 1.0, "error": "no room"}
