@@ -1,6 +1,8 @@
 """An EAR search from end to end on a tiny world: baselines, test sets, pictures, reruns."""
 
 import json
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -9,6 +11,8 @@ from mlflow import MlflowClient
 
 from search.ledger import read
 from tests import tiny
+from tests.conftest import ROOT
+from tests.search.story import PATIENCE
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run
 from trainables.ear.trainable import Ear
@@ -126,14 +130,39 @@ def test_the_report_holds_the_pictures(searched, state):
     assert all(title in text for title in TITLES.values())
 
 
+def chosen(state):
+    """A run of the search and all of the confirmation."""
+    return [list(state.runs_of("search"))[1], *state.runs_of("confirm")]
+
+
+def outside_ray(specification: dict, runs: list) -> list[dict]:
+    """The metrics of (parameters, replicate, phase) in this process, one run after another."""
+    torch.set_num_threads(1)
+    inputs, tests, found = Ear.prepare(specification), Ear.prepare_test(specification), []
+    for params, replicate, phase in runs:
+        method = Ear.class_for(params)(inputs, params, Streams(0, replicate), torch.device("cpu"))
+        metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+        found.append(metrics | (method.test(tests) if phase == "confirm" else {}))
+    return found
+
+
+def request_of(state):
+    runs = [[dict(state.configurations[one.config_id].params), one.replicate, one.phase] for one in chosen(state)]
+    return state.search["specification"], runs
+
+
 def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(state):
     """One process, one run after another: workers of Ray, reused or not, leave nothing behind either."""
-    specification = state.search["specification"]
-    torch.set_num_threads(1)
-    inputs, tests = Ear.prepare(specification), Ear.prepare_test(specification)
-    for one in [list(state.runs_of("search"))[1], *state.runs_of("confirm")]:
-        params = dict(state.configurations[one.config_id].params)
-        method = Ear.baselines[params.pop("baseline")] if "baseline" in params else Ear
-        method = method(inputs, params, Streams(0, one.replicate), torch.device("cpu"))
-        metrics = [method.epoch(number) for number in range(method.epochs)][-1]
-        assert metrics | (method.test(tests) if one.phase == "confirm" else {}) == one.metrics
+    assert outside_ray(*request_of(state)) == [one.metrics for one in chosen(state)]
+
+
+@pytest.mark.extended
+def test_a_process_of_its_own_has_the_same_scores_bit_for_bit(state):
+    program = """
+import json, sys
+from tests.search.test_ear import outside_ray
+print(json.dumps(outside_ray(*json.load(sys.stdin))))
+"""
+    line, given = [sys.executable, "-c", program], json.dumps(request_of(state))
+    alone = subprocess.run(line, input=given, cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert json.loads(alone.stdout.splitlines()[-1]) == [one.metrics for one in chosen(state)]
