@@ -28,6 +28,7 @@ test-release: $(VENV)/.installed-dev
 
 # With the newest versions that setup.py allows, in an environment of their own.
 test-latest:
+	rm -rf .venv-latest
 	$(MAKE) test-all VENV=.venv-latest CONSTRAINTS=
 
 # Five runs: as it is, twice on a busy machine, in random order, with other hash seeds.

@@ -65,6 +65,10 @@ def ray_here(_ray_until_the_end):
 
     Each search has workers of its own, forked from a warm process; they can import the tests.
     """
+    start_ray()
+
+
+def start_ray() -> None:
     import ray
 
     if not ray.is_initialized():
@@ -73,9 +77,18 @@ def ray_here(_ray_until_the_end):
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 
 
+@pytest.fixture(scope="module")
+def no_ray_here():
+    """No Ray in this process, where a test has a cluster of its own: searches then start as a person starts them."""
+    import ray
+
+    ray.shutdown()
+
+
 @pytest.fixture
 def fake_loop(ray_here, monkeypatch):
     """Searches of this test go through tests/loop.py instead of Tune."""
     from tests.loop import use_fake_loop
 
+    start_ray()  # the test before may have failed, and ended it
     use_fake_loop(monkeypatch)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.release, pytest.mark.timeout(3600)]
 
 
 def test_the_demo_as_make_search_runs_it(tmp_path):
-    """At its full size, in a process of its own: all runs succeed, and stitching beats the nearest anchor alone."""
+    """At its full size, in a process of its own: all runs succeed, and the best reruns to its scores."""
     output = run(tmp_path, "search", "demo", apart=True)
     assert "the budget of 32 runs is spent" in output
     folder = tmp_path / "runs" / "demo"
@@ -22,8 +22,6 @@ def test_the_demo_as_make_search_runs_it(tmp_path):
     rows = board(folder)
     assert rows[0]["fresh"]["replicates"] == 3
     assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel", "qor"}
-    (nearest,) = [row for row in rows if row["params"]["k"] == 1]
-    assert rows[0]["mean"] > nearest["mean"] or rows[0] is nearest
     again = run(tmp_path, "run", folder / "best.yaml", "--out", "again", apart=True)
     assert re.search(r"All scores of \d+ replicates are those of", again)
 

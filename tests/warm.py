@@ -4,8 +4,8 @@ A fresh worker of a method spends five CPU seconds on imports, and a small searc
 `forked_workers()` makes the next Ray run this file as the program of its workers. Run that way, the file asks the
 warm server (the same file, run with --serve) to fork, and the child becomes the worker. All else is Ray as it is.
 
-The server never imports Ray: Ray's core does not survive a fork. Runs compute what they compute in a fresh worker;
-tests/search/test_demo.py compares the two.
+The server never imports Ray: Ray's core does not survive a fork. Runs compute what they compute in a fresh worker:
+tests/search/test_demo.py compares forked workers, and test_demo_apart.py fresh ones, with runs outside Ray.
 """
 
 import atexit
@@ -15,6 +15,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -51,20 +52,24 @@ def forked_workers() -> Iterator[None]:
 
 
 def _start_server() -> None:
+    """Start the server with a socket that listens already: requests wait there while it imports."""
     global _server
     if _server is None or _server.poll() is not None:
         folder = tempfile.mkdtemp(prefix="warm-", dir="/tmp")  # short, as the paths of sockets must be
         os.environ[SOCKET] = f"{folder}/socket"
-        line = [sys.executable, __file__, "--serve", os.environ[SOCKET]]
-        _server = subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=True)  # it ends when we do
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.environ[SOCKET])
+            listener.listen(64)
+            line = [sys.executable, __file__, "--serve", str(listener.fileno())]
+            _server = subprocess.Popen(
+                line, stdin=subprocess.PIPE, pass_fds=[listener.fileno()], start_new_session=True
+            )  # it ends when our end of its standard input is closed
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
         atexit.register(_server.kill)
 
 
-def serve(path: str) -> None:
+def serve(listener: socket.socket) -> None:
     """Fork a worker for every request, until the process that started this one is gone."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen(64)  # requests wait here while the imports go on
     _import_what_workers_import()
     gc.freeze()  # or the first collection in a child would copy every page
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
@@ -135,6 +140,6 @@ def ask_for_worker(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--serve":
-        serve(sys.argv[2])
+        serve(socket.socket(fileno=int(sys.argv[2])))
     else:
         ask_for_worker(sys.argv[2:])  # without the program that setup_worker.py would have run

@@ -1,12 +1,10 @@
 """Pins for reproducible tests: `python -m tools.lock constraints.txt` writes what pip resolves for `.[dev]` today."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
-
-from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 REQUEST = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-"]
 
@@ -14,7 +12,8 @@ REQUEST = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ig
 def pins(report: dict) -> list[str]:
     """Lines `name==version`, sorted: no addresses, and no local tags such as +cpu, which other machines lack."""
     packages = [entry["metadata"] for entry in report["install"] if not entry.get("is_direct")]
-    return sorted(f"{canonicalize_name(one['name'])}=={Version(one['version']).public}" for one in packages)
+    versions = {re.sub(r"[-_.]+", "-", package["name"]).lower(): package["version"] for package in packages}
+    return sorted(f"{name}=={version.partition('+')[0]}" for name, version in versions.items())
 
 
 def main() -> None:

@@ -13,6 +13,8 @@ from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
 from tests.servers import own_port
 
+pytestmark = pytest.mark.usefixtures("no_ray_here")
+
 
 def cluster_of(nodes, **head):
     """A cluster of raylets with one CPU each; the head has none of its own unless `head` says so."""
@@ -24,14 +26,14 @@ def cluster_of(nodes, **head):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(no_ray_here):
     made = cluster_of(3, ray_client_server_port=own_port())
     yield made
     made.shutdown()
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory, no_ray_here):
     folder = write(tmp_path_factory.mktemp("undisturbed"))
     run(folder, "search", "spec.yaml")
     return board(folder / "runs" / "quadratic")
@@ -144,33 +146,6 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
     folder = tmp_path / "runs" / "quadratic"
     assert "1 configurations, 3 runs: the budget of 3 runs is spent." in output
     assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3
-
-
-@pytest.mark.extended
-def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undisturbed):
-    marker = write_patient(tmp_path)
-    folder = tmp_path / "runs" / "quadratic"
-    first = cluster_of(1)
-    try:
-        # How long a driver waits for a head that may come back; a minute, if nobody says otherwise.
-        soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "2"}
-        process = start(tmp_path, "search", "spec.yaml", "--address", first.address, **soon)
-        wait_for(lambda: done(folder) == 2, process)  # of the first configuration, whose third run waits
-        for node in first.list_all_nodes():
-            for kind, processes in node.all_processes.items():
-                for one in processes if kind in ("gcs_server", "raylet") else []:
-                    one.process.kill()
-        process.communicate(timeout=PATIENCE)
-    finally:
-        first.shutdown()
-    assert process.returncode != 0
-    before = results(folder)
-    assert len(before) == 2
-    marker.touch()
-    run(tmp_path, "resume", folder)
-    assert results(folder)[: len(before)] == before
-    assert len(results(folder)) == len(set(results(folder))) == 12
-    assert same_board(board(folder), undisturbed)
 
 
 def test_an_address_where_nobody_answers_is_one_line(tmp_path):
