@@ -121,12 +121,16 @@ def without_tracking(exported):
     return exported
 
 
-def cut_off(folder, after):
-    """Leave of a finished search what `kill -9` would have: the ledger up to a torn line, here the one after
-    `after` results, and nothing of what is written at the end."""
+def cut_off(folder, after, last="result"):
+    """Leave of a finished search what `kill -9` would have: the ledger up to a torn line, nothing of what comes last.
+
+    Whole lines end with the one that has result number `after`, or with the next `last` line: an `ask` is the first of
+    the two lines of a decision.
+    """
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
-    ends = [number for number, line in enumerate(lines, start=1) if json.loads(line)["event"] == "result"]
-    kept = ends[after - 1]
+    kinds = [json.loads(line)["event"] for line in lines]
+    enough = [number for number, kind in enumerate(kinds) if kind == "result"][after - 1]
+    kept = kinds.index(last, enough) + 1
     for path in folder.iterdir():
         if path.is_file():
             path.unlink()
@@ -184,7 +188,7 @@ def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
     write(tmp_path, sampler="tpe", budget={"runs": 24})
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
-    cut_off(folder, after=8)
+    cut_off(folder, after=8, last="ask")
     run(tmp_path, "resume", folder)
     events, _ = scan(folder / "ledger.jsonl")
     specification = from_dict(read(folder / "ledger.jsonl").search["specification"])
