@@ -1,7 +1,8 @@
 """How long tests take. `pytest --record-durations FILE` records; `python -m tests.durations FILE` sums up.
 
-`tests/durations.json` holds the seconds of each test file that takes a second or more. With `--dist=loadfile` a free
-process takes the next file: the longest files go first, so that both processes end at nearly the same time.
+`tests/durations.json` holds the seconds of each test file that takes a second or more: of its tests in `make test`, and
+of those that `make test-all` adds. With `--dist=loadfile` a free process takes the next file: the longest files go
+first, so that both processes end at nearly the same time.
 """
 
 import contextlib
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Container
 from pathlib import Path
 
 import psutil
@@ -31,10 +33,23 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(Recorder(Path(target)))
 
 
+@pytest.hookimpl(trylast=True)  # when tests that are not wanted are gone
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order files by their recorded seconds, longest first; tests keep their order within a file."""
-    seconds = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], 0))
+    recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    parts = {(file_of(item.nodeid), tier_of(item.keywords)) for item in items}
+    seconds: dict[str, float] = defaultdict(float)
+    for file, tier in parts:
+        seconds[file] += recorded.get(tier, {}).get(file, 0)
+    items.sort(key=lambda item: -seconds[file_of(item.nodeid)])
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def tier_of(keywords: Container[str]) -> str:
+    return "extended" if "extended" in keywords else "test"
 
 
 class CpuTime:
@@ -77,33 +92,35 @@ class Recorder:
     """Sums the phases of each test and writes them when the session ends."""
 
     def __init__(self, target: Path) -> None:
-        self._target, self._began = target, time.monotonic()
-        self._tests: dict[str, dict[str, float]] = defaultdict(lambda: {"seconds": 0.0, "cpu": 0.0})
+        self._target = target
+        self._tests: dict[str, dict] = defaultdict(lambda: {"seconds": 0.0, "cpu": 0.0})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = self._tests[report.nodeid]
         test["seconds"] += report.duration
         test["cpu"] += dict(report.user_properties).get("cpu", 0.0)
+        test["tier"] = tier_of(report.keywords)
 
     def pytest_sessionfinish(self) -> None:
-        record = {"wall": time.monotonic() - self._began, "tests": self._tests}
-        self._target.write_text(json.dumps(record, indent=1))
+        self._target.write_text(json.dumps(self._tests, indent=1))
 
 
 def main(*records: str) -> None:
     """Print a table of files from records of several runs, and write `tests/durations.json`."""
-    files: dict[str, dict[str, float]] = defaultdict(lambda: {"seconds": 0.0, "cpu": 0.0, "tests": 0})
+    rows: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: {"seconds": 0.0, "cpu": 0.0, "tests": 0})
     for record in records:
-        for name, test in json.loads(Path(record).read_text())["tests"].items():
-            file = files[name.partition("::")[0]]
-            file["tests"] += 1
+        for name, test in json.loads(Path(record).read_text()).items():
+            row = rows[test["tier"], file_of(name)]
+            row["tests"] += 1
             for key in ("seconds", "cpu"):
-                file[key] += test[key]
-    longest = sorted(files, key=lambda name: -files[name]["cpu"])
-    print("| file | tests | CPU seconds | seconds |", "|---|---|---|---|", sep="\n")
-    for name in longest:
-        print(f"| {name} | {files[name]['tests']} | {files[name]['cpu']:.1f} | {files[name]['seconds']:.1f} |")
-    seconds = {name: round(files[name]["seconds"]) for name in sorted(files) if files[name]["seconds"] >= 1}
+                row[key] += test[key]
+    print("| in | file | tests | CPU seconds | seconds |", "|---|---|---|---|---|", sep="\n")
+    for (tier, file), row in sorted(rows.items(), key=lambda pair: -pair[1]["cpu"]):
+        print(f"| {tier} | {file} | {row['tests']} | {row['cpu']:.1f} | {row['seconds']:.1f} |")
+    seconds: dict[str, dict[str, int]] = {"test": {}, "extended": {}}
+    for (tier, file), row in sorted(rows.items()):
+        if row["seconds"] >= 1:
+            seconds[tier][file] = round(row["seconds"])
     RECORD.write_text(json.dumps(seconds, indent=1) + "\n")
 
 
