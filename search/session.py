@@ -142,7 +142,7 @@ class Session:
             self.broken = error
 
     def workers(self) -> int:
-        """How many workers there will be: one per slot, unless fewer runs are left, or can begin now."""
+        """How many workers there will be: one per slot, unless fewer runs are left in this phase, or can begin now."""
         if self.plan:
             most = self.plan.beginning(self.ledger.state)
         elif self.total is not None:

@@ -1,7 +1,7 @@
 """Five runs of all tests of `make test-all`, to find those that fail without a reason: `make test-repeated`.
 
-As they are; twice while every core is busy with something else; in random order; with other hash seeds. The runs go on
-after a failure, and the last lines say which run had which.
+As they are; twice while every core is busy with something else; in random order; with another hash seed. A failure does
+not end the five; the last lines say which of them failed.
 """
 
 import os

@@ -16,6 +16,7 @@ from search.ledger import read
 from search.serve import Pages, free_port
 from search.specification import read as read_specification
 from tests.browser import new_browser
+from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, run
 from trainables.tasks.sources import Classification
 
@@ -122,7 +123,7 @@ def test_an_exported_model_gives_the_same_labels_where_this_project_is_not(searc
         env=plain,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert found.returncode == 0, found.stderr
     labels = json.loads(found.stdout.splitlines()[-1])
@@ -185,7 +186,7 @@ def shown(searched):
             break
     yield Pages(f"sqlite:///{home}/runs/mlflow.db", port), links
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def configurations(pages):
