@@ -77,14 +77,6 @@ def start_ray() -> None:
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 
 
-@pytest.fixture(scope="module")
-def no_ray_here():
-    """No Ray in this process, where a test has a cluster of its own: searches then start as a person starts them."""
-    import ray
-
-    ray.shutdown()
-
-
 @pytest.fixture
 def fake_loop(ray_here, monkeypatch):
     """Searches of this test go through tests/loop.py instead of Tune."""

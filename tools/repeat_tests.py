@@ -11,7 +11,8 @@ import time
 from collections.abc import Sequence
 
 BUSY = [sys.executable, "-c", "while True: pass"]
-TESTS = [sys.executable, "-m", "pytest", "-m", "not release", "--durations=0"]
+# Not captured by file: where a test process dies, what Ray wrote last is seen.
+TESTS = [sys.executable, "-m", "pytest", "-m", "not release", "--capture=sys"]
 
 
 def run(name: str, *options: str, busy: int = 0, **environment: str) -> tuple[str, int, float]:

@@ -1,4 +1,4 @@
-"""Searches on real clusters of several raylets: spread over nodes, which die and come; a head that is lost."""
+"""Searches on real clusters of several raylets: spread over nodes, which die and come."""
 
 import json
 import subprocess
@@ -6,34 +6,25 @@ import threading
 import time
 
 import pytest
-from ray.cluster_utils import Cluster
 
 from search.ledger import scan
+from tests.raylets import raylets
 from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
 from tests.servers import own_port
 
-pytestmark = pytest.mark.usefixtures("no_ray_here")
-
-
-def cluster_of(nodes, **head):
-    """A cluster of raylets with one CPU each; the head has none of its own unless `head` says so."""
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **head})
-    for _ in range(nodes):
-        made.add_node(num_cpus=1, wait=False)
-    made.wait_for_nodes()
-    return made
+pytestmark = pytest.mark.usefixtures("ray_here")
+CLIENT_PORT = own_port()
 
 
 @pytest.fixture(scope="module")
-def cluster(no_ray_here):
-    made = cluster_of(3, ray_client_server_port=own_port())
-    yield made
-    made.shutdown()
+def cluster():
+    with raylets(3, ray_client_server_port=CLIENT_PORT) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, no_ray_here):
+def undisturbed(tmp_path_factory, ray_here):
     folder = write(tmp_path_factory.mktemp("undisturbed"))
     run(folder, "search", "spec.yaml")
     return board(folder / "runs" / "quadratic")
@@ -90,15 +81,15 @@ def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, 
     """Each node comes to a run that waits; one node dies with its run, which goes on at the node that comes then."""
     marker = write_patient(tmp_path, checkpoints={"seconds": 0})
     folder = tmp_path / "runs" / "quadratic"
-    process = start(tmp_path, "search", "spec.yaml", "--address", cluster.address)
+    process = start(tmp_path, "search", "spec.yaml", "--address", cluster.address())
     waiting = tmp_path / "marker.log"
     wait_for(lambda: waiting.exists() and len(waiting.read_text().split()) == 3, process)
-    old = {node.node_id for node in cluster.worker_nodes}
-    victim = min(cluster.worker_nodes, key=lambda node: node.node_id)
+    old = cluster.nodes()
+    victim = old[0]
     assert len(results(folder)) == 6
-    cluster.remove_node(victim, allow_graceful=False)
+    cluster.kill_node(victim)
     wait_for(lambda: events(folder, "lost"), process)
-    added = cluster.add_node(num_cpus=1)
+    added = cluster.add_node()
     wait_for(lambda: len(waiting.read_text().split()) == 4, process)
     marker.touch()
     output, _ = process.communicate(timeout=PATIENCE)
@@ -106,10 +97,10 @@ def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, 
     assert "3 runs at once on 4 nodes, 1 CPU each (there is no GPU)." in output  # the head is a node too
     assert len(results(folder)) == len(set(results(folder))) == 12
     (lost,) = events(folder, "lost")
-    assert lost["node"] == victim.node_id
+    assert lost["node"] == victim
     places = {(event["config_id"], event["replicate"]): event["node"] for event in events(folder, "result")}
-    assert places[lost["config_id"], 2] == added.node_id
-    assert set(places.values()) >= {*old, added.node_id} - {victim.node_id}
+    assert places[lost["config_id"], 2] == added
+    assert set(places.values()) >= {*old, added} - {victim}
     steps = [event for event in events(folder, "step") if event["config_id"] == lost["config_id"]]
     assert sum(event["replicate"] == 2 for event in steps) == 1, "its first epoch was saved, and not done again"
     assert same_board(board(folder), undisturbed)
@@ -140,7 +131,7 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
         "search",
         "spec.yaml",
         "--address",
-        f"ray://127.0.0.1:{cluster.head_node._ray_params.ray_client_server_port}",
+        f"ray://127.0.0.1:{CLIENT_PORT}",
         apart=True,
     )
     folder = tmp_path / "runs" / "quadratic"

@@ -1,16 +1,17 @@
-"""A search whose cluster loses its head goes on with another one. In a file of its own: here Ray loses one too."""
+"""A search whose cluster loses its head goes on with another one."""
 
 import pytest
 
+from tests.raylets import raylets
 from tests.search.story import PATIENCE
-from tests.search.test_cluster import cluster_of, done, same_board, start, wait_for, write_patient
+from tests.search.test_cluster import done, same_board, start, wait_for, write_patient
 from tests.search.test_search import board, results, run, write
 
-pytestmark = [pytest.mark.extended, pytest.mark.usefixtures("no_ray_here")]
+pytestmark = [pytest.mark.extended, pytest.mark.usefixtures("ray_here")]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, no_ray_here):
+def undisturbed(tmp_path_factory, ray_here):
     folder = write(tmp_path_factory.mktemp("undisturbed"))
     run(folder, "search", "spec.yaml")
     return board(folder / "runs" / "quadratic")
@@ -19,19 +20,13 @@ def undisturbed(tmp_path_factory, no_ray_here):
 def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undisturbed):
     marker = write_patient(tmp_path)
     folder = tmp_path / "runs" / "quadratic"
-    first = cluster_of(1)
-    try:
+    with raylets(1) as first:
         # How long a driver waits for a head that may come back; a minute, if nobody says otherwise.
         soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "2"}
-        process = start(tmp_path, "search", "spec.yaml", "--address", first.address, **soon)
+        process = start(tmp_path, "search", "spec.yaml", "--address", first.address(), **soon)
         wait_for(lambda: done(folder) == 2, process)  # of the first configuration, whose third run waits
-        for node in first.list_all_nodes():
-            for kind, processes in node.all_processes.items():
-                for one in processes if kind in ("gcs_server", "raylet") else []:
-                    one.process.kill()
+        first.kill_head_and_raylets()
         process.communicate(timeout=PATIENCE)
-    finally:
-        first.shutdown()
     assert process.returncode != 0
     before = results(folder)
     assert len(before) == 2
