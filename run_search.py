@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from search import submit, vectors
-from search.errors import RequestError, SearchError
+from seedwise.search import submit, vectors
+from seedwise.search.errors import RequestError, SearchError
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
@@ -155,14 +155,14 @@ def port(text: str) -> int:
 
 
 def search(options: argparse.Namespace, console: Console) -> int:
-    from search.specification import read
+    from seedwise.search.specification import read
 
     specification = read(options.spec, options.set)
     options.folder = options.out or Path("runs") / specification.name
     if options.dry_run:
         return dry_run(specification, options.earlier)
-    from search.launch import search as launch
-    from search.ledger import read as read_ledger
+    from seedwise.search.launch import search as launch
+    from seedwise.search.ledger import read as read_ledger
 
     before = read_ledger(options.folder / "ledger.jsonl")
     state = launch(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
@@ -170,17 +170,17 @@ def search(options: argparse.Namespace, console: Console) -> int:
 
 
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa: F821 (imported where it is needed)
-    from search import yaml12
-    from search.earlier import read_earlier
-    from search.follow import mask
-    from search.placement import this_machine
+    from seedwise.search import yaml12
+    from seedwise.search.earlier import read_earlier
+    from seedwise.search.follow import mask
+    from seedwise.search.placement import this_machine
 
     warm = read_earlier(earlier, specification)
     print(mask(yaml12.dump(specification.as_dict())), end="")
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     if specification.landscape:
-        from search.landscape.plan import Plan
+        from seedwise.search.landscape.plan import Plan
 
         print(f"# landscape: {Plan.of(specification.as_dict()).in_words()}")
         return DONE
@@ -196,8 +196,8 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
 
 
 def resume(options: argparse.Namespace, console: Console) -> int:
-    from search.launch import resume as go_on
-    from search.ledger import read
+    from seedwise.search.launch import resume as go_on
+    from seedwise.search.ledger import read
 
     before = read(options.folder / "ledger.jsonl")
     return conclude(before.finished, go_on(options.folder, console, address=options.address), options.folder, console)
@@ -205,8 +205,8 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
-    from search.decompose import report as decompose
-    from search.landscape.results import show as show_landscape
+    from seedwise.search.decompose import report as decompose
+    from seedwise.search.landscape.results import show as show_landscape
 
     if state.search["specification"]["landscape"]:
         return DONE if show_landscape(state, folder, console, nothing_new=bool(finished_before)) else FAILED
@@ -230,9 +230,9 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
 
 
 def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
-    from search.report import in_words, leaderboard, underspecification
-    from search.specification import standing_of
-    from search.table import as_table
+    from seedwise.search.report import in_words, leaderboard, underspecification
+    from seedwise.search.specification import standing_of
+    from seedwise.search.table import as_table
 
     standing = standing_of(state.search["specification"])
     rows = leaderboard(state, standing)
@@ -244,7 +244,7 @@ def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
-    from search.status import show, show_from_store
+    from seedwise.search.status import show, show_from_store
 
     if options.uri:
         show_from_store(str(options.folder), options.uri, console)
@@ -258,12 +258,12 @@ def compare(options: argparse.Namespace, console: Console) -> int:
     if len(states) == 1:
         show_leaderboard(*states.values(), console)
     else:
-        from search.compare import searches_of
-        from search.side_by_side import show
+        from seedwise.search.compare import searches_of
+        from seedwise.search.side_by_side import show
 
         show(searches_of(states), console)
     if options.ui:
-        from search.serve import show_comparison
+        from seedwise.search.serve import show_comparison
 
         show_comparison(list(states.values()), options.top, options.port, console)
     return DONE
@@ -271,7 +271,7 @@ def compare(options: argparse.Namespace, console: Console) -> int:
 
 def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
     """The state of a search that compares configurations; a decomposition is none."""
-    from search.ledger import read
+    from seedwise.search.ledger import read
 
     state = read(folder / "ledger.jsonl")
     if not state.search:
@@ -284,12 +284,12 @@ def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
 
 
 def report(options: argparse.Namespace, console: Console) -> int:
-    from search.findings import Findings
-    from search.landscape.results import write_again
-    from search.ledger import read
-    from search.page import write
-    from search.specification import standing_of
-    from search.summary import show
+    from seedwise.search.findings import Findings
+    from seedwise.search.landscape.results import write_again
+    from seedwise.search.ledger import read
+    from seedwise.search.page import write
+    from seedwise.search.specification import standing_of
+    from seedwise.search.summary import show
 
     if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
         write_again(known, options.folder, console)
@@ -306,8 +306,8 @@ def report(options: argparse.Namespace, console: Console) -> int:
 
 
 def export(options: argparse.Namespace, console: Console) -> int:
-    from search.export import Export, Request
-    from search.specification import standing_of
+    from seedwise.search.export import Export, Request
+    from seedwise.search.specification import standing_of
 
     request = Request(
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
@@ -315,7 +315,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
     state = whole_search(options.folder, "Export from")
     standing = standing_of(state.search["specification"])
     if options.optuna:
-        from search.study import write_study
+        from seedwise.search.study import write_study
 
         done = "wrote" if write_study(state, standing, options.optuna) else "nothing to do: the same is in"
         console.print(
@@ -327,7 +327,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
         again = "" if options.format == "hf" else f"; rerun it with: python run_search.py run {path}"
         console.print(f"wrote {path}{again}", soft_wrap=True)
     if options.model:
-        from search.models import export_models
+        from seedwise.search.models import export_models
 
         folders = export_models(state, written[0][1], options.model, options.replicate, console)
         for folder in folders:
@@ -336,7 +336,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
                 use = f"another search can start from it: --set model={folder}"
             console.print(f"wrote {folder}; {use}", soft_wrap=True)
         if options.register:
-            from search.register import register
+            from seedwise.search.register import register
 
             for model in register(state, written[0][1], options.replicate, folders, options.register):
                 console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
@@ -344,8 +344,8 @@ def export(options: argparse.Namespace, console: Console) -> int:
 
 
 def rerun(options: argparse.Namespace, console: Console) -> int:
-    from search.launch import search as launch
-    from search.rerun import differences, read_best, rerun_specification
+    from seedwise.search.launch import search as launch
+    from seedwise.search.rerun import differences, read_best, rerun_specification
 
     exported = read_best(options.file)
     specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
@@ -367,8 +367,8 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
 
 def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
     """Where data or model are not those of an exported configuration, say which; go on only if told to."""
-    from search.provenance import checksums
-    from search.rerun import other_inputs
+    from seedwise.search.provenance import checksums
+    from seedwise.search.rerun import other_inputs
 
     if changed := other_inputs(exported, checksums(exported["specification"])):
         told = f"{options.file}: not what it was made with: {', '.join(changed)}."
@@ -378,9 +378,9 @@ def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Co
 
 
 def landscape(options: argparse.Namespace, console: Console) -> int:
-    from search.landscape.request import exported, landscape_specification
-    from search.launch import search as launch
-    from search.ledger import read as read_ledger
+    from seedwise.search.landscape.request import exported, landscape_specification
+    from seedwise.search.launch import search as launch
+    from seedwise.search.ledger import read as read_ledger
 
     given = {"replicates": options.replicates, "equal": options.equal, "baseline": options.baseline}
     given |= {"labels": False} if options.seeds_only else {}
@@ -400,9 +400,9 @@ def landscape(options: argparse.Namespace, console: Console) -> int:
 def track(options: argparse.Namespace, console: Console) -> int:
     from rich.progress import Progress
 
-    from search.ledger import read
-    from search.tracking import mask
-    from search.tracking import track as write
+    from seedwise.search.ledger import read
+    from seedwise.search.tracking import mask
+    from seedwise.search.tracking import track as write
 
     if not (search := read(options.folder / "ledger.jsonl").search):
         raise RequestError(f"{options.folder}: there is no search here.")
@@ -418,9 +418,9 @@ def track(options: argparse.Namespace, console: Console) -> int:
 
 
 def ui(options: argparse.Namespace, console: Console) -> int:
-    from search.ledger import read
-    from search.serve import Pages, serve
-    from search.tracking import address_of
+    from seedwise.search.ledger import read
+    from seedwise.search.serve import Pages, serve
+    from seedwise.search.tracking import address_of
 
     search = read(options.folder / "ledger.jsonl").search if options.folder else {}
     if options.folder and not search:

@@ -34,7 +34,7 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=["search*", "spaces*", "trainables*"]),
     py_modules=["run_search"],
-    package_data={"search": ["builtin/*.yaml", "assets/*"], "trainables.world": ["files/**/*"]},
+    package_data={"search": ["builtin/*.yaml", "assets/*"], "seedwise.trainables.world": ["files/**/*"]},
     entry_points={"console_scripts": ["seedwise=run_search:main"]},
     install_requires=[
         "ray[tune]>=2.55,<3",

@@ -10,7 +10,7 @@ import time
 import torch
 from torch import Tensor
 
-from trainables.dcca.correlation import correlation_loss, reference_loss
+from seedwise.trainables.dcca.correlation import correlation_loss, reference_loss
 
 WORDS, WIDTH, TOP_K, DIRECTIONS, RIDGE = 1024, 768, 10, 64, 1e-3
 GOAL = 10

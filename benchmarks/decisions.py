@@ -12,10 +12,10 @@ import optuna
 from threadpoolctl import threadpool_limits
 
 from benchmarks.worlds import Bumps
-from search.estimate import Table, estimate
-from search.ledger import State
-from spaces import Space, config_id
-from spaces.features import features
+from seedwise.search.estimate import Table, estimate
+from seedwise.search.ledger import State
+from seedwise.spaces import Space, config_id
+from seedwise.spaces.features import features
 from tests.simulate import engine
 
 CONFIGURATIONS, REPLICATES = (500, 750, 1000), 5

@@ -156,11 +156,11 @@ def ours(vocabulary: int, lengths: list[list[int]], updates: bool) -> Callable[[
     import torch
     from transformers import BertConfig
 
-    from trainables.ear.options import EarOptions
-    from trainables.ear.trainable import terms_of
-    from trainables.ear.twin import Twin
-    from trainables.encoder import Encoder, skeleton
-    from trainables.training import Learner
+    from seedwise.trainables.ear.options import EarOptions
+    from seedwise.trainables.ear.trainable import terms_of
+    from seedwise.trainables.ear.twin import Twin
+    from seedwise.trainables.encoder import Encoder, skeleton
+    from seedwise.trainables.training import Learner
 
     options = EarOptions(layer=LAYER)
     model = skeleton(Encoder(BertConfig(vocab_size=vocabulary).to_dict(), {}), CLASSES)

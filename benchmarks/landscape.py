@@ -22,12 +22,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel, logging
 
-from trainables.encoder import initialise, load_encoder, skeleton
-from trainables.inputs.text import Encoded, encode
-from trainables.landscape.jobs import EVEN, PLANE, Job
-from trainables.landscape.mixing import Parameters
-from trainables.options import TrainingOptions
-from trainables.training import Learner
+from seedwise.trainables.encoder import initialise, load_encoder, skeleton
+from seedwise.trainables.inputs.text import Encoded, encode
+from seedwise.trainables.landscape.jobs import EVEN, PLANE, Job
+from seedwise.trainables.landscape.mixing import Parameters
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.training import Learner
 
 GOAL = 5.0
 CLASSES = 6

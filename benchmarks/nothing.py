@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trainables.base import Method
+from seedwise.trainables.base import Method
 
 
 class Nothing(Method):

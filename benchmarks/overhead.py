@@ -20,9 +20,9 @@ from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 from rich.console import Console
 
-from search.cluster import ENVIRONMENT
-from search.launch import search as launch
-from search.specification import from_dict
+from seedwise.search.cluster import ENVIRONMENT
+from seedwise.search.launch import search as launch
+from seedwise.search.specification import from_dict
 
 SLOTS = 2
 LIMIT = 0.06  # seconds per run

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import optuna
 
-from spaces import Space, config_id
-from spaces.trials import Probe
+from seedwise.spaces import Space, config_id
+from seedwise.spaces.trials import Probe
 
 REPEATS = 3  # of Ray's Repeater
 SEEDS = 8  # at most, of a trial with WilcoxonPruner

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from gensim.models import KeyedVectors
 
-from trainables.inputs.vectors import read_vectors
+from seedwise.trainables.inputs.vectors import read_vectors
 
 
 def write(path: Path, rows: int, dimensions: int) -> None:

@@ -30,13 +30,13 @@ from ray import tune
 from rich.console import Console
 
 from benchmarks.waiting import SECONDS, waited
-from search.cluster import ENVIRONMENT
-from search.decide import next_run
-from search.launch import search as launch
-from search.ledger import Ledger
-from search.policy import Stop
-from search.progress import Progress
-from search.specification import Specification, from_dict
+from seedwise.search.cluster import ENVIRONMENT
+from seedwise.search.decide import next_run
+from seedwise.search.launch import search as launch
+from seedwise.search.ledger import Ledger
+from seedwise.search.policy import Stop
+from seedwise.search.progress import Progress
+from seedwise.search.specification import Specification, from_dict
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
 LAST = 10  # turns at the end of a search that are told apart: they know the most configurations

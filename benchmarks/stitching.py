@@ -22,8 +22,8 @@ from statistics import median
 import numpy as np
 import torch
 
-from trainables.stitching.tables import BLOCK, combine, neighbours
-from trainables.stitching.weightings import Weighting
+from seedwise.trainables.stitching.tables import BLOCK, combine, neighbours
+from seedwise.trainables.stitching.weightings import Weighting
 
 WORDS, ANCHORS, DIMENSIONS, WIDTH, K = 200_000, 12_000, 300, 384, 50  # WIDTH: of the encoder's table
 CONFIGURATIONS, LARGEST_K = 50, 200

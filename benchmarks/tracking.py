@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-from search import tracking
-from search.ledger import Ledger
-from search.serve import free_port
+from seedwise.search import tracking
+from seedwise.search.ledger import Ledger
+from seedwise.search.serve import free_port
 
 METRICS, STEPS, REPLICATES = 20, 5, 5
 GOAL_RATIO, GOAL_DELAY = 5, 0.002

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from benchmarks.nothing import space
-from trainables.base import Method
+from seedwise.trainables.base import Method
 
 __all__ = ["SECONDS", "Waiting", "space", "waited"]
 

@@ -20,21 +20,21 @@ import transformers
 from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from search.specification import from_dict, read
-from trainables.ear.prepare import EarInputs
-from trainables.ear.trainable import Ear
-from trainables.encoder import initialise, skeleton
-from trainables.inputs.lexicons import read_lexicon
-from trainables.inputs.vectors import read_vectors
-from trainables.options import TrainingOptions
-from trainables.stitching.prepare import StitchingInputs
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
-from trainables.tasks.classification import macro_f1
-from trainables.tasks.sources import Classification
-from trainables.training import Learner
-from trainables.world import SOURCE, TARGETS, path
-from trainables.world.encoders import mask, masked_loss, pad
+from seedwise.search.specification import from_dict, read
+from seedwise.trainables.ear.prepare import EarInputs
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.encoder import initialise, skeleton
+from seedwise.trainables.inputs.lexicons import read_lexicon
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.stitching.prepare import StitchingInputs
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.tasks.classification import macro_f1
+from seedwise.trainables.tasks.sources import Classification
+from seedwise.trainables.training import Learner
+from seedwise.trainables.world import SOURCE, TARGETS, path
+from seedwise.trainables.world.encoders import mask, masked_loss, pad
 
 CPU = torch.device("cpu")
 TOPICS = Classification({"name": "sib200", "data": "world:topics", "source": SOURCE, "targets": list(TARGETS)})

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tables import digits
-from spaces import config_id
+from seedwise.spaces import config_id
 
 FRESH = 1000  # replicates from here on belong to the confirmation
 SCHEDULES = ("constant", "linear", "cosine")

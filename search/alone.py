@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from search.ledger import CONFIRM, PLANNED, WAITING, State
-from search.policy import Confirm, Given, Replicate, Stop
+from seedwise.search.ledger import CONFIRM, PLANNED, WAITING, State
+from seedwise.search.policy import Confirm, Given, Replicate, Stop
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
-from search.charts import in_interval
-from search.difference import Statement, statement
-from search.failures import counted
-from search.findings import Findings
-from search.ledger import CONFIRM, SEARCH
-from search.report import in_words, number, underspecification
-from search.selection import Selection
-from search.table import NO_REPLICATES
+from seedwise.search.charts import in_interval
+from seedwise.search.difference import Statement, statement
+from seedwise.search.failures import counted
+from seedwise.search.findings import Findings
+from seedwise.search.ledger import CONFIRM, SEARCH
+from seedwise.search.report import in_words, number, underspecification
+from seedwise.search.selection import Selection
+from seedwise.search.table import NO_REPLICATES
 
 NAMED = 5  # tied configurations that are named
 

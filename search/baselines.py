@@ -8,14 +8,14 @@ import json
 from dataclasses import dataclass
 from statistics import fmean
 
-from search.errors import RequestError
-from search.landscape.plan import Plan
-from search.ledger import SEARCH, State
-from search.policy import Policy, Replicate, Stop, free_replicate
-from search.selection import Selection
-from spaces import Space, config_id, load
-from spaces.baselines import NAMES, OPTIONS, baseline_space
-from spaces.dimension import nearest
+from seedwise.search.errors import RequestError
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.ledger import SEARCH, State
+from seedwise.search.policy import Policy, Replicate, Stop, free_replicate
+from seedwise.search.selection import Selection
+from seedwise.spaces import Space, config_id, load
+from seedwise.spaces.baselines import NAMES, OPTIONS, baseline_space
+from seedwise.spaces.dimension import nearest
 
 
 def spaces_of(method: object, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:

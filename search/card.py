@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from search import yaml12
-from search.citations import PAPERS
-from search.policy import FRESH
-from search.report import number
+from seedwise.search import yaml12
+from seedwise.search.citations import PAPERS
+from seedwise.search.policy import FRESH
+from seedwise.search.report import number
 
 SHOWN = ("macro_f1", "accuracy")  # beside the metric that selects
 HUB_METRICS = {"macro_f1": "f1"}  # what the hub calls them; others have the same name

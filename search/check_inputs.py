@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from search.baselines import asked_of
-from search.errors import RequestError
-from spaces.dimension import nearest
-from trainables.dcca.options import OPTIONS
-from trainables.inputs.paths import locate
+from seedwise.search.baselines import asked_of
+from seedwise.search.errors import RequestError
+from seedwise.spaces.dimension import nearest
+from seedwise.trainables.dcca.options import OPTIONS
+from seedwise.trainables.inputs.paths import locate
 
 if TYPE_CHECKING:
-    from search.specification import Specification
+    from seedwise.search.specification import Specification
 
 # What one method reads and another does not.
 READ_BY = {

@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from search.baselines import asked_of
-from search.check_inputs import check_inputs
-from search.errors import RequestError
-from search.landscape.check import LABELS, check_landscape
-from spaces.dimension import nearest
-from spaces.space import compat_of
-from trainables.tasks.layouts import LAYOUTS
-from trainables.tasks.sources import Classification
+from seedwise.search.baselines import asked_of
+from seedwise.search.check_inputs import check_inputs
+from seedwise.search.errors import RequestError
+from seedwise.search.landscape.check import LABELS, check_landscape
+from seedwise.spaces.dimension import nearest
+from seedwise.spaces.space import compat_of
+from seedwise.trainables.tasks.layouts import LAYOUTS
+from seedwise.trainables.tasks.sources import Classification
 
 if TYPE_CHECKING:
-    from search.specification import Specification
+    from seedwise.search.specification import Specification
 
 METRICS = ("macro_f1", "accuracy")
 UNLABELLED = ("correlation", "mlm_probability")  # of dcca: no label and no translation

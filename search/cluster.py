@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from search.errors import RequestError
-from search.loopback import loopback
-from search.placement import Node, Placement
+from seedwise.search.errors import RequestError
+from seedwise.search.loopback import loopback
+from seedwise.search.placement import Node, Placement
 
 # Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
 # What fails is in the ledger: Tune need not print it. How many runs wait for a worker is the searcher's decision.

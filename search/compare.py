@@ -11,15 +11,15 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
-from search.baselines import all_scores, varying
-from search.difference import Statement, statement
-from search.errors import RequestError
-from search.estimate import summary
-from search.ledger import CONFIRM, SEARCH, State
-from search.report import chosen, leaderboard
-from search.selection import Selection
-from search.specification import standing_of
-from search.table import best_baselines, short
+from seedwise.search.baselines import all_scores, varying
+from seedwise.search.difference import Statement, statement
+from seedwise.search.errors import RequestError
+from seedwise.search.estimate import summary
+from seedwise.search.ledger import CONFIRM, SEARCH, State
+from seedwise.search.report import chosen, leaderboard
+from seedwise.search.selection import Selection
+from seedwise.search.specification import standing_of
+from seedwise.search.table import best_baselines, short
 
 USUAL = ("macro_f1", "accuracy")  # looked for where searches select by different metrics
 

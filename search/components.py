@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from search.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
-from search.findings import Findings
-from search.standing import Standing
+from seedwise.search.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
+from seedwise.search.findings import Findings
+from seedwise.search.standing import Standing
 
 COLOURS = (BLUE, ORANGE, GREEN)
 LANGUAGES = 20  # that are shown at most

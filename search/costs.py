@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from search.chart import BLUE, RED, Chart, label, listed, points
-from search.findings import Findings
-from search.ledger import CONFIRM, DONE, SEARCH, State
+from seedwise.search.chart import BLUE, RED, Chart, label, listed, points
+from seedwise.search.findings import Findings
+from seedwise.search.ledger import CONFIRM, DONE, SEARCH, State
 
 HOUR = 3600.0
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from search.baselines import Baselines, best_of_each
-from search.ledger import WAITING, State
-from search.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
-from search.propose import Known, Proposer
-from search.standing import Standing
+from seedwise.search.baselines import Baselines, best_of_each
+from seedwise.search.ledger import WAITING, State
+from seedwise.search.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
+from seedwise.search.propose import Known, Proposer
+from seedwise.search.standing import Standing
 
 
 class Decider(Protocol):

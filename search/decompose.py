@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import chdtri
 
-from search.files import write_atomically
-from search.ledger import State
-from search.selection import Selection
+from seedwise.search.files import write_atomically
+from seedwise.search.ledger import State
+from seedwise.search.selection import Selection
 
 ALL = "all"  # the key of the replicates in which everything varies
 CONFIDENCE = 0.95

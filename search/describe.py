@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from search.baselines import all_scores
-from search.estimate import summary
-from search.ledger import CONFIRM, SEARCH, State
-from search.selection import Selection
+from seedwise.search.baselines import all_scores
+from seedwise.search.estimate import summary
+from seedwise.search.ledger import CONFIRM, SEARCH, State
+from seedwise.search.selection import Selection
 
 SHOWN = 20  # configurations
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from search.errors import RequestError
-from search.ledger import read
-from search.selection import Selection
-from search.specification import Specification
-from search.standing import Standing
-from spaces import config_id
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import read
+from seedwise.search.selection import Selection
+from seedwise.search.specification import Specification
+from seedwise.search.standing import Standing
+from seedwise.spaces import config_id
 
 MOST = 100  # configurations that one earlier search tells: the best, and a spread of the others
 

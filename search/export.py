@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from search.errors import RequestError
-from search.files import write_atomically
-from search.formats import FORMATS, as_text, check_format
-from search.ledger import SEARCH, State
-from search.register import check_name
-from search.report import SCORE, chosen, leaderboard, per_language, underspecification
-from search.standing import Standing
-from search.table import NO_REPLICATES
-from trainables.streams import Streams
+from seedwise.search.errors import RequestError
+from seedwise.search.files import write_atomically
+from seedwise.search.formats import FORMATS, as_text, check_format
+from seedwise.search.ledger import SEARCH, State
+from seedwise.search.register import check_name
+from seedwise.search.report import SCORE, chosen, leaderboard, per_language, underspecification
+from seedwise.search.standing import Standing
+from seedwise.search.table import NO_REPLICATES
+from seedwise.trainables.streams import Streams
 
 
 @dataclass

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from search.findings import Findings
-from search.ledger import PRUNED, Run
-from search.report import single_class
+from seedwise.search.findings import Findings
+from seedwise.search.ledger import PRUNED, Run
+from seedwise.search.report import single_class
 
 MOST = 100  # runs that are listed
 LENGTH = 200  # letters of an error message

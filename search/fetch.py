@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search import send
-from search.errors import RequestError
-from search.ledger import busy
+from seedwise.search import send
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import busy
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from search.baselines import scores_of, varying
-from search.errors import RequestError
-from search.estimate import Estimate
-from search.ledger import SEARCH, State
-from search.report import chosen, leaderboard
-from search.selection import Selection
-from search.standing import Standing
-from search.table import best_baselines, short
-from spaces import Space, load
+from seedwise.search.baselines import scores_of, varying
+from seedwise.search.errors import RequestError
+from seedwise.search.estimate import Estimate
+from seedwise.search.ledger import SEARCH, State
+from seedwise.search.report import chosen, leaderboard
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
+from seedwise.search.table import best_baselines, short
+from seedwise.spaces import Space, load
 
 MOST = 30  # configurations in a chart: more cannot be told apart
 

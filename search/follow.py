@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import NamedTuple
 
-from search.addresses import mask
-from search.baselines import all_scores, title
-from search.describe import description, replicated
-from search.estimate import Summary, summary
-from search.ledger import CONFIRM, DONE, SEARCH, Run, State
-from search.policy import FRESH
-from search.selection import Selection
-from search.table import short
+from seedwise.search.addresses import mask
+from seedwise.search.baselines import all_scores, title
+from seedwise.search.describe import description, replicated
+from seedwise.search.estimate import Summary, summary
+from seedwise.search.ledger import CONFIRM, DONE, SEARCH, Run, State
+from seedwise.search.policy import FRESH
+from seedwise.search.selection import Selection
+from seedwise.search.table import short
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
 LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from search.estimate import Estimate
-from search.ledger import State
-from search.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
+from seedwise.search.estimate import Estimate
+from seedwise.search.ledger import State
+from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
 
 
 @dataclass(frozen=True, kw_only=True)

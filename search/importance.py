@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import fdtrc
 
-from search.baselines import varying
-from search.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
-from search.findings import Findings
-from search.ranks import ranks
-from spaces.dimension import Dimension
+from seedwise.search.baselines import varying
+from seedwise.search.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
+from seedwise.search.findings import Findings
+from seedwise.search.ranks import ranks
+from seedwise.spaces.dimension import Dimension
 
 FEWEST = 8  # configurations that have a parameter: below, chance explains as much
 LEVEL = 0.05  # of the F test

@@ -1,8 +1,8 @@
 """A heat map of configurations by languages."""
 
-from search.chart import Chart, label, listed
-from search.findings import Findings
-from search.report import number
+from seedwise.search.chart import Chart, label, listed
+from seedwise.search.findings import Findings
+from seedwise.search.report import number
 
 CELL = 64  # pixels that a number needs
 NAMED = 5  # configurations that are named in a remark

@@ -8,24 +8,24 @@ from pathlib import Path
 
 from rich.console import Console
 
-from search import page, provenance, report, tracking, yaml12
-from search.baselines import searched
-from search.cluster import ray_running
-from search.earlier import read_earlier
-from search.errors import RequestError
-from search.export import Export
-from search.files import write_atomically
-from search.findings import Findings
-from search.follow import mask
-from search.landscape.phases import LandscapePhases
-from search.landscape.plan import told_apart_by
-from search.landscape.results import write_landscape
-from search.leave import Leaver
-from search.ledger import Ledger, State, read
-from search.method import method_class
-from search.phases import Phases
-from search.specification import Specification, from_dict
-from search.standing import Standing
+from seedwise.search import page, provenance, report, tracking, yaml12
+from seedwise.search.baselines import searched
+from seedwise.search.cluster import ray_running
+from seedwise.search.earlier import read_earlier
+from seedwise.search.errors import RequestError
+from seedwise.search.export import Export
+from seedwise.search.files import write_atomically
+from seedwise.search.findings import Findings
+from seedwise.search.follow import mask
+from seedwise.search.landscape.phases import LandscapePhases
+from seedwise.search.landscape.plan import told_apart_by
+from seedwise.search.landscape.results import write_landscape
+from seedwise.search.leave import Leaver
+from seedwise.search.ledger import Ledger, State, read
+from seedwise.search.method import method_class
+from seedwise.search.phases import Phases
+from seedwise.search.specification import Specification, from_dict
+from seedwise.search.standing import Standing
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 LEAVING_SECONDS = 5.0  # and one that was told to stop
@@ -109,7 +109,7 @@ def search(
 
 def check_place(at: str) -> None:
     """Refuse a place for states that could not be one, before anything is begun."""
-    from trainables.states import Shelf
+    from seedwise.trainables.states import Shelf
 
     try:
         if "://" not in at and not Path(at).is_absolute():

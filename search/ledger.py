@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from search.errors import RequestError, SearchError
-from search.files import check_file_name
-from search.tally import Tally
+from seedwise.search.errors import RequestError, SearchError
+from seedwise.search.files import check_file_name
+from seedwise.search.tally import Tally
 
 RUNNING = "running"
 INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it goes on where it can

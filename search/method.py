@@ -1,15 +1,15 @@
 """The class of the method that a specification names."""
 
-from spaces.space import import_path
+from seedwise.spaces.space import import_path
 
 TRAINABLES = {
-    "stitching": "trainables.stitching.trainable:Stitching",
-    "dcca": "trainables.dcca.trainable:Dcca",
-    "ear": "trainables.ear.trainable:Ear",
+    "stitching": "seedwise.trainables.stitching.trainable:Stitching",
+    "dcca": "seedwise.trainables.dcca.trainable:Dcca",
+    "ear": "seedwise.trainables.ear.trainable:Ear",
 }
 
 
-LANDSCAPE = "trainables.landscape.trainable:Landscape"
+LANDSCAPE = "seedwise.trainables.landscape.trainable:Landscape"
 
 
 def method_class(specification: dict) -> type:

@@ -8,17 +8,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from search.card import Card
-from search.errors import RequestError
-from search.ledger import Configuration, State
-from search.method import method_class
-from search.placement import this_machine
-from search.provenance import checksums
-from search.rerun import other_inputs
-from search.specification import from_dict
-from trainables import device
-from trainables.base import Method, RunFailed
-from trainables.streams import Streams
+from seedwise.search.card import Card
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import Configuration, State
+from seedwise.search.method import method_class
+from seedwise.search.placement import this_machine
+from seedwise.search.provenance import checksums
+from seedwise.search.rerun import other_inputs
+from seedwise.search.specification import from_dict
+from seedwise.trainables import device
+from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.streams import Streams
 
 
 def export_models(state: State, exported: dict, to: Path, replicate: int, console: Console) -> list[Path]:

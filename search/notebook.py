@@ -6,12 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.errors import RequestError
-from search.export import Export
-from search.ledger import State, read
-from search.report import flat, leaderboard
-from search.specification import standing_of
-from search.standing import Standing
+from seedwise.search.errors import RequestError
+from seedwise.search.export import Export
+from seedwise.search.ledger import State, read
+from seedwise.search.report import flat, leaderboard
+from seedwise.search.specification import standing_of
+from seedwise.search.standing import Standing
 
 if TYPE_CHECKING:
     from pandas import DataFrame

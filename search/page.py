@@ -4,19 +4,19 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from search import charts, components, costs, importance
-from search.answer import answer
-from search.chart import Chart, escaped
-from search.failures import MOST, counted, failures, in_common
-from search.files import write_atomically
-from search.findings import Findings
-from search.frame import frame, line, table
-from search.languages import languages, of_fewer
-from search.ledger import CONFIRM, DONE
-from search.pictures import read, svg
-from search.policy import FRESH
-from search.report import number
-from search.table import Columns, notes
+from seedwise.search import charts, components, costs, importance
+from seedwise.search.answer import answer
+from seedwise.search.chart import Chart, escaped
+from seedwise.search.failures import MOST, counted, failures, in_common
+from seedwise.search.files import write_atomically
+from seedwise.search.findings import Findings
+from seedwise.search.frame import frame, line, table
+from seedwise.search.languages import languages, of_fewer
+from seedwise.search.ledger import CONFIRM, DONE
+from seedwise.search.pictures import read, svg
+from seedwise.search.policy import FRESH
+from seedwise.search.report import number
+from seedwise.search.table import Columns, notes
 
 
 def write(found: Findings, folder: Path, *, ended: str) -> Path:
@@ -128,8 +128,8 @@ def _pictures(row: dict, found: Findings, folder: Path) -> str:
 
 def _landscape(folder: Path) -> str:
     """What lies between models of a configuration of this search; empty where nobody looked."""
-    from search.landscape.page import section
-    from search.landscape.stored import NUMBERS, read_numbers
+    from seedwise.search.landscape.page import section
+    from seedwise.search.landscape.stored import NUMBERS, read_numbers
 
     if not (folder / NUMBERS).exists():
         return ""

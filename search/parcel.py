@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from search import provenance, yaml12
-from search.addresses import has_password
-from search.cluster import own_code
-from search.errors import RequestError
-from search.method import method_class
+from seedwise.search import provenance, yaml12
+from seedwise.search.addresses import has_password
+from seedwise.search.cluster import own_code
+from seedwise.search.errors import RequestError
+from seedwise.search.method import method_class
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECIFICATION = "search.yaml"
@@ -57,7 +57,7 @@ def refuse_passwords(resolved: dict) -> None:
 
 def contents(resolved: dict) -> dict[str, Path]:
     """The files that go along, by their names in the package: relative to the current folder, as in a specification."""
-    from trainables.tasks.sources import Classification
+    from seedwise.trainables.tasks.sources import Classification
 
     found: dict[str, Path] = {}
     for key, name in provenance.named(resolved).items():

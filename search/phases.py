@@ -9,20 +9,20 @@ from typing import Any, ClassVar
 
 from rich.console import Console
 
-from search.alone import Alone
-from search.baselines import Baselines, baselines_of, total_runs
-from search.cluster import Slots, nodes_now
-from search.decide import Decider, freeze
-from search.errors import RequestError, SearchError
-from search.landscape.plan import Plan
-from search.leave import Leaver
-from search.ledger import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
-from search.placement import Need, Placement, measures, place
-from search.policy import Confirmation
-from search.probe import measure, with_gpu_memory
-from search.products import Products
-from search.progress import Progress
-from search.specification import Specification
+from seedwise.search.alone import Alone
+from seedwise.search.baselines import Baselines, baselines_of, total_runs
+from seedwise.search.cluster import Slots, nodes_now
+from seedwise.search.decide import Decider, freeze
+from seedwise.search.errors import RequestError, SearchError
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.leave import Leaver
+from seedwise.search.ledger import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
+from seedwise.search.placement import Need, Placement, measures, place
+from seedwise.search.policy import Confirmation
+from seedwise.search.probe import measure, with_gpu_memory
+from seedwise.search.products import Products
+from seedwise.search.progress import Progress
+from seedwise.search.specification import Specification
 
 
 @dataclass
@@ -119,9 +119,9 @@ class Phases:
         """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
         from ray import tune
 
-        from search.searcher import LedgerSearcher, Pruner, Ticker
-        from search.session import Session, publish_known
-        from trainables.base import RunTrainable
+        from seedwise.search.searcher import LedgerSearcher, Pruner, Ticker
+        from seedwise.search.session import Session, publish_known
+        from seedwise.trainables.base import RunTrainable
 
         publish_known(self.ledger.state, phase)
         planned = self.specification.policy(self.standing)

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from xml.etree import ElementTree
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito; no yellow
 MARKERS = "os^DvPX"  # shapes beside colours, for whoever does not see these
@@ -31,7 +31,7 @@ def path_of(folder: Path, config_id: str, replicate: int) -> Path:
 
 def read(folder: Path, config_id: str, replicate: int) -> list[dict]:
     """The pictures of a run; none where it has not drawn any."""
-    from trainables.pictures import checked
+    from seedwise.trainables.pictures import checked
 
     path = path_of(folder, config_id, replicate)
     if not path.exists():

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
 
 MARGIN = 0.15  # of a device's memory that no run is planned for: fragments, and epochs larger than the measured one
 STEP = 10_000  # Ray counts shares of a GPU in ten-thousandths
@@ -161,7 +161,7 @@ def this_machine(resources: dict) -> tuple[Placement, int]:
     """The placement on this machine alone, before Ray runs and without measuring, and how many runs fit."""
     gpus = 0
     if resources["gpus_per_run"] != 0:
-        from trainables.device import gpus_here
+        from seedwise.trainables.device import gpus_here
 
         gpus = gpus_here()
     nodes = [Node("this machine", os.cpu_count() or 1, gpus)]

@@ -6,12 +6,12 @@ A policy of one's own is a class with a `choose`, named in the specification by 
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
-from search.errors import RequestError
-from search.ledger import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
-from search.standing import Standing
-from search.tally import free_replicate
-from spaces.dimension import nearest
-from spaces.space import import_path
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
+from seedwise.search.standing import Standing
+from seedwise.search.tally import free_replicate
+from seedwise.spaces.dimension import nearest
+from seedwise.spaces.space import import_path
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
 
@@ -200,7 +200,11 @@ class Confirmation:
 
 
 EXHAUSTED = "the space has no further configuration"
-POLICIES = {"fixed": "search.policy:Fixed", "race": "search.race:Race", "halving": "search.halving:Halving"}
+POLICIES = {
+    "fixed": "seedwise.search.policy:Fixed",
+    "race": "seedwise.search.race:Race",
+    "halving": "seedwise.search.halving:Halving",
+}
 SHARED = {one.name for one in fields(Policy)}
 
 
@@ -224,7 +228,9 @@ def policy_class(name: str) -> type[Policy]:
         raise RequestError(f"replicates.policy: there is no {name!r}.{nearest(name, POLICIES)}")
     found = import_path(path, "replicates.policy")
     if not (isinstance(found, type) and issubclass(found, Policy)):
-        raise RequestError(f"replicates.policy: {name} is not a search.policy.Policy. Derive it from that class.")
+        raise RequestError(
+            f"replicates.policy: {name} is not a seedwise.search.policy.Policy. Derive it from that class."
+        )
     return found
 
 

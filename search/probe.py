@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from search.errors import RequestError
-from search.landscape.plan import Plan
-from search.placement import Need, Node
-from search.specification import space_of
-from trainables.base import Method
-from trainables.streams import Streams
+from seedwise.search.errors import RequestError
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.placement import Need, Node
+from seedwise.search.specification import space_of
+from seedwise.trainables.base import Method
+from seedwise.trainables.streams import Streams
 
 ASK_SECONDS = 60.0  # that nodes may take to say what their GPUs have
 PROBE_SECONDS = 60.0  # a run that is not through its first epoch by then has seen enough batches
@@ -32,7 +32,7 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     @ray.remote(num_cpus=0, max_calls=1)  # its process has seen all GPUs of its node: no run may come into it
     def ask() -> int:
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty for a task without a GPU; a whole one may not be free
-        from trainables.device import gpu_memory
+        from seedwise.trainables.device import gpu_memory
 
         return gpu_memory()
 
@@ -79,7 +79,7 @@ class Probe:
     """The process that is measured: nothing else has run in it."""
 
     def __init__(self, threads: int, gpu: bool):
-        from trainables import device
+        from seedwise.trainables import device
 
         self.place = device.set_up(threads, 1.0 if gpu else 0.0)
 
@@ -88,6 +88,6 @@ class Probe:
         method.class_for(params)(inputs, params, Streams(seed, 0), self.place).epoch(0)
 
     def peak(self) -> tuple[int, int]:
-        from trainables import device
+        from seedwise.trainables import device
 
         return device.peak_memory(self.place)

@@ -8,11 +8,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from search.ledger import CONFIRM, DONE, RUNNING, Run, State
-from search.policy import FRESH
-from search.report import leaderboard
-from search.standing import Standing
-from search.table import as_table, number, short
+from seedwise.search.ledger import CONFIRM, DONE, RUNNING, Run, State
+from seedwise.search.policy import FRESH
+from seedwise.search.report import leaderboard
+from seedwise.search.standing import Standing
+from seedwise.search.table import as_table, number, short
 
 REFRESH_SECONDS = 1.0
 SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search

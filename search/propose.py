@@ -15,10 +15,10 @@ import numpy as np
 import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
-from search.estimate import Estimate
-from search.ledger import Configuration, State
-from search.standing import Standing
-from spaces import Space, config_id
+from seedwise.search.estimate import Estimate
+from seedwise.search.ledger import Configuration, State
+from seedwise.search.standing import Standing
+from seedwise.spaces import Space, config_id
 
 SAMPLERS = ("tpe", "gp", "cmaes", "random", "grid")
 BLIND = ("random", "grid")  # these do not look at results
@@ -136,7 +136,7 @@ class Proposer:
             if name == "random":
                 return optuna.samplers.RandomSampler(seed=seed)
             if name == "cmaes":
-                from search.evolution import Evolution  # it takes half a second, and few ask for it
+                from seedwise.search.evolution import Evolution  # it takes half a second, and few ask for it
 
                 return Evolution(seed)
             if name == "gp":

@@ -8,7 +8,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from search.addresses import mask
+from seedwise.search.addresses import mask
 
 PACKAGES = ("seedwise", "torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 REVISION = Path(__file__).with_name("revision.txt")  # goes along with a submitted job, which is no checkout
@@ -49,8 +49,8 @@ def command() -> str:
 
 def checksums(specification: dict) -> dict[str, str]:
     """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
-    from trainables.inputs.paths import checksum, locate
-    from trainables.tasks.sources import Classification
+    from seedwise.trainables.inputs.paths import checksum, locate
+    from seedwise.trainables.tasks.sources import Classification
 
     found = {}
     if specification["task"] and (files := Classification(specification["task"]).paths()):
@@ -63,7 +63,7 @@ def checksums(specification: dict) -> dict[str, str]:
 
 def named(specification: dict) -> dict[str, str]:
     """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
-    from trainables.inputs.paths import by_language
+    from seedwise.trainables.inputs.paths import by_language
 
     names: dict[str, str] = {}
     if specification["model"]:
@@ -82,7 +82,7 @@ def named(specification: dict) -> dict[str, str]:
 
 def _checksum_of_all(files: list[Path]) -> str:
     """One SHA-256 of files and their names below the folder they share, so that a moved copy has the same."""
-    from trainables.inputs.paths import checksum
+    from seedwise.trainables.inputs.paths import checksum
 
     folder = os.path.commonpath([file.parent for file in files])
     lines = [f"{checksum(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]

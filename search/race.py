@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from search.estimate import Estimate
-from search.ledger import SEARCH, Configuration, State
-from search.policy import FRESH, Action, New, Policy, Replicate, Stop, free_replicate, require
+from seedwise.search.estimate import Estimate
+from seedwise.search.ledger import SEARCH, Configuration, State
+from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, Stop, free_replicate, require
 
 
 @dataclass(frozen=True, kw_only=True)

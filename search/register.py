@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from search.addresses import mask
-from search.card import PIPELINES
-from search.errors import RequestError
-from search.ledger import State
-from search.store import runs_of, without_credentials
-from search.tracking import ENVIRONMENT, address_of
+from seedwise.search.addresses import mask
+from seedwise.search.card import PIPELINES
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import State
+from seedwise.search.store import runs_of, without_credentials
+from seedwise.search.tracking import ENVIRONMENT, address_of
 
 
 def check_name(name: str) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from search.baselines import best_of_each, scores_of, title
-from search.decide import twins
-from search.estimate import Estimate, summary
-from search.files import write_atomically, writing
-from search.ledger import CONFIRM, SEARCH, Configuration, Run, State
-from search.ranks import rank_correlation
-from search.selection import Selection
-from search.standing import Standing
+from seedwise.search.baselines import best_of_each, scores_of, title
+from seedwise.search.decide import twins
+from seedwise.search.estimate import Estimate, summary
+from seedwise.search.files import write_atomically, writing
+from seedwise.search.ledger import CONFIRM, SEARCH, Configuration, Run, State
+from seedwise.search.ranks import rank_correlation
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
 
 SCORE = ("mean", "sd", "ci_low", "ci_high")
 

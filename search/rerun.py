@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from search import yaml12
-from search.errors import RequestError
-from search.ledger import State
-from search.method import method_class
-from search.policy import FRESH
-from search.specification import Specification, from_dict
-from spaces import config_id
+from seedwise.search import yaml12
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import State
+from seedwise.search.method import method_class
+from seedwise.search.policy import FRESH
+from seedwise.search.specification import Specification, from_dict
+from seedwise.spaces import config_id
 
 DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean
 SHORT = 10  # letters of a checksum that a person is shown

@@ -9,8 +9,8 @@ from statistics import fmean
 
 import numpy as np
 
-from search.estimate import Table
-from search.ledger import PRUNED, SEARCH, Run, State
+from seedwise.search.estimate import Table
+from seedwise.search.ledger import PRUNED, SEARCH, Run, State
 
 AGGREGATES = {"mean": fmean, "worst": min}
 

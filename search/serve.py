@@ -16,14 +16,14 @@ from urllib.parse import quote, urlencode
 
 from rich.console import Console
 
-from search.addresses import mask
-from search.errors import RequestError
-from search.follow import SCORE
-from search.ledger import State
-from search.report import leaderboard
-from search.specification import standing_of
-from search.store import runs_of, without_credentials
-from search.tracking import ENVIRONMENT, address_of
+from seedwise.search.addresses import mask
+from seedwise.search.errors import RequestError
+from seedwise.search.follow import SCORE
+from seedwise.search.ledger import State
+from seedwise.search.report import leaderboard
+from seedwise.search.specification import standing_of
+from seedwise.search.store import runs_of, without_credentials
+from seedwise.search.tracking import ENVIRONMENT, address_of
 
 HOST = "127.0.0.1"
 PATIENCE = 180.0  # seconds that a server may take to answer; the first start on a new database takes ten

@@ -9,25 +9,25 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from search.addresses import mask
-from search.baselines import Baselines
-from search.cluster import Slots, nodes_now
-from search.decide import Decider, next_run
-from search.errors import SearchError
-from search.files import write_atomically
-from search.landscape.plan import Plan
-from search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
-from search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up
-from search.pictures import path_of
-from search.policy import FRESH, Stop, Wait
-from search.products import Products
-from search.propose import Proposer
-from search.prune import prunes
-from search.watch import LOOKS, TIMEOUT, Watch
-from trainables import signs
-from trainables.base import TELLING
-from trainables.same import Same
-from trainables.states import Shelf
+from seedwise.search.addresses import mask
+from seedwise.search.baselines import Baselines
+from seedwise.search.cluster import Slots, nodes_now
+from seedwise.search.decide import Decider, next_run
+from seedwise.search.errors import SearchError
+from seedwise.search.files import write_atomically
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
+from seedwise.search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up
+from seedwise.search.pictures import path_of
+from seedwise.search.policy import FRESH, Stop, Wait
+from seedwise.search.products import Products
+from seedwise.search.propose import Proposer
+from seedwise.search.prune import prunes
+from seedwise.search.watch import LOOKS, TIMEOUT, Watch
+from seedwise.trainables import signs
+from seedwise.trainables.base import TELLING
+from seedwise.trainables.same import Same
+from seedwise.trainables.states import Shelf
 
 OOM = "failed:oom"
 BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short

@@ -6,8 +6,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from search.compare import Searched, pairs, side_by_side
-from search.report import number
+from seedwise.search.compare import Searched, pairs, side_by_side
+from seedwise.search.report import number
 
 TEXT, CELL = 80, 15  # columns of a terminal that names and parameters need, and a mean with its spread
 

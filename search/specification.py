@@ -6,22 +6,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from search import yaml12
-from search.addresses import HIDDEN, check_address, has_password, mask
-from search.baselines import Baselines, baselines_of
-from search.checks import check
-from search.errors import RequestError
-from search.landscape.normal import normalised
-from search.policy import Policy, options_of, policy_of
-from search.propose import SAMPLERS, Proposer
-from search.selection import AGGREGATES, Selection
-from search.standing import Standing
-from spaces import Space, load
-from spaces.dimension import nearest
-from trainables.inputs.paths import read_text
-from trainables.landscape.jobs import PARTS
-from trainables.options import check_type
-from trainables.streams import STREAMS
+from seedwise.search import yaml12
+from seedwise.search.addresses import HIDDEN, check_address, has_password, mask
+from seedwise.search.baselines import Baselines, baselines_of
+from seedwise.search.checks import check
+from seedwise.search.errors import RequestError
+from seedwise.search.landscape.normal import normalised
+from seedwise.search.policy import Policy, options_of, policy_of
+from seedwise.search.propose import SAMPLERS, Proposer
+from seedwise.search.selection import AGGREGATES, Selection
+from seedwise.search.standing import Standing
+from seedwise.spaces import Space, load
+from seedwise.spaces.dimension import nearest
+from seedwise.trainables.inputs.paths import read_text
+from seedwise.trainables.landscape.jobs import PARTS
+from seedwise.trainables.options import check_type
+from seedwise.trainables.streams import STREAMS
 
 BUILT_IN = Path(__file__).with_name("builtin")
 METHODS = ("stitching", "dcca", "ear")

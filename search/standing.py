@@ -5,11 +5,11 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-from search.estimate import Estimate, estimate
-from search.ledger import State
-from search.selection import Selection
-from spaces import Space
-from spaces.features import features
+from seedwise.search.estimate import Estimate, estimate
+from seedwise.search.ledger import State
+from seedwise.search.selection import Selection
+from seedwise.spaces import Space
+from seedwise.spaces.features import features
 
 
 @dataclass

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from search.addresses import check_address, mask
-from search.baselines import total_runs
-from search.errors import RequestError
-from search.ledger import State, busy, read
-from search.policy import policy_of
-from search.progress import Progress, minutes_in_words, seed
-from search.report import number
-from search.specification import standing_of
+from seedwise.search.addresses import check_address, mask
+from seedwise.search.baselines import total_runs
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import State, busy, read
+from seedwise.search.policy import policy_of
+from seedwise.search.progress import Progress, minutes_in_words, seed
+from seedwise.search.report import number
+from seedwise.search.specification import standing_of
 
 
 def show(folder: Path, console: Console) -> None:
@@ -63,7 +63,7 @@ def ago(moment: float) -> str:
 
 def show_from_store(name: str, uri: str, console: Console) -> None:
     """The status of the latest search of that name in an MLflow store, which may be a server on another machine."""
-    from search.tracking import ENVIRONMENT
+    from seedwise.search.tracking import ENVIRONMENT
 
     os.environ.update(ENVIRONMENT)
     _refuse_no_store(uri)
@@ -110,7 +110,7 @@ def _runs_of(name: str, uri: str) -> list:
     """All MLflow runs of the latest search of that name, on all three levels."""
     from mlflow import MlflowClient
 
-    from search.store import runs_of, without_credentials
+    from seedwise.search.store import runs_of, without_credentials
 
     client = MlflowClient(without_credentials(uri))
     experiment = client.get_experiment_by_name(name)
@@ -142,7 +142,7 @@ def _score(metrics: dict[str, float], name: str) -> str:
 
 
 def _age(tags: dict[str, str]) -> str:
-    from search.store import WRITTEN
+    from seedwise.search.store import WRITTEN
 
     _, _, moment = tags.get(WRITTEN, "").partition(" lines until ")
     return ago(float(moment)) if moment else "none yet"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from search import pictures
-from search.follow import SCORE, TOP, Entry, Key, Mirror
+from seedwise.search import pictures
+from seedwise.search.follow import SCORE, TOP, Entry, Key, Mirror
 
 WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
 EXPERIMENT_TAGS = {

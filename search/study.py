@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.errors import RequestError
-from search.ledger import Configuration, State
-from search.report import leaderboard
-from search.specification import space_of
-from search.standing import Standing
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import Configuration, State
+from seedwise.search.report import leaderboard
+from seedwise.search.specification import space_of
+from seedwise.search.standing import Standing
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -73,7 +73,7 @@ def _trial(
 ) -> "FrozenTrial":
     from optuna.trial import TrialState, create_trial
 
-    from search.propose import point
+    from seedwise.search.propose import point
 
     fixed = point(space, configuration.suggested or configuration.params)
     attributes = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -53,10 +53,10 @@ def _add_place(one: argparse.ArgumentParser) -> None:
 
 def submit(options: argparse.Namespace, console: Console) -> int:
     """Send a search to the cluster, then follow and fetch it. A search that is there already goes on."""
-    from search import parcel
-    from search.fetch import in_shell
-    from search.jobs import connected
-    from search.specification import read
+    from seedwise.search import parcel
+    from seedwise.search.fetch import in_shell
+    from seedwise.search.jobs import connected
+    from seedwise.search.specification import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()
     there = options.there or f"~/seedwise/runs/{resolved['name']}"
@@ -101,7 +101,7 @@ def refuse_places(resolved: dict, there: str, out: Path) -> None:
 
 def follow(options: argparse.Namespace, console: Console) -> int:
     """Show the log of a job until it ends, then bring its results. Ctrl-C leaves it running."""
-    from search import jobs
+    from seedwise.search import jobs
 
     with jobs.connected(options.address) as client:
         jobs.details(client, options.job)
@@ -136,7 +136,7 @@ def exit_code(info: "JobDetails") -> int:
 
 def stop(options: argparse.Namespace, console: Console) -> int:
     """End a job in such a way that its search can go on, and wait for that."""
-    from search import jobs
+    from seedwise.search import jobs
 
     with jobs.connected(options.address) as client, console.status("it saves what it has"):
         _search_of(jobs.details(client, options.job))
@@ -151,7 +151,7 @@ def stop(options: argparse.Namespace, console: Console) -> int:
 
 def fetch(options: argparse.Namespace, console: Console) -> int:
     """Bring the results of a job as they are now."""
-    from search import jobs
+    from seedwise.search import jobs
 
     with jobs.connected(options.address) as client:
         _bring(client, jobs.details(client, options.job), options.out, console)
@@ -160,8 +160,8 @@ def fetch(options: argparse.Namespace, console: Console) -> int:
 
 def status(options: argparse.Namespace, console: Console) -> int:
     """Say whether a job runs, for how long, and what it said last."""
-    from search import jobs
-    from search.progress import minutes_in_words
+    from seedwise.search import jobs
+    from seedwise.search.progress import minutes_in_words
 
     with jobs.connected(options.address) as client:
         info = jobs.details(client, options.job)
@@ -174,7 +174,7 @@ def status(options: argparse.Namespace, console: Console) -> int:
 
 
 def _bring(client: "JobSubmissionClient", info: "JobDetails", out: Path | None, console: Console) -> None:
-    from search.fetch import fetch as bring
+    from seedwise.search.fetch import fetch as bring
 
     name, there, store = _search_of(info)
     out = out or Path("runs") / name
@@ -194,7 +194,7 @@ def _search_of(info: "JobDetails") -> tuple[str, str, str]:
 
 
 def _say_how(options: argparse.Namespace, *commands: str, file: object = None) -> None:
-    from search.addresses import mask
+    from seedwise.search.addresses import mask
 
     out = f" --out {shlex.quote(str(options.out))}" if options.out else ""
     for command in commands:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from search.baselines import varying
-from search.report import mean_of, number
-from search.selection import Selection
+from seedwise.search.baselines import varying
+from seedwise.search.report import mean_of, number
+from seedwise.search.selection import Selection
 
 WIDE = 100  # columns of a terminal that has room for intervals
 NO_REPLICATES = (

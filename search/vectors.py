@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import Console
 
-from search import yaml12
-from search.errors import RequestError
-from search.files import check_file_name
-from spaces.dimension import nearest
+from seedwise.search import yaml12
+from seedwise.search.errors import RequestError
+from seedwise.search.files import check_file_name
+from seedwise.spaces.dimension import nearest
 
 ROWS = 200_000  # words read from the top of a file
 
@@ -56,9 +56,9 @@ def _add_settings(one: argparse.ArgumentParser, help: str) -> None:
 
 
 def extract(options: argparse.Namespace, console: Console) -> int:
-    from trainables.inputs.paths import locate
-    from trainables.static.extract import extract as run
-    from trainables.static.options import ExtractOptions
+    from seedwise.trainables.inputs.paths import locate
+    from seedwise.trainables.static.extract import extract as run
+    from seedwise.trainables.static.options import ExtractOptions
 
     settings, text = settings_of(ExtractOptions, options.set), locate(str(options.text), "TEXT")
     found = run(options.model, text, options.language, options.to, settings, options.seed, console)
@@ -70,14 +70,14 @@ def extract(options: argparse.Namespace, console: Console) -> int:
 
 
 def align(options: argparse.Namespace, console: Console) -> int:
-    from trainables.device import gpus_here
-    from trainables.inputs.lexicons import read_lexicon
-    from trainables.inputs.paths import locate
-    from trainables.inputs.vectors import read_vectors
-    from trainables.static.align import align as run
-    from trainables.static.align import fixed_table
-    from trainables.static.align_options import AlignOptions
-    from trainables.static.write import write_vectors
+    from seedwise.trainables.device import gpus_here
+    from seedwise.trainables.inputs.lexicons import read_lexicon
+    from seedwise.trainables.inputs.paths import locate
+    from seedwise.trainables.inputs.vectors import read_vectors
+    from seedwise.trainables.static.align import align as run
+    from seedwise.trainables.static.align import fixed_table
+    from seedwise.trainables.static.align_options import AlignOptions
+    from seedwise.trainables.static.write import write_vectors
 
     settings = settings_of(AlignOptions, options.set)
     files = by_language([options.fixed, *options.moving])
@@ -119,11 +119,11 @@ def align(options: argparse.Namespace, console: Console) -> int:
 
 
 def evaluate(options: argparse.Namespace, console: Console) -> int:
-    from trainables.inputs.lexicons import read_lexicon
-    from trainables.inputs.paths import locate
-    from trainables.inputs.vectors import read_vectors
-    from trainables.static.evaluate import lexicon_induction, word_similarity
-    from trainables.static.similarity import read_judgements
+    from seedwise.trainables.inputs.lexicons import read_lexicon
+    from seedwise.trainables.inputs.paths import locate
+    from seedwise.trainables.inputs.vectors import read_vectors
+    from seedwise.trainables.static.evaluate import lexicon_induction, word_similarity
+    from seedwise.trainables.static.similarity import read_judgements
 
     if not (options.lexicon or options.similarity):
         raise RequestError("vectors evaluate: nothing to evaluate by. Add --lexicon FILE or --similarity FILE.")

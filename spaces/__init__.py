@@ -1,5 +1,5 @@
 """What may be tried: one Optuna define-by-run function per method, its canonical form, the papers' grids."""
 
-from spaces.space import Space, config_id, load
+from seedwise.spaces.space import Space, config_id, load
 
 __all__ = ["Space", "config_id", "load"]

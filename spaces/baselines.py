@@ -8,14 +8,14 @@ from dataclasses import asdict, fields
 from math import sqrt
 from typing import Any
 
-from search.errors import RequestError
-from spaces import dcca_baselines, ear_baselines, stitching_baselines
-from spaces.dcca import without_tuning
-from spaces.space import Space
-from trainables.dcca import options as dcca_options
-from trainables.ear import options as ear_options
-from trainables.options import TrainingOptions
-from trainables.stitching import baseline_options as stitching_options
+from seedwise.search.errors import RequestError
+from seedwise.spaces import dcca_baselines, ear_baselines, stitching_baselines
+from seedwise.spaces.dcca import without_tuning
+from seedwise.spaces.space import Space
+from seedwise.trainables.dcca import options as dcca_options
+from seedwise.trainables.ear import options as ear_options
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.stitching import baseline_options as stitching_options
 
 TRAINING = tuple(field.name for field in fields(TrainingOptions))
 OF = {"stitching": stitching_baselines, "dcca": dcca_baselines, "ear": ear_baselines}  # by method

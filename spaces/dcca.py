@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from trainables.dcca.options import DccaOptions
+from seedwise.trainables.dcca.options import DccaOptions
 
 OF_ALIGNMENT = ("static", "weight", "layer", "pooling", "padding", "words", "word_batch")
 OF_CORRELATION = ("loss", "top_k", "directions", "ridge")

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from trainables.ear.options import EarOptions
+from seedwise.trainables.ear.options import EarOptions
 
 
 def default(trial: Any) -> dict:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from trainables.ear.options import OPTIONS, EarOptions
+from seedwise.trainables.ear.options import OPTIONS, EarOptions
 
 RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 RADII = (0.03, 0.1, 0.3)  # published nowhere

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from spaces.dimension import Dimension
-from spaces.space import Space
+from seedwise.spaces.dimension import Dimension
+from seedwise.spaces.space import Space
 
 ABSENT = object()  # the value of a parameter that the canonical form has dropped
 BEYOND = 0.5  # how far a value outside its range may lie beyond the ends, as a share of the range

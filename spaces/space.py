@@ -16,19 +16,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from search.errors import RequestError
-from spaces.dimension import Dimension, nearest, overridden
-from spaces.trials import Open, Overriding, Probe, Scripted
+from seedwise.search.errors import RequestError
+from seedwise.spaces.dimension import Dimension, nearest, overridden
+from seedwise.spaces.trials import Open, Overriding, Probe, Scripted
 
 BUILT_IN = {
-    "stitching": {"default": "spaces.stitching:default", "paper": "spaces.stitching:paper"},
-    "dcca": {"default": "spaces.dcca:default", "paper": "spaces.dcca:paper"},
-    "ear": {"default": "spaces.ear:default", "paper": "spaces.ear:paper"},
+    "stitching": {"default": "seedwise.spaces.stitching:default", "paper": "seedwise.spaces.stitching:paper"},
+    "dcca": {"default": "seedwise.spaces.dcca:default", "paper": "seedwise.spaces.dcca:paper"},
+    "ear": {"default": "seedwise.spaces.ear:default", "paper": "seedwise.spaces.ear:paper"},
 }
 COMPAT = {
-    "stitching": {"paper": "trainables.stitching.options:PAPER"},
-    "dcca": {"paper": "trainables.dcca.options:PAPER", "reference": "trainables.dcca.options:REFERENCE"},
-    "ear": {"paper": "trainables.ear.options:PAPER", "reference": "trainables.ear.options:REFERENCE"},
+    "stitching": {"paper": "seedwise.trainables.stitching.options:PAPER"},
+    "dcca": {
+        "paper": "seedwise.trainables.dcca.options:PAPER",
+        "reference": "seedwise.trainables.dcca.options:REFERENCE",
+    },
+    "ear": {"paper": "seedwise.trainables.ear.options:PAPER", "reference": "seedwise.trainables.ear.options:REFERENCE"},
 }
 PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
 

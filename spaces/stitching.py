@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from trainables.stitching.options import WEIGHTINGS, StitchingOptions
+from seedwise.trainables.stitching.options import WEIGHTINGS, StitchingOptions
 
 
 def default(trial: Any) -> dict:

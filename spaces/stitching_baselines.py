@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from trainables.stitching.baseline_options import ANCHORS, OPTIONS
-from trainables.stitching.maps import MAPS
+from seedwise.trainables.stitching.baseline_options import ANCHORS, OPTIONS
+from seedwise.trainables.stitching.maps import MAPS
 
 RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 

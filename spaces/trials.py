@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from spaces.dimension import Dimension, overridden
+from seedwise.spaces.dimension import Dimension, overridden
 
 
 class Overriding:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from search.findings import Findings
-from search.ledger import State, replay
-from search.selection import Selection
-from search.standing import Standing
-from spaces import config_id, load
-from spaces.trials import Drawing
+from seedwise.search.findings import Findings
+from seedwise.search.ledger import State, replay
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
+from seedwise.spaces import config_id, load
+from seedwise.spaces.trials import Drawing
 
 SPECIFICATION = {
     "name": "made",

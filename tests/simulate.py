@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from search.baselines import Baselines
-from search.decide import freeze, next_run
-from search.estimate import Summary, summary
-from search.ledger import CONFIRM, State
-from search.policy import Confirmation, Policy, Stop, policy_of
-from search.propose import Proposer
-from search.selection import Selection
-from search.specification import Replicates
-from search.standing import Standing
-from spaces import Space
+from seedwise.search.baselines import Baselines
+from seedwise.search.decide import freeze, next_run
+from seedwise.search.estimate import Summary, summary
+from seedwise.search.ledger import CONFIRM, State
+from seedwise.search.policy import Confirmation, Policy, Stop, policy_of
+from seedwise.search.propose import Proposer
+from seedwise.search.selection import Selection
+from seedwise.search.specification import Replicates
+from seedwise.search.standing import Standing
+from seedwise.spaces import Space
 
 SELECTION = Selection("value", "metric", "mean", "", ())
 

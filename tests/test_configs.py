@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 import pytest
 from transformers import AutoConfig
 
-from search import yaml12
-from search.specification import Specification, read
+from seedwise.search import yaml12
+from seedwise.search.specification import Specification, read
+from seedwise.trainables.ear.options import REFERENCE
+from seedwise.trainables.ear.prepare import check_layers
+from seedwise.trainables.encoder import Encoder
+from seedwise.trainables.inputs.paths import by_language
+from seedwise.trainables.tasks.layouts import LAYOUTS
 from tests.conftest import ROOT, real
-from trainables.ear.options import REFERENCE
-from trainables.ear.prepare import check_layers
-from trainables.encoder import Encoder
-from trainables.inputs.paths import by_language
-from trainables.tasks.layouts import LAYOUTS
 
 ROWS = {"taxi1500": "1\tFaith\tx\n", "amazon": '{"stars": "1", "review_body": "x"}\n'}
 

@@ -22,23 +22,23 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from run_search import main
-from search import ledger, tracking, yaml12
-from search.addresses import RECOGNISABLE, check_address, has_password, mask
-from search.errors import RequestError
-from search.files import check_file_name
-from search.rerun import read_best
-from search.specification import Specification, Task, from_dict, read
-from search.vectors import by_language
+from seedwise.search import ledger, tracking, yaml12
+from seedwise.search.addresses import RECOGNISABLE, check_address, has_password, mask
+from seedwise.search.errors import RequestError
+from seedwise.search.files import check_file_name
+from seedwise.search.rerun import read_best
+from seedwise.search.specification import Specification, Task, from_dict, read
+from seedwise.search.vectors import by_language
+from seedwise.trainables.inputs.cache import cached
+from seedwise.trainables.inputs.lexicons import read_lexicon
+from seedwise.trainables.inputs.subwords import MAGIC, read_fasttext
+from seedwise.trainables.inputs.synonyms import read_synonyms
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.pictures import checked
+from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import ROOT
 from tests.search.story import wait_for
 from tests.servers import own_port, refusing
-from trainables.inputs.cache import cached
-from trainables.inputs.lexicons import read_lexicon
-from trainables.inputs.subwords import MAGIC, read_fasttext
-from trainables.inputs.synonyms import read_synonyms
-from trainables.inputs.vectors import read_vectors
-from trainables.pictures import checked
-from trainables.tasks.sources import Classification
 
 psutil = importlib.import_module("psutil")
 SPECIFICATION = {
@@ -116,7 +116,7 @@ def searched(tmp_path_factory):
             marker.touch()  # "ray::" are workers and agents
         if marker.exists() and '"event": "end"' in lines.read_text() and "no entry for" in log.read_text():
             for one in family(process.pid):
-                if "search.tracking" in commands.get(one.pid, []):
+                if "seedwise.search.tracking" in commands.get(one.pid, []):
                     one.kill()
         return process.poll() is not None
 
@@ -151,7 +151,7 @@ def test_a_local_search_listens_on_this_machine_only(searched):
 def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_password(tmp_path):
     port, printed = own_port(), tmp_path / "printed"
     uri = f"sqlite:///file:{tmp_path}/mlflow.db?uri=true&password=Sesam"
-    code = f"from search.serve import *; serve(Pages({uri!r}, {port}), {{}}, Console())"
+    code = f"from seedwise.search.serve import *; serve(Pages({uri!r}, {port}), {{}}, Console())"
     serving = tmp_path / "serving.py"
     serving.write_text(code)
     with open(printed, "w") as output:
@@ -391,7 +391,7 @@ def test_a_data_set_brings_no_code(tmp_path, marker):
 @pytest.fixture
 def model(tmp_path):
     """A folder with a whole encoder, whose config can be changed."""
-    from trainables.world import FILES
+    from seedwise.trainables.world import FILES
 
     folder = tmp_path / "model"
     shutil.copytree(FILES / "source-encoder", folder)
@@ -412,7 +412,7 @@ def code(folder, marker):
 
 
 def test_the_code_of_a_model_folder_does_not_run_even_if_a_person_says_yes(model, marker, monkeypatch):
-    from trainables.encoder import load_encoder
+    from seedwise.trainables.encoder import load_encoder
 
     folder = model(**code(model(), marker), model_type="own")
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 9))
@@ -422,7 +422,7 @@ def test_the_code_of_a_model_folder_does_not_run_even_if_a_person_says_yes(model
 
 
 def test_a_known_kind_of_encoder_is_loaded_without_the_code_that_its_folder_brings(model, marker):
-    from trainables.encoder import load_encoder
+    from seedwise.trainables.encoder import load_encoder
 
     plain, _ = load_encoder(str(model()))
     folder = model(**code(model(), marker), attn_implementation="someone/kernel")
@@ -435,7 +435,7 @@ def test_weights_in_torchs_format_are_read_and_a_pickle_among_them_is_one_line(m
     import torch
     from safetensors.torch import load_file
 
-    from trainables.encoder import load_encoder
+    from seedwise.trainables.encoder import load_encoder
 
     folder = model()
     weights = load_file(folder / "model.safetensors")
@@ -454,8 +454,8 @@ def test_a_saved_state_is_read_without_unpickling(tmp_path, marker):
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
-    from trainables.options import TrainingOptions
-    from trainables.trainer import Trainer
+    from seedwise.trainables.options import TrainingOptions
+    from seedwise.trainables.trainer import Trainer
 
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     made = BertForSequenceClassification(BertConfig(vocab_size=8, **sizes))
@@ -612,7 +612,7 @@ def test_an_exported_configuration_cannot_name_another_folder(tmp_path):
     exported = {"name": "../../x", "config_id": "a", "params": {"x": 0.5}, "checksums": {}}
     exported |= {"specification": SPECIFICATION, "replicates": [{"replicate": 0, "metrics": {}}]}
     (tmp_path / "best.yaml").write_text(yaml12.dump(exported))
-    from search.rerun import rerun_specification
+    from seedwise.search.rerun import rerun_specification
 
     with pytest.raises(RequestError, match=r"name: '../../x-rerun' is wrong"):
         rerun_specification(read_best(tmp_path / "best.yaml"), None)

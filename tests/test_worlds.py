@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.worlds import FRESH, Bumps, Digits, DigitsApart, _table
-from spaces import Space, config_id
-from spaces.trials import Probe
+from seedwise.spaces import Space, config_id
+from seedwise.spaces.trials import Probe
 
 WORLDS = [Bumps(3), Digits(3)]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from trainables.world import FILES
+from seedwise.trainables.world import FILES
 
 CLASSES = ("farming", "sailing")
 ROWS = {"train": 48, "dev": 20, "test": 20}

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import ray
 from ray import tune
 
-from trainables.gate import begin_together
-from trainables.same import Same
-from trainables.signs import Beat, leaving
-from trainables.states import Shelf, pack, unpack
-from trainables.streams import STREAMS, Streams
+from seedwise.trainables.gate import begin_together
+from seedwise.trainables.same import Same
+from seedwise.trainables.signs import Beat, leaving
+from seedwise.trainables.states import Shelf, pack, unpack
+from seedwise.trainables.streams import STREAMS, Streams
 
 DONE = "done"
 CONFIRM = "confirm"  # the phase of a run on fresh replicates, the only one that is tested
@@ -158,7 +158,7 @@ class RunTrainable(tune.Trainable):
         self.node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         self.beat = Beat(config["beat_seconds"], self.node)
         if "torch" in sys.modules:  # which the method imports, if it needs it
-            from trainables import device
+            from seedwise.trainables import device
 
             self.place = device.set_up(config["threads"], config["gpus"])
         self.begin(config)
@@ -173,7 +173,7 @@ class RunTrainable(tune.Trainable):
         self.ready: Any = None  # what the last step has for the driver
         self.hand_in(None)
         if self.place is not None:
-            from trainables import device
+            from seedwise.trainables import device
 
             device.free()
         self.number, self.seconds, self.saved, self.failure = 0, 0.0, time.monotonic(), None
@@ -286,7 +286,7 @@ class RunTrainable(tune.Trainable):
         if self.trained < self.number:
             return ""  # its results were taken from another run
         try:
-            from trainables.pictures import as_json
+            from seedwise.trainables.pictures import as_json
 
             return as_json(self.run.pictures())
         except Exception as error:

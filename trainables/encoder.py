@@ -14,8 +14,8 @@ from transformers import (
     logging,
 )
 
-from search.errors import RequestError
-from trainables.inputs.paths import locate
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.paths import locate
 
 
 @dataclass(frozen=True)

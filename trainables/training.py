@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from trainables.base import RunFailed
-from trainables.inputs.text import Encoded
-from trainables.options import TrainingOptions
-from trainables.trainer import Trainer
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.trainer import Trainer
 
 Batch = dict[str, Tensor]
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from search.chart import LEGEND, Chart
-from search.landscape import looks, traces
-from search.landscape.looks import LOSS, NORMALISED, SCORE, edges, languages, measure, model, span
-from search.landscape.planes import planes
-from search.landscape.statistics import KEPT
-from search.report import number
-from trainables.landscape.jobs import BOTH, SOURCE, TARGET
+from seedwise.search.chart import LEGEND, Chart
+from seedwise.search.landscape import looks, traces
+from seedwise.search.landscape.looks import LOSS, NORMALISED, SCORE, edges, languages, measure, model, span
+from seedwise.search.landscape.planes import planes
+from seedwise.search.landscape.statistics import KEPT
+from seedwise.search.report import number
+from seedwise.trainables.landscape.jobs import BOTH, SOURCE, TARGET
 
 NAMED = 6  # pairs of seeds; more would make a legend that nobody reads
 

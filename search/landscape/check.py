@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from search.errors import RequestError
-from spaces.baselines import NAMES
-from spaces.dimension import nearest
+from seedwise.search.errors import RequestError
+from seedwise.spaces.baselines import NAMES
+from seedwise.spaces.dimension import nearest
 
 if TYPE_CHECKING:
-    from search.specification import Specification
+    from seedwise.search.specification import Specification
 
 LABELS = (
     "Models of the target and of both are trained on it. Add it, or compare seeds alone, without training on targets: "

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from search.chart import BLUE, GREEN, ORANGE, RED
-from search.pictures import PALETTE
-from trainables.landscape.jobs import ALL, BOTH, ENCODER, HEAD, SOURCE, TARGET
+from seedwise.search.chart import BLUE, GREEN, ORANGE, RED
+from seedwise.search.pictures import PALETTE
+from seedwise.trainables.landscape.jobs import ALL, BOTH, ENCODER, HEAD, SOURCE, TARGET
 
 SCORE, NORMALISED, LOSS = "score", "normalised", "loss"  # measures of a curve, as the numbers have them
 COLOURS = (BLUE, RED, GREEN, PALETTE[3], ORANGE)  # of the source, the target, others; no black, for dark pages

@@ -1,8 +1,8 @@
 """What a specification with a landscape means: one configuration, and nothing that is searched."""
 
-from search.errors import RequestError
-from search.landscape.check import METHODS
-from spaces import load
+from seedwise.search.errors import RequestError
+from seedwise.search.landscape.check import METHODS
+from seedwise.spaces import load
 
 METRIC = "macro_f1"
 NOT_SEARCHED = {

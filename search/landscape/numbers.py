@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from search.estimate import summary
-from search.landscape.geometry import Geometry, kept_products
-from search.landscape.plan import Plan, Planned
-from search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
-from search.ledger import DONE, Run, State
-from search.products import Products
-from trainables.landscape.jobs import (
+from seedwise.search.estimate import summary
+from seedwise.search.landscape.geometry import Geometry, kept_products
+from seedwise.search.landscape.plan import Plan, Planned
+from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
+from seedwise.search.ledger import DONE, Run, State
+from seedwise.search.products import Products
+from seedwise.trainables.landscape.jobs import (
     ALL,
     AROUND,
     BOTH,

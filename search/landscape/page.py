@@ -2,13 +2,13 @@
 
 import json
 
-from search.chart import escaped
-from search.choices import choosable
-from search.frame import frame, line, table
-from search.landscape import looks
-from search.landscape.charts import groups
-from search.report import number
-from trainables.landscape.jobs import BOTH, INITIAL, SOURCE, TARGET
+from seedwise.search.chart import escaped
+from seedwise.search.choices import choosable
+from seedwise.search.frame import frame, line, table
+from seedwise.search.landscape import looks
+from seedwise.search.landscape.charts import groups
+from seedwise.search.report import number
+from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE, TARGET
 
 WORDS = {  # what each kind of picture is for, said once above it
     "lines": "Where the source stays flat while the target rises, source labels cannot tell good seeds from bad ones.",

@@ -1,11 +1,11 @@
 """The one phase of a landscape: trainings and points, each as soon as what it needs is there."""
 
-from search.baselines import Baselines
-from search.decide import Decider
-from search.landscape.plan import Plan
-from search.ledger import PLANNED
-from search.phases import Phases
-from search.products import Products
+from seedwise.search.baselines import Baselines
+from seedwise.search.decide import Decider
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.ledger import PLANNED
+from seedwise.search.phases import Phases
+from seedwise.search.products import Products
 
 FOLDER = "models"  # the folder of trained models in that of the search
 

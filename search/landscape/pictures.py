@@ -1,11 +1,11 @@
 """Pictures of a landscape in the plain format of methods, for whoever has no browser at hand: MLflow, a paper."""
 
-from search.landscape import looks
-from search.landscape.looks import NORMALISED, SCORE, edges, languages, measure, model
-from search.landscape.planes import PLACES, surfaces
-from search.report import number
-from trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
-from trainables.pictures import checked
+from seedwise.search.landscape import looks
+from seedwise.search.landscape.looks import NORMALISED, SCORE, edges, languages, measure, model
+from seedwise.search.landscape.planes import PLACES, surfaces
+from seedwise.search.report import number
+from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
+from seedwise.trainables.pictures import checked
 
 FILES = {SCORE: "", NORMALISED: "-relative"}  # what the name of a picture ends with
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from search.ledger import DONE, INTERRUPTED, RUNNING, Run, State
-from search.policy import Action, Given, Stop, Wait
-from spaces import config_id, load
-from spaces.baselines import OPTIONS
-from trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
+from seedwise.search.ledger import DONE, INTERRUPTED, RUNNING, Run, State
+from seedwise.search.policy import Action, Given, Stop, Wait
+from seedwise.spaces import config_id, load
+from seedwise.spaces.baselines import OPTIONS
+from seedwise.trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
 
 SHARING = ("ear",)  # methods with one source model for all targets; stitching has one for each, as its tables differ
 

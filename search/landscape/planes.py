@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterator
 
-from search.chart import Chart, focus, label
-from search.landscape import looks
-from search.landscape.looks import NORMALISED, SCORE, languages, measure, model
-from search.pictures import SURFACE
-from search.report import number
-from trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
+from seedwise.search.chart import Chart, focus, label
+from seedwise.search.landscape import looks
+from seedwise.search.landscape.looks import NORMALISED, SCORE, languages, measure, model
+from seedwise.search.pictures import SURFACE
+from seedwise.search.report import number
+from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 
 PLACES = {BOTH: (0.0, 0.0), SOURCE: (1.0, 0.0), TARGET: (0.0, 1.0)}  # of the models, in units of both directions
 LEVELS = 12  # about how many contours

@@ -4,9 +4,9 @@ import copy
 from collections.abc import Sequence
 from pathlib import Path
 
-from search.errors import RequestError
-from search.rerun import read_best
-from search.specification import Specification, content_of, from_dict, set_all
+from seedwise.search.errors import RequestError
+from seedwise.search.rerun import read_best
+from seedwise.search.specification import Specification, content_of, from_dict, set_all
 
 
 def exported(source: str) -> dict | None:

@@ -5,20 +5,20 @@ from pathlib import Path
 
 from rich.console import Console
 
-from search.files import write_atomically
-from search.findings import Findings
-from search.landscape.numbers import Numbers
-from search.landscape.page import page
-from search.landscape.phases import FOLDER
-from search.landscape.pictures import pictures
-from search.landscape.plan import Plan
-from search.landscape.stored import NUMBERS, read_numbers
-from search.landscape.words import sentences
-from search.ledger import State, read
-from search.page import write as write_report
-from search.pictures import svg
-from search.products import Products
-from search.specification import standing_of
+from seedwise.search.files import write_atomically
+from seedwise.search.findings import Findings
+from seedwise.search.landscape.numbers import Numbers
+from seedwise.search.landscape.page import page
+from seedwise.search.landscape.phases import FOLDER
+from seedwise.search.landscape.pictures import pictures
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.landscape.stored import NUMBERS, read_numbers
+from seedwise.search.landscape.words import sentences
+from seedwise.search.ledger import State, read
+from seedwise.search.page import write as write_report
+from seedwise.search.pictures import svg
+from seedwise.search.products import Products
+from seedwise.search.specification import standing_of
 
 REPORT = "report.html"
 

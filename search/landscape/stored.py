@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
 
 NUMBERS = "landscape.json"
 

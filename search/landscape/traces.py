@@ -1,8 +1,8 @@
 """Traces and axes that charts of a landscape are made of."""
 
-from search.chart import GREY, LEGEND, label
-from search.landscape.looks import COLOURS, SYMBOLS, edges, model
-from trainables.landscape.jobs import ALL, SOURCE
+from seedwise.search.chart import GREY, LEGEND, label
+from seedwise.search.landscape.looks import COLOURS, SYMBOLS, edges, model
+from seedwise.trainables.landscape.jobs import ALL, SOURCE
 
 THIN = {"width": 1.3, "dash": "dot"}
 FAINT = "2b"  # how much of a colour a band has, in hexadecimals: 17 %

@@ -1,10 +1,10 @@
 """What a landscape found, in sentences: is the source flat, does the target rise, how steep is it where zero-shot ends
 up, and how much of the seeds' spread that explains."""
 
-from search.landscape.looks import far
-from search.landscape.statistics import KEPT
-from search.report import number
-from trainables.landscape.jobs import ALL, SOURCE
+from seedwise.search.landscape.looks import far
+from seedwise.search.landscape.statistics import KEPT
+from seedwise.search.report import number
+from seedwise.trainables.landscape.jobs import ALL, SOURCE
 
 
 def sentences(numbers: dict) -> list[str]:

@@ -6,16 +6,16 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from search import report
-from search.baselines import Baselines, best_of_each, scores_of, total_runs
-from search.decide import freeze, next_run, twins
-from search.ledger import CONFIRM, State, replay
-from search.policy import Confirmation
-from search.selection import Selection
-from search.specification import read
-from search.standing import Standing
-from search.table import as_table
-from spaces import config_id
+from seedwise.search import report
+from seedwise.search.baselines import Baselines, best_of_each, scores_of, total_runs
+from seedwise.search.decide import freeze, next_run, twins
+from seedwise.search.ledger import CONFIRM, State, replay
+from seedwise.search.policy import Confirmation
+from seedwise.search.selection import Selection
+from seedwise.search.specification import read
+from seedwise.search.standing import Standing
+from seedwise.search.table import as_table
+from seedwise.spaces import config_id
 from tests.simulate import SELECTION, drive, engine
 from tests.test_simulate import Hill
 

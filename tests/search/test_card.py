@@ -7,12 +7,12 @@ from huggingface_hub import ModelCard
 from huggingface_hub.repocard import metadata_load
 
 from run_search import main
-from search import yaml12
-from search.card import Card
-from search.citations import PAPERS
-from search.export import Export
-from search.provenance import checksums
-from search.specification import standing_of
+from seedwise.search import yaml12
+from seedwise.search.card import Card
+from seedwise.search.citations import PAPERS
+from seedwise.search.export import Export
+from seedwise.search.provenance import checksums
+from seedwise.search.specification import standing_of
 from tests.search.told import Told, demo, metrics, specification
 
 USE = "A classifier.\n\n    from transformers import pipeline\n"

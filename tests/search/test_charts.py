@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from plotly.offline import get_plotlyjs
 from rich.console import Console
 
-from search import charts, components, costs, failures, importance, summary
-from search.answer import answer
-from search.chart import Chart, beyond, focus, script_safe
-from search.findings import MOST, Findings
-from search.languages import languages
-from search.ledger import Configuration, Run, State, replay
-from search.page import page
-from search.report import selection_and_target, underspecification
-from search.selection import Selection
-from search.standing import Standing
-from spaces import load
+from seedwise.search import charts, components, costs, failures, importance, summary
+from seedwise.search.answer import answer
+from seedwise.search.chart import Chart, beyond, focus, script_safe
+from seedwise.search.findings import MOST, Findings
+from seedwise.search.languages import languages
+from seedwise.search.ledger import Configuration, Run, State, replay
+from seedwise.search.page import page
+from seedwise.search.report import selection_and_target, underspecification
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
+from seedwise.spaces import load
 from tests.ledgers import FAILS, SPECIFICATION, Uniform, events, findings, made, truth
 from tests.search import test_report
 

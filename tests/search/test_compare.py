@@ -10,9 +10,9 @@ from rich.console import Console
 from scipy import stats
 
 from run_search import main
-from search.compare import Searched, pairs, side_by_side
-from search.side_by_side import as_table
-from search.specification import from_dict
+from seedwise.search.compare import Searched, pairs, side_by_side
+from seedwise.search.side_by_side import as_table
+from seedwise.search.specification import from_dict
 from tests.search.test_search import SPECIFICATION
 from tests.search.told import Told, demo, metrics, specification
 

@@ -7,15 +7,15 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from search.errors import RequestError
-from search.ledger import read
-from search.specification import read as specify
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import read
+from seedwise.search.specification import read as specify
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.world import FILES
 from tests import tiny
 from tests.search.test_search import board, run
-from trainables.ear.trainable import Ear
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
-from trainables.world import FILES
 
 CHANGES = [
     "task.targets=[qan]",

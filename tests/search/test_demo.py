@@ -6,12 +6,12 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from search import yaml12
-from search.ledger import read
+from seedwise.search import yaml12
+from seedwise.search.ledger import read
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
 from tests import tiny
 from tests.search.test_search import board, run
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
 
 SMALL = [
     "budget.runs=10",

@@ -11,14 +11,14 @@ from itertools import takewhile
 import pytest
 from mlflow import MlflowClient
 
-from search import yaml12
-from search.ledger import read
-from search.serve import Pages, free_port
-from search.specification import read as read_specification
+from seedwise.search import yaml12
+from seedwise.search.ledger import read
+from seedwise.search.serve import Pages, free_port
+from seedwise.search.specification import read as read_specification
+from seedwise.trainables.tasks.sources import Classification
 from tests.browser import new_browser
 from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, run
-from trainables.tasks.sources import Classification
 
 SMALL = [
     "budget.runs=10",
@@ -69,9 +69,9 @@ def test_workers_fresh_or_reused_agree_with_a_process_without_ray(searched):
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     program = """
 import json, sys, torch
-from trainables.device import set_up
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
+from seedwise.trainables.device import set_up
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
 specification, runs = json.load(sys.stdin)
 place, inputs, tests = set_up(1, 0.0), Stitching.prepare(specification), Stitching.prepare_test(specification)
 for params, replicate, phase in runs:

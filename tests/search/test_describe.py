@@ -2,8 +2,8 @@
 
 import pytest
 
-from search.describe import description
-from search.selection import Selection
+from seedwise.search.describe import description
+from seedwise.search.selection import Selection
 from tests.search.told import Told, metrics, specification
 
 

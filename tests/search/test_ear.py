@@ -9,15 +9,15 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from search.ledger import read
+from seedwise.search.ledger import read
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.pictures import checked
+from seedwise.trainables.streams import Streams
 from tests import tiny
 from tests.conftest import ROOT
 from tests.search.story import PATIENCE
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run
-from trainables.ear.trainable import Ear
-from trainables.pictures import checked
-from trainables.streams import Streams
 
 CHANGES = [
     "task.targets=[qan]",

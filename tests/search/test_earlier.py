@@ -1,9 +1,9 @@
 import pytest
 
-from search.earlier import read_earlier
-from search.errors import RequestError
-from search.ledger import Ledger
-from search.specification import read
+from seedwise.search.earlier import read_earlier
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import Ledger
+from seedwise.search.specification import read
 
 
 def earlier(folder, scores, *overrides):

@@ -9,14 +9,14 @@ import torch
 from scipy import stats
 
 from run_search import main
-from search import yaml12
-from search.formats import training_arguments
-from search.provenance import checksums
-from search.rerun import other_inputs, read_best
-from search.specification import space_of
-from spaces import config_id
+from seedwise.search import yaml12
+from seedwise.search.formats import training_arguments
+from seedwise.search.provenance import checksums
+from seedwise.search.rerun import other_inputs, read_best
+from seedwise.search.specification import space_of
+from seedwise.spaces import config_id
+from seedwise.trainables.streams import Streams
 from tests.search.told import Told, demo, metrics, specification
-from trainables.streams import Streams
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeyp
 
 
 def test_with_anyway_it_runs_and_says_what_is_other(folder, tmp_path, capsys, monkeypatch):
-    from search import launch
+    from seedwise.search import launch
 
     class Launched(Exception):
         pass

@@ -6,15 +6,15 @@ import shutil
 import pytest
 from mlflow import MlflowClient
 
-from search import yaml12
-from search.landscape.plan import Plan
-from search.ledger import read, scan
-from search.provenance import checksums
-from search.specification import read as read_specification
+from seedwise.search import yaml12
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.ledger import read, scan
+from seedwise.search.provenance import checksums
+from seedwise.search.specification import read as read_specification
+from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 from tests import tiny
 from tests.search.test_search import run
 from tests.search.told import Told, metrics
-from trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 
 SEARCH = [
     "task.targets=[qan]",

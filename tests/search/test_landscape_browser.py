@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.landscape.page import page
+from seedwise.search.landscape.page import page
 from tests.browser import new_browser
 from tests.landscapes import made
 from tests.search.test_page_browser import contrast, until

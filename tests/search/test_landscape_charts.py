@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.chart import Chart
-from search.choices import choosable
-from search.landscape.charts import groups
-from search.landscape.page import page, section
-from search.landscape.pictures import pictures
-from search.landscape.planes import LEVELS, step
-from search.page import page as page_of_search
-from search.pictures import svg
+from seedwise.search.chart import Chart
+from seedwise.search.choices import choosable
+from seedwise.search.landscape.charts import groups
+from seedwise.search.landscape.page import page, section
+from seedwise.search.landscape.pictures import pictures
+from seedwise.search.landscape.planes import LEVELS, step
+from seedwise.search.page import page as page_of_search
+from seedwise.search.pictures import svg
+from seedwise.trainables.pictures import checked
 from tests.landscapes import AXIS, POINTS, RADII, banded, bilingual, height, made, score, share
 from tests.ledgers import made as made_search
 from tests.search.test_page import EVIL, parsed
-from trainables.pictures import checked
 
 RELATIVE = "macro_f1, relative to both"
 MOVED = {"all": "all parameters", "encoder": "encoder only", "head": "head only"}

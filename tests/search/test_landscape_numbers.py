@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from search.landscape import looks
-from search.landscape.geometry import Geometry, inner_products
-from search.landscape.numbers import Numbers
-from search.landscape.plan import Plan
-from search.landscape.request import landscape_specification
-from search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
-from search.landscape.words import sentences
-from search.ledger import PLANNED, State
-from search.products import Products
+from seedwise.search.landscape import looks
+from seedwise.search.landscape.geometry import Geometry, inner_products
+from seedwise.search.landscape.numbers import Numbers
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.landscape.request import landscape_specification
+from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
+from seedwise.search.landscape.words import sentences
+from seedwise.search.ledger import PLANNED, State
+from seedwise.search.products import Products
+from seedwise.trainables.landscape.jobs import AROUND, BOTH, EVEN, INITIAL, LINE_POINTS, RADII, SOURCE, TARGET, TRAIN
 from tests import landscapes
-from trainables.landscape.jobs import AROUND, BOTH, EVEN, INITIAL, LINE_POINTS, RADII, SOURCE, TARGET, TRAIN
 
 TOPS = {"qel": np.array([1.0, 1.0, 0.0]), "qan": np.array([1.0, -1.0, 0.5]), "qor": np.array([0.0, 2.0, 1.0])}
 SHARP = {"qel": 0.02, "qan": 0.05, "qor": 0.1}

@@ -13,21 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from search import yaml12
-from search.alone import Alone
-from search.decide import next_run
-from search.errors import RequestError, SearchError
-from search.landscape.plan import Plan
-from search.landscape.request import exported, landscape_specification
-from search.landscape.results import show, write_landscape
-from search.ledger import DONE, PLANNED, State
-from search.policy import Given, Stop, Wait
-from search.products import Products
-from search.rerun import rerun_specification
-from search.specification import from_dict
-from search.specification import read as read_specification
-from spaces import config_id, load
-from trainables.landscape.jobs import BOTH, INITIAL, LINE, SEEDS, SOURCE, TRAIN
+from seedwise.search import yaml12
+from seedwise.search.alone import Alone
+from seedwise.search.decide import next_run
+from seedwise.search.errors import RequestError, SearchError
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.landscape.request import exported, landscape_specification
+from seedwise.search.landscape.results import show, write_landscape
+from seedwise.search.ledger import DONE, PLANNED, State
+from seedwise.search.policy import Given, Stop, Wait
+from seedwise.search.products import Products
+from seedwise.search.rerun import rerun_specification
+from seedwise.search.specification import from_dict
+from seedwise.search.specification import read as read_specification
+from seedwise.spaces import config_id, load
+from seedwise.trainables.landscape.jobs import BOTH, INITIAL, LINE, SEEDS, SOURCE, TRAIN
 
 ONE = "enqueue=[{k: 10, weighting: softmax, tau: 0.1}]"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from seedwise.trainables.landscape.jobs import LINE_POINTS
 from tests.search.test_landscape import made, numbers_of
-from trainables.landscape.jobs import LINE_POINTS
 
 pytestmark = pytest.mark.extended
 

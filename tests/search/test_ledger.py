@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from search.errors import RequestError
-from search.ledger import DONE, INTERRUPTED, RUNNING, Ledger, read, replay, scan
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import DONE, INTERRUPTED, RUNNING, Ledger, read, replay, scan
 
 EVENTS = [
     {"event": "search", "name": "ä", "search_id": "1", "specification": {}},

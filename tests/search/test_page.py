@@ -10,10 +10,10 @@ from plotly.offline import get_plotlyjs
 from rich.console import Console
 
 import run_search
-from search import launch, page, summary
-from search.importance import importances
-from search.ledger import replay
-from search.page import page as page_of
+from seedwise.search import launch, page, summary
+from seedwise.search.importance import importances
+from seedwise.search.ledger import replay
+from seedwise.search.page import page as page_of
 from tests.ledgers import events, findings, made
 
 EVIL = '</script><img src="x" onerror="alert(1)">\u2028 $x$ & \x00 <b>'

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search import page
+from seedwise.search import page
 from tests.browser import new_browser
 from tests.ledgers import made
 

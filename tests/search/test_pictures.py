@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
-from search import pictures
-from search.errors import RequestError
-from search.ledger import CONFIRM, Ledger, read
-from search.pictures import MOST_LABELS, svg
-from search.placement import Placement
-from search.policy import Confirmation
-from search.selection import Selection
-from search.session import Session
-from search.standing import Standing
+from seedwise.search import pictures
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import CONFIRM, Ledger, read
+from seedwise.search.pictures import MOST_LABELS, svg
+from seedwise.search.placement import Placement
+from seedwise.search.policy import Confirmation
+from seedwise.search.selection import Selection
+from seedwise.search.session import Session
+from seedwise.search.standing import Standing
+from seedwise.trainables.pictures import checked
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run, write
-from trainables.pictures import checked
 
 SVG = "{http://www.w3.org/2000/svg}"
 SEARCHED = {

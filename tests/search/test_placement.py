@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.errors import RequestError
-from search.ledger import read
-from search.placement import MARGIN, Need, Node, Placement, measures, place
-from trainables.device import memory_share
+from seedwise.search.errors import RequestError
+from seedwise.search.ledger import read
+from seedwise.search.placement import MARGIN, Need, Node, Placement, measures, place
+from seedwise.trainables.device import memory_share
 
 GB = 1 << 30
 
@@ -174,8 +174,8 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
     import ray
     from rich.console import Console
 
-    from search.launch import search
-    from search.specification import from_dict
+    from seedwise.search.launch import search
+    from seedwise.search.specification import from_dict
 
     specification = from_dict(
         {

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.decide import freeze, next_run
-from search.errors import RequestError
-from search.halving import Halving
-from search.ledger import State, replay
-from search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
-from search.race import Race
-from search.selection import Selection
-from search.standing import Standing
+from seedwise.search.decide import freeze, next_run
+from seedwise.search.errors import RequestError
+from seedwise.search.halving import Halving
+from seedwise.search.ledger import State, replay
+from seedwise.search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
+from seedwise.search.race import Race
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
 from tests.simulate import drive as simulated
 from tests.simulate import engine
 
@@ -264,7 +264,7 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
         ({"policy": "race", "surrogate": 1}, "replicates.surrogate: 1 is not true or false."),
         ({"policy": "fixed", "n": 0}, "replicates.n: 0 must be at least 1, and below 1000."),
         ({"policy": "halving", "eta": 1}, "replicates.eta: 1 must be at least 2."),
-        ({"policy": "tests.search.test_policy:state_of"}, "is not a search.policy.Policy"),
+        ({"policy": "tests.search.test_policy:state_of"}, "is not a seedwise.search.policy.Policy"),
     ],
 )
 def test_wrong_options_are_one_line(replicates, message):

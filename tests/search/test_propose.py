@@ -1,11 +1,11 @@
 import optuna
 import pytest
 
-import spaces
-from search.ledger import State, replay
-from search.propose import TOLD, Known, Proposer
-from search.selection import Selection
-from search.standing import Standing
+from seedwise import spaces
+from seedwise.search.ledger import State, replay
+from seedwise.search.propose import TOLD, Known, Proposer
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
 
 STANDING = Standing(Selection("value", "metric", "mean", "", ()))
 SPACE = spaces.load("stitching", {"anchors": "all", "epochs": [5, 8]})

@@ -1,8 +1,8 @@
 import pytest
 
-from search.ledger import State
-from search.prune import ETA, prunes, step_at
-from search.selection import Selection
+from seedwise.search.ledger import State
+from seedwise.search.prune import ETA, prunes, step_at
+from seedwise.search.selection import Selection
 
 SELECTION = Selection("value", "metric", "mean", "", ())
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from search.decompose import CONFIDENCE, _row
-from search.estimate import quantile
-from search.ranks import rank_correlation, ranks
+from seedwise.search.decompose import CONFIDENCE, _row
+from seedwise.search.estimate import quantile
+from seedwise.search.ranks import rank_correlation, ranks
 
 VALUES = st.lists(st.integers(-5, 5).map(float) | st.floats(-1e3, 1e3), min_size=1, max_size=12)
 

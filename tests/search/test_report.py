@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from search import report
-from search.baselines import varying
-from search.ledger import replay
-from search.progress import Progress, minutes_in_words
-from search.selection import Selection
-from search.standing import Standing
-from search.table import as_table
+from seedwise.search import report
+from seedwise.search.baselines import varying
+from seedwise.search.ledger import replay
+from seedwise.search.progress import Progress, minutes_in_words
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
+from seedwise.search.table import as_table
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
 STANDING = Standing(SELECTION)

@@ -14,14 +14,14 @@ import pytest
 import ray
 
 import run_search
-from search import yaml12
-from search.decide import next_run
-from search.ledger import read, replay, scan
-from search.specification import from_dict
+from seedwise.search import yaml12
+from seedwise.search.decide import next_run
+from seedwise.search.ledger import read, replay, scan
+from seedwise.search.specification import from_dict
+from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
 from tests.methods import Quadratic
 from tests.search.story import PATIENCE, wait_for
-from trainables.streams import Streams
 
 WITHOUT_RAY = ("status", "report", "compare", "export")
 SPECIFICATION = {
@@ -505,8 +505,8 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
         seen = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
         assert seen == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
     runs = next(iter(read(folder / "ledger.jsonl").configurations.values())).runs
+    from seedwise.trainables.streams import Streams
     from tests.methods import Quadratic
-    from trainables.streams import Streams
 
     for replicate in (0, 1):
         straight = Quadratic(None, {"x": 0.5}, Streams(0, replicate), None)

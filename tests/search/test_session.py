@@ -8,16 +8,16 @@ import pytest
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
-from search.alone import Alone
-from search.baselines import Baselines
-from search.cluster import own_code
-from search.decide import next_run
-from search.errors import SearchError
-from search.ledger import INTERRUPTED, WAITING, read, replay
-from search.policy import Fixed, Stop
-from search.products import Products
-from search.selection import Selection
-from search.standing import Standing
+from seedwise.search.alone import Alone
+from seedwise.search.baselines import Baselines
+from seedwise.search.cluster import own_code
+from seedwise.search.decide import next_run
+from seedwise.search.errors import SearchError
+from seedwise.search.ledger import INTERRUPTED, WAITING, read, replay
+from seedwise.search.policy import Fixed, Stop
+from seedwise.search.products import Products
+from seedwise.search.selection import Selection
+from seedwise.search.standing import Standing
 from tests.search.test_pictures import session_of
 
 STANDING = Standing(Selection("value", "metric", "mean", "", ()))
@@ -135,8 +135,8 @@ def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, mon
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
 def test_a_worker_that_dies_before_it_handed_over_its_product_is_lost_and_has_no_result(tmp_path, monkeypatch, error):
-    monkeypatch.setattr("search.session.signs.node_of", lambda *names: "n")
-    monkeypatch.setattr("search.session.nodes_now", list)
+    monkeypatch.setattr("seedwise.search.session.signs.node_of", lambda *names: "n")
+    monkeypatch.setattr("seedwise.search.session.nodes_now", list)
     session = produced(tmp_path, error, monkeypatch)
     session.record_result("trial", PRODUCED)
     assert not session.in_flight

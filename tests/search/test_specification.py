@@ -1,9 +1,9 @@
 import pytest
 
-from search import yaml12
-from search.errors import RequestError
-from search.specification import from_dict, from_text, read
-from spaces import space
+from seedwise.search import yaml12
+from seedwise.search.errors import RequestError
+from seedwise.search.specification import from_dict, from_text, read
+from seedwise.spaces import space
 
 DEMO = "demo"
 

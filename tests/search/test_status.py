@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from run_search import main
-from search import status
-from search.ledger import Ledger
-from search.status import ago, phase_of
+from seedwise.search import status
+from seedwise.search.ledger import Ledger
+from seedwise.search.status import ago, phase_of
 from tests.search.story import follow_here, metrics, story_in, tell
 from tests.search.told import Told, demo, specification
 from tests.search.told import metrics as scores

@@ -6,11 +6,11 @@ import json
 import pytest
 from transformers import pipeline
 
-from search.ledger import read
-from search.specification import read as read_specification
+from seedwise.search.ledger import read
+from seedwise.search.specification import read as read_specification
+from seedwise.trainables.tasks.sources import Classification
 from tests import tiny
 from tests.search.test_search import run
-from trainables.tasks.sources import Classification
 
 CHANGES = [
     "name=small",

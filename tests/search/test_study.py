@@ -13,9 +13,9 @@ import pytest
 from optuna.trial import TrialState
 
 from run_search import main
-from search import report
-from search.specification import standing_of
-from search.study import write_study
+from seedwise.search import report
+from seedwise.search.specification import standing_of
+from seedwise.search.study import write_study
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics
 from tests.servers import own_port

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 import run_search
-from search import fetch, parcel, send, submit, yaml12
-from search.errors import RequestError
-from search.specification import read
+from seedwise.search import fetch, parcel, send, submit, yaml12
+from seedwise.search.errors import RequestError
+from seedwise.search.specification import read
 from tests.conftest import ROOT
 
 # Whose module is nowhere but in the folder that it is submitted from. Configurations wait for a file of their tenth.
@@ -27,7 +27,7 @@ METHOD = """
 import threading
 from pathlib import Path
 import numpy as np
-from trainables.base import Method
+from seedwise.trainables.base import Method
 
 class Mine(Method):
     epochs = 2
@@ -168,7 +168,7 @@ def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_conten
 
 
 def read_again(text: str) -> dict:
-    from search.specification import from_text
+    from seedwise.search.specification import from_text
 
     return from_text(text).as_dict()
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from search import provenance, yaml12
-from search.ledger import scan
+from seedwise.search import provenance, yaml12
+from seedwise.search.ledger import scan
 from tests.search.story import PATIENCE, runs_of, server
 from tests.search.test_search import board, command, results
 from tests.search.test_submit import METHOD, SPECIFICATION

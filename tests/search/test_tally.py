@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.ledger import CONFIRM, INTERRUPTED, SEARCH, State
-from search.policy import free_replicate
+from seedwise.search.ledger import CONFIRM, INTERRUPTED, SEARCH, State
+from seedwise.search.policy import free_replicate
 
 STATUS = st.sampled_from(["done", "pruned", "failed:nan"])
 

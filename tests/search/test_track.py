@@ -13,14 +13,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import run_search
-from search import tracking
-from search.errors import RequestError
-from search.follow import Mirror
-from search.ledger import Ledger, read
-from search.policy import FRESH
-from search.serve import Pages
-from search.specification import from_dict
-from search.store import Store
+from seedwise.search import tracking
+from seedwise.search.errors import RequestError
+from seedwise.search.follow import Mirror
+from seedwise.search.ledger import Ledger, read
+from seedwise.search.policy import FRESH
+from seedwise.search.serve import Pages
+from seedwise.search.specification import from_dict
+from seedwise.search.store import Store
 from tests.search.story import PATIENCE, Story, follow_here, picture, story_in, tell, twin, wait_for
 from tests.servers import silent_port
 

@@ -20,11 +20,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search import tracking
-from search.errors import RequestError
-from search.follow import LONGEST_PARAMETER, Mirror, mask
-from search.pictures import path_of, svg
-from search.store import WRITTEN
+from seedwise.search import tracking
+from seedwise.search.errors import RequestError
+from seedwise.search.follow import LONGEST_PARAMETER, Mirror, mask
+from seedwise.search.pictures import path_of, svg
+from seedwise.search.store import WRITTEN
 from tests.search.story import (
     FILES,
     PATIENCE,
@@ -382,7 +382,7 @@ def test_a_folder_is_no_tracking_store(uri, tmp_path):
 
 
 def test_importing_tracking_does_not_import_mlflow():
-    code = "import sys, search.tracking; sys.exit('mlflow' in sys.modules)"
+    code = "import sys, seedwise.search.tracking; sys.exit('mlflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 import run_search
-from search import tracking
-from search.follow import mask
+from seedwise.search import tracking
+from seedwise.search.follow import mask
 from tests.search.story import (
     FILES,
     PATIENCE,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from run_search import main
-from search.errors import RequestError
-from search.vectors import by_language, settings_of
-from trainables.inputs.vectors import read_vectors
-from trainables.static.align_options import AlignOptions
-from trainables.static.options import ExtractOptions
-from trainables.world import path
+from seedwise.search.errors import RequestError
+from seedwise.search.vectors import by_language, settings_of
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.static.align_options import AlignOptions
+from seedwise.trainables.static.options import ExtractOptions
+from seedwise.trainables.world import path
 
 
 @pytest.fixture(autouse=True)

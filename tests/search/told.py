@@ -4,9 +4,9 @@ import json
 from functools import cache
 from pathlib import Path
 
-from search.ledger import State, replay
-from search.specification import read, space_of
-from spaces import Space
+from seedwise.search.ledger import State, replay
+from seedwise.search.specification import read, space_of
+from seedwise.spaces import Space
 
 LANGUAGES = ("qel", "qan", "qor")  # source and targets of the embedded world
 

@@ -7,12 +7,12 @@ import math
 import optuna
 import pytest
 
-import spaces
-from search.errors import RequestError
-from spaces import space as module
-from spaces.baselines import FUNCTIONS, NAMES, baseline_space
-from spaces.space import Space
-from trainables.options import TrainingOptions
+from seedwise import spaces
+from seedwise.search.errors import RequestError
+from seedwise.spaces import space as module
+from seedwise.spaces.baselines import FUNCTIONS, NAMES, baseline_space
+from seedwise.spaces.space import Space
+from seedwise.trainables.options import TrainingOptions
 
 METHOD = spaces.load("stitching", "default")
 EAR = spaces.load("ear", "default")

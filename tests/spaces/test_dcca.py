@@ -3,9 +3,9 @@
 import optuna
 import pytest
 
-import spaces
-from search.errors import RequestError
-from trainables.dcca.options import REFERENCE
+from seedwise import spaces
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.options import REFERENCE
 
 DEFAULT = spaces.load("dcca", "default")
 ALIGNED = {"static", "weight", "layer", "pooling", "padding", "words", "word_batch"}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spaces
-from search.errors import RequestError
-from spaces.dimension import Dimension
-from spaces.ear import canonical, default
-from trainables.ear.options import EarOptions
+from seedwise import spaces
+from seedwise.search.errors import RequestError
+from seedwise.spaces.dimension import Dimension
+from seedwise.spaces.ear import canonical, default
+from seedwise.trainables.ear.options import EarOptions
 
 PARAMS = st.fixed_dictionaries(
     {

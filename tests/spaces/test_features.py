@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-import spaces
-from spaces.features import features
-from spaces.space import Space
+from seedwise import spaces
+from seedwise.spaces.features import features
+from seedwise.spaces.space import Space
 
 
 def plain(trial):

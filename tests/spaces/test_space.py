@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import spaces
-from search.errors import RequestError
-from spaces.space import Space
-from spaces.stitching import ROWS, canonical, default
-from trainables.stitching.options import StitchingOptions
+from seedwise import spaces
+from seedwise.search.errors import RequestError
+from seedwise.spaces.space import Space
+from seedwise.spaces.stitching import ROWS, canonical, default
+from seedwise.trainables.stitching.options import StitchingOptions
 
 
 def small(trial):

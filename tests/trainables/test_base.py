@@ -5,11 +5,11 @@ import json
 
 import pytest
 
+from seedwise.trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
+from seedwise.trainables.states import pack, unpack
+from seedwise.trainables.streams import STREAMS
 from tests import methods
 from tests.methods import Draws, Quadratic, Tested
-from trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
-from trainables.states import pack, unpack
-from trainables.streams import STREAMS
 
 CONFIG = {
     "params": {"x": 0.5},

@@ -8,12 +8,12 @@ from typing import ClassVar
 import pytest
 from ray.experimental.internal_kv import _internal_kv_get
 
+from seedwise.trainables import same
+from seedwise.trainables.gate import begin_together
+from seedwise.trainables.same import Same
 from tests.methods import Draws, Quadratic
 from tests.search.story import wait_for
 from tests.trainables.test_base import results, trainable
-from trainables import same
-from trainables.gate import begin_together
-from trainables.same import Same
 
 SESSIONS = (f"session/{number}" for number in itertools.count())
 

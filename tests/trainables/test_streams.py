@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainables.streams import STREAMS, Streams
+from seedwise.trainables.streams import STREAMS, Streams
 
 
 def test_a_seed_is_the_hash_of_its_names():

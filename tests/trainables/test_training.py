@@ -7,12 +7,12 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification, get_scheduler
 
-from trainables.base import RunFailed
-from trainables.encoder import Encoder, initialise, skeleton
-from trainables.inputs.text import encode
-from trainables.options import TrainingOptions
-from trainables.trainer import rate
-from trainables.training import Learner, batch_of, updates_per_epoch
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.encoder import Encoder, initialise, skeleton
+from seedwise.trainables.inputs.text import encode
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.trainer import rate
+from seedwise.trainables.training import Learner, batch_of, updates_per_epoch
 
 CPU = torch.device("cpu")
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from search.errors import RequestError
-from trainables.inputs.cache import cached, content_hash
-from trainables.inputs.paths import checksum
-from trainables.static.corpus import Filters, sentences
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.cache import cached, content_hash
+from seedwise.trainables.inputs.paths import checksum
+from seedwise.trainables.static.corpus import Filters, sentences
 
 VERSION = 1  # of what is made of a file; a new one reads every file anew
 CHUNK = 1000  # sentences that are tokenised together

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.linalg import cholesky, qr, solve_triangular, svd, svdvals
 
-from trainables.dcca.options import WORDS_PER_DIRECTION
+from seedwise.trainables.dcca.options import WORDS_PER_DIRECTION
 
 FLOOR = 1e-8  # added to every variance, so that a constant batch has one; far below that of any encoder's states
 ROUNDS = 4  # of the search for the directions of most variance

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from safetensors.numpy import load_file, save_file
 
 if TYPE_CHECKING:
-    from trainables.dcca.trainable import Untouched
+    from seedwise.trainables.dcca.trainable import Untouched
 
 
 def export_encoder(run: "Untouched", specification: dict, folder: Path) -> Path:

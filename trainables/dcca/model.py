@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedModel
 
-from search.errors import RequestError
-from trainables.dcca.masking import head_of
-from trainables.encoder import Encoder, loaded, set_weights
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.masking import head_of
+from seedwise.trainables.encoder import Encoder, loaded, set_weights
 
 
 @dataclass(frozen=True)

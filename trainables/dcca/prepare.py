@@ -5,19 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from search.baselines import asked_of
-from search.errors import RequestError
-from trainables.dcca.blocks import read_blocks
-from trainables.dcca.masking import Hiding
-from trainables.dcca.model import load_masked
-from trainables.dcca.options import OPTIONS
-from trainables.dcca.reader import DccaReader
-from trainables.dcca.scores import Hidden, Probe
-from trainables.dcca.words import Static, join
-from trainables.ear.prepare import EarInputs, read_task
-from trainables.encoder import Encoder
-from trainables.inputs.paths import by_language, locate
-from trainables.inputs.text import Encoded
+from seedwise.search.baselines import asked_of
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.blocks import read_blocks
+from seedwise.trainables.dcca.masking import Hiding
+from seedwise.trainables.dcca.model import load_masked
+from seedwise.trainables.dcca.options import OPTIONS
+from seedwise.trainables.dcca.reader import DccaReader
+from seedwise.trainables.dcca.scores import Hidden, Probe
+from seedwise.trainables.dcca.words import Static, join
+from seedwise.trainables.ear.prepare import EarInputs, read_task
+from seedwise.trainables.encoder import Encoder
+from seedwise.trainables.inputs.paths import by_language, locate
+from seedwise.trainables.inputs.text import Encoded
 
 MASK_RATE, MASK_SEED = 0.15, 0  # of the hidden tokens that runs are scored on: the same in all searches
 METRICS = ("macro_f1", "accuracy")  # of a classifier

@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-from search.errors import RequestError
-from trainables.dcca.scores import Probe
-from trainables.dcca.words import pieces_of
-from trainables.ear.prepare import Reader
-from trainables.inputs.lexicons import lines_of, read_lexicon
-from trainables.inputs.paths import by_language, locate
-from trainables.inputs.text import Encoded, encode
-from trainables.inputs.vectors import Vectors, read_vectors
-from trainables.static.align import align, fixed_table
-from trainables.static.align_options import AlignOptions
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.scores import Probe
+from seedwise.trainables.dcca.words import pieces_of
+from seedwise.trainables.ear.prepare import Reader
+from seedwise.trainables.inputs.lexicons import lines_of, read_lexicon
+from seedwise.trainables.inputs.paths import by_language, locate
+from seedwise.trainables.inputs.text import Encoded, encode
+from seedwise.trainables.inputs.vectors import Vectors, read_vectors
+from seedwise.trainables.static.align import align, fixed_table
+from seedwise.trainables.static.align_options import AlignOptions
 
 PROBED = 5000  # words of each language in a lexicon induction, besides those of the lexicon, the most frequent ones
 

@@ -11,18 +11,18 @@ import torch
 from safetensors.numpy import load_file, save_file
 from transformers import PreTrainedModel
 
-from trainables.base import Method, RunFailed
-from trainables.dcca import scores
-from trainables.dcca.drawing import Draws
-from trainables.dcca.model import encoder_of, masked_model
-from trainables.dcca.options import DccaOptions, MaskedOptions, MseOptions, UntouchedOptions
-from trainables.dcca.pictures import losses
-from trainables.dcca.prepare import DccaInputs, DccaTests, prepare, prepare_test, set_of
-from trainables.dcca.pretraining import Pretrainer
-from trainables.dcca.words import Encoding
-from trainables.ear.baselines import Plain
-from trainables.encoder import Encoder, set_weights
-from trainables.streams import Streams
+from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.dcca import scores
+from seedwise.trainables.dcca.drawing import Draws
+from seedwise.trainables.dcca.model import encoder_of, masked_model
+from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions, MseOptions, UntouchedOptions
+from seedwise.trainables.dcca.pictures import losses
+from seedwise.trainables.dcca.prepare import DccaInputs, DccaTests, prepare, prepare_test, set_of
+from seedwise.trainables.dcca.pretraining import Pretrainer
+from seedwise.trainables.dcca.words import Encoding
+from seedwise.trainables.ear.baselines import Plain
+from seedwise.trainables.encoder import Encoder, set_weights
+from seedwise.trainables.streams import Streams
 
 SEGMENTS, LONGEST = 10, 50  # a run reports and may be checkpointed so many times, and at least every so many steps
 
@@ -126,7 +126,7 @@ class Untouched(Method):
 
     def export(self, specification: dict, folder: Path) -> list[Path]:
         """One Hugging Face folder: the encoder with its head for masked words."""
-        from trainables.dcca.export import export_encoder
+        from seedwise.trainables.dcca.export import export_encoder
 
         return [export_encoder(self, specification, folder / "encoder")]
 

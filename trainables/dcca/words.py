@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from search.errors import RequestError
-from trainables.dcca.blocks import held_out
-from trainables.inputs.text import encode
-from trainables.inputs.vectors import Vectors
-from trainables.inputs.words import NO_WORD
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.blocks import held_out
+from seedwise.trainables.inputs.text import encode
+from seedwise.trainables.inputs.vectors import Vectors
+from seedwise.trainables.inputs.words import NO_WORD
 
 MOST_PIECES = 20  # of a word; longer ones are cut, as in the released code
 HELD_OUT = 20  # one word in so many is never trained on

@@ -10,16 +10,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
-from trainables.ear.augment import Sentences
-from trainables.ear.embeddings import Embeddings, Move, climbed, within_ball
-from trainables.ear.options import (
-    AdversarialOptions,
-    AugmentedOptions,
-    PerturbedOptions,
-    PlainOptions,
-)
-from trainables.ear.tuned import Tuned
-from trainables.training import Batch
+from seedwise.trainables.ear.augment import Sentences
+from seedwise.trainables.ear.embeddings import Embeddings, Move, climbed, within_ball
+from seedwise.trainables.ear.options import AdversarialOptions, AugmentedOptions, PerturbedOptions, PlainOptions
+from seedwise.trainables.ear.tuned import Tuned
+from seedwise.trainables.training import Batch
 
 
 class Plain(Tuned):

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.ear.augment import Sentences
-from trainables.training import Batch
+from seedwise.trainables.ear.augment import Sentences
+from seedwise.trainables.training import Batch
 
 CHUNK = 10_000  # texts that are tokenised at once where only their lengths are wanted
 

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.errors import RequestError
-from trainables.encoder import skeleton
+from seedwise.search.errors import RequestError
+from seedwise.trainables.encoder import skeleton
 
 if TYPE_CHECKING:
-    from trainables.ear.tuned import Tuned
+    from seedwise.trainables.ear.tuned import Tuned
 
 
 def export_model(run: "Tuned", specification: dict, folder: Path) -> Path:

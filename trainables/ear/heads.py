@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
 
 
 class First(nn.Module):

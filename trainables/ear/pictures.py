@@ -5,12 +5,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from trainables.ear.examples import Examples
-from trainables.ear.options import EarOptions
-from trainables.ear.prepare import EarInputs
-from trainables.ear.targets import pooled
-from trainables.encoder import initialise, skeleton
-from trainables.training import Learner
+from seedwise.trainables.ear.examples import Examples
+from seedwise.trainables.ear.options import EarOptions
+from seedwise.trainables.ear.prepare import EarInputs
+from seedwise.trainables.ear.targets import pooled
+from seedwise.trainables.encoder import initialise, skeleton
+from seedwise.trainables.training import Learner
 
 WORDS = 12  # of each sentence, the first: more make a cloud in which nothing can be read
 LABELLED = 2  # sentences whose words are written beside their points

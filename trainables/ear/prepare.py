@@ -4,17 +4,17 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from search.errors import RequestError
-from spaces import load
-from trainables.ear.augment import Dictionary
-from trainables.ear.examples import Examples, examples, tokenise
-from trainables.ear.heads import set_head
-from trainables.ear.twin import Twin
-from trainables.encoder import Encoder, check_encoder, load_encoder, skeleton
-from trainables.inputs.paths import locate
-from trainables.inputs.synonyms import read_synonyms
-from trainables.inputs.text import Encoded, encode
-from trainables.tasks.sources import Classification
+from seedwise.search.errors import RequestError
+from seedwise.spaces import load
+from seedwise.trainables.ear.augment import Dictionary
+from seedwise.trainables.ear.examples import Examples, examples, tokenise
+from seedwise.trainables.ear.heads import set_head
+from seedwise.trainables.ear.twin import Twin
+from seedwise.trainables.encoder import Encoder, check_encoder, load_encoder, skeleton
+from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.synonyms import read_synonyms
+from seedwise.trainables.inputs.text import Encoded, encode
+from seedwise.trainables.tasks.sources import Classification
 
 SHOWN = 30  # parallel sentences of each language in the picture of their words
 

@@ -7,17 +7,17 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from trainables import device
-from trainables.ear import targets
-from trainables.ear.augment import Sentences
-from trainables.ear.baselines import BASELINES
-from trainables.ear.embeddings import gaussian
-from trainables.ear.examples import compacted
-from trainables.ear.options import EarOptions
-from trainables.ear.prepare import EarInputs, prepare, prepare_test
-from trainables.ear.tuned import POINTS, Tuned
-from trainables.ear.twin import Seen, Twin
-from trainables.inputs.text import Encoded
+from seedwise.trainables import device
+from seedwise.trainables.ear import targets
+from seedwise.trainables.ear.augment import Sentences
+from seedwise.trainables.ear.baselines import BASELINES
+from seedwise.trainables.ear.embeddings import gaussian
+from seedwise.trainables.ear.examples import compacted
+from seedwise.trainables.ear.options import EarOptions
+from seedwise.trainables.ear.prepare import EarInputs, prepare, prepare_test
+from seedwise.trainables.ear.tuned import POINTS, Tuned
+from seedwise.trainables.ear.twin import Seen, Twin
+from seedwise.trainables.inputs.text import Encoded
 
 FLOORS = 10  # times per run that the value of identical inputs is measured
 
@@ -105,7 +105,7 @@ class Ear(Tuned):
         return found | ({"embedding_gain": norm.weight.norm().item()} if norm is not None else {})
 
     def pictures(self) -> list[dict]:
-        from trainables.ear.pictures import losses
+        from seedwise.trainables.ear.pictures import losses
 
         drawn = losses(self.curves, self.options)
         return [*([drawn] if drawn["panels"] else []), *super().pictures()]

@@ -11,17 +11,17 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from trainables.base import Method, RunFailed
-from trainables.ear.augment import Dictionary, Sentences
-from trainables.ear.examples import Examples
-from trainables.ear.heads import set_head
-from trainables.ear.options import AugmentedOptions, PlainOptions
-from trainables.ear.prepare import EarInputs
-from trainables.encoder import initialise, skeleton
-from trainables.inputs.text import Encoded
-from trainables.streams import Streams
-from trainables.tasks.classification import scores
-from trainables.training import Learner
+from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.ear.augment import Dictionary, Sentences
+from seedwise.trainables.ear.examples import Examples
+from seedwise.trainables.ear.heads import set_head
+from seedwise.trainables.ear.options import AugmentedOptions, PlainOptions
+from seedwise.trainables.ear.prepare import EarInputs
+from seedwise.trainables.encoder import initialise, skeleton
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.tasks.classification import scores
+from seedwise.trainables.training import Learner
 
 POINTS = 200  # of a curve over a whole run, at most
 
@@ -143,13 +143,13 @@ class Tuned(Method):
 
     def pictures(self) -> list[dict]:
         """The words of parallel sentences before and after training, where the task has such sentences."""
-        from trainables.ear.pictures import projection  # here, because most runs draw nothing
+        from seedwise.trainables.ear.pictures import projection  # here, because most runs draw nothing
 
         return projection(self.inputs, self.learner) if self.inputs.parallel else []
 
     def export(self, specification: dict, folder: Path) -> list[Path]:
         """One Hugging Face folder for all languages."""
-        from trainables.ear.export import export_model
+        from seedwise.trainables.ear.export import export_model
 
         return [export_model(self, specification, folder / "model")]
 

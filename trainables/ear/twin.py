@@ -16,10 +16,10 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
-from search.errors import RequestError
-from trainables import device
-from trainables.ear.embeddings import Embeddings, Move
-from trainables.training import Batch
+from seedwise.search.errors import RequestError
+from seedwise.trainables import device
+from seedwise.trainables.ear.embeddings import Embeddings, Move
+from seedwise.trainables.training import Batch
 
 NAME = "seedwise_twin"
 PROBE = 4  # tokens of the input that shows which modules attend, in which order

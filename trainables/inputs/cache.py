@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trainables.inputs.paths import checksum
+from seedwise.trainables.inputs.paths import checksum
 
 INDEX = "arrays.json"  # the names of the arrays of an entry, and the key it was made for
 

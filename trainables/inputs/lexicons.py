@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from search.errors import RequestError
-from trainables.inputs.reading import Noted, opened
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.reading import Noted, opened
 
 
 class Entry(NamedTuple):

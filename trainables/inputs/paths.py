@@ -3,8 +3,8 @@
 import hashlib
 from pathlib import Path
 
-from search.errors import RequestError
-from trainables import world
+from seedwise.search.errors import RequestError
+from seedwise.trainables import world
 
 
 def locate(name: str, key: str, *, folder: bool = False) -> Path:

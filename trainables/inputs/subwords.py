@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from search.errors import RequestError
-from trainables.inputs.cache import cached, pack
-from trainables.inputs.paths import checksum
-from trainables.inputs.reading import opened
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.cache import cached, pack
+from seedwise.trainables.inputs.paths import checksum
+from seedwise.trainables.inputs.reading import opened
 
 MAGIC = (793712314).to_bytes(4, "little")  # the first bytes of fastText's binary models
 VERSION = 1  # of the arrays below; a new one reads every model anew

@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from search.errors import RequestError
-from trainables.inputs.lexicons import lines_of
-from trainables.inputs.reading import Noted
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.lexicons import lines_of
+from seedwise.trainables.inputs.reading import Noted
 
 FORM = 'Write a JSON object {"word": ["synonym", ...]}, or lines: word, tab, synonyms.'
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from search.errors import RequestError
-from trainables.inputs.cache import cached, pack, unpack
-from trainables.inputs.paths import checksum
-from trainables.inputs.reading import opened
-from trainables.inputs.subwords import is_fasttext, read_fasttext
-from trainables.inputs.vectors_binary import read_binary
-from trainables.inputs.vectors_text import read_text
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.cache import cached, pack, unpack
+from seedwise.trainables.inputs.paths import checksum
+from seedwise.trainables.inputs.reading import opened
+from seedwise.trainables.inputs.subwords import is_fasttext, read_fasttext
+from seedwise.trainables.inputs.vectors_binary import read_binary
+from seedwise.trainables.inputs.vectors_text import read_text
 
 VERSION = 1  # of what is made of a file; a new one reads every file anew
 

@@ -4,9 +4,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from search.errors import RequestError
-from trainables.inputs.reading import Noted
-from trainables.inputs.vectors_text import LEAST, SHARE, header_of, numeric, refuse_dimension
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numeric, refuse_dimension
 
 CHUNK = 1 << 20  # bytes read at once; no word is that long
 BROKEN = "\ufffd"  # what stands for bytes that are no UTF-8

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from search.errors import RequestError
-from trainables.inputs.reading import Noted
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.reading import Noted
 
 BLOCK = 1000  # lines whose numbers are converted together, for speed
 MOST_DIMENSIONS = 100_000

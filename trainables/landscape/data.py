@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from trainables.streams import Streams
+from seedwise.trainables.streams import Streams
 
 
 def rows_of(pool: int, size: int, epoch: int, streams: Streams) -> np.ndarray:

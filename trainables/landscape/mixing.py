@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainables.landscape.jobs import ALL, ENCODER, HEAD
+from seedwise.trainables.landscape.jobs import ALL, ENCODER, HEAD
 
 ALIGNED = 16  # floats: tensors begin where torch would put them, as the last bits of a product may depend on that
 

@@ -11,22 +11,22 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from trainables.base import Method
-from trainables.ear.examples import Examples, examples
-from trainables.ear.prepare import Reader as EarReader
-from trainables.ear.trainable import Ear
-from trainables.encoder import Encoder
-from trainables.inputs.text import Encoded
-from trainables.landscape.data import rows_of
-from trainables.landscape.jobs import BOTH, INITIAL, SOURCE
-from trainables.landscape.mixing import Parameters
-from trainables.stitching.prepare import StitchingInputs
-from trainables.stitching.reader import Reader as StitchingReader
-from trainables.stitching.reader import WordSet
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
-from trainables.tasks.classification import accuracy, macro_f1
-from trainables.training import Learner
+from seedwise.trainables.base import Method
+from seedwise.trainables.ear.examples import Examples, examples
+from seedwise.trainables.ear.prepare import Reader as EarReader
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.encoder import Encoder
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.landscape.data import rows_of
+from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE
+from seedwise.trainables.landscape.mixing import Parameters
+from seedwise.trainables.stitching.prepare import StitchingInputs
+from seedwise.trainables.stitching.reader import Reader as StitchingReader
+from seedwise.trainables.stitching.reader import WordSet
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.tasks.classification import accuracy, macro_f1
+from seedwise.trainables.training import Learner
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def of_ear(inputs: LandscapeInputs, on: str, target: str, params: dict, streams:
 
 
 def of_stitching(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
-    """One pair of stitching. Its word table is frozen (`search.landscape.plan`), as one language reads rows of F^s and
+    """One pair of stitching. Its word table is frozen (`seedwise.search.landscape.plan`), as one language reads rows of F^s and
     the other of F^t: all three models differ in the body and the head alone. Where anchors are drawn, all replicates
     have those of replicate 0: on the way from one seed to another there is one table, so that both ends read their own.
     """

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from trainables.base import Method, RunFailed
-from trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
-from trainables.landscape.subjects import METHODS, SUBJECTS, LandscapeInputs, read_labelled
-from trainables.streams import DIRECTIONS, Streams
+from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
+from seedwise.trainables.landscape.subjects import METHODS, SUBJECTS, LandscapeInputs, read_labelled
+from seedwise.trainables.streams import DIRECTIONS, Streams
 
 
 class Landscape(Method):

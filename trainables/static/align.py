@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from search.errors import RequestError
-from trainables.inputs.lexicons import Lexicon
-from trainables.inputs.vectors import Vectors
-from trainables.static.align_options import AlignOptions
-from trainables.static.evaluate import lexicon_induction
-from trainables.static.induce import induce
-from trainables.static.mapping import PRESETS, fit
-from trainables.static.normalise import normalise
-from trainables.static.retrieval import mutual_csls, unit
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.lexicons import Lexicon
+from seedwise.trainables.inputs.vectors import Vectors
+from seedwise.trainables.static.align_options import AlignOptions
+from seedwise.trainables.static.evaluate import lexicon_induction
+from seedwise.trainables.static.induce import induce
+from seedwise.trainables.static.mapping import PRESETS, fit
+from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.retrieval import mutual_csls, unit
 
 HELD_OUT = 10  # every tenth word of the fixed language that a dictionary has decides, and is not fitted to
 

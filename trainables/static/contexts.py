@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, AutoModel
 
-from search.errors import RequestError
-from trainables.ear.examples import tokenise, words_of
-from trainables.encoder import Encoder
-from trainables.static.options import ExtractOptions
+from seedwise.search.errors import RequestError
+from seedwise.trainables.ear.examples import tokenise, words_of
+from seedwise.trainables.encoder import Encoder
+from seedwise.trainables.static.options import ExtractOptions
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 AT_ONCE = 32  # sentences of like length in one pass: a third of it is padding; of 128 in any order, two thirds

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from search.errors import RequestError
-from trainables.inputs.reading import Noted, opened
-from trainables.options import check_type, hints_of
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.reading import Noted, opened
+from seedwise.trainables.options import check_type, hints_of
 
 Item = TypeVar("Item")
 Line = tuple[int, str | None]  # its number from 1, and its text; None where that is too long

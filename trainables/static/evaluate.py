@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from torch import Tensor
 
-from trainables.static.retrieval import crowding, nearest, unit
+from seedwise.trainables.static.retrieval import crowding, nearest, unit
 
 
 def lexicon_induction(

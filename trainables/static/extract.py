@@ -16,17 +16,17 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
-from search.errors import RequestError
-from trainables import device
-from trainables.encoder import load_encoder
-from trainables.inputs.cache import content_hash
-from trainables.inputs.words import Words
-from trainables.static.contexts import FrozenEncoder
-from trainables.static.corpus import LeftOut, sentences
-from trainables.static.options import ExtractOptions
-from trainables.static.training import Training
-from trainables.static.vocabulary import count_words
-from trainables.static.write import write_vectors
+from seedwise.search.errors import RequestError
+from seedwise.trainables import device
+from seedwise.trainables.encoder import load_encoder
+from seedwise.trainables.inputs.cache import content_hash
+from seedwise.trainables.inputs.words import Words
+from seedwise.trainables.static.contexts import FrozenEncoder
+from seedwise.trainables.static.corpus import LeftOut, sentences
+from seedwise.trainables.static.options import ExtractOptions
+from seedwise.trainables.static.training import Training
+from seedwise.trainables.static.vocabulary import count_words
+from seedwise.trainables.static.write import write_vectors
 
 VERSION = 1  # of the training: checkpoints of another one are not used
 

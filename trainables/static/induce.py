@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from trainables.static.align_options import AlignOptions
-from trainables.static.mapping import orthogonal
-from trainables.static.normalise import normalise
-from trainables.static.retrieval import crowding, match, unit
+from seedwise.trainables.static.align_options import AlignOptions
+from seedwise.trainables.static.mapping import orthogonal
+from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.retrieval import crowding, match, unit
 
 START = ("unit", "centre", "unit")  # normalisation of the sorted similarities
 

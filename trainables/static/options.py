@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from trainables.static.corpus import Filters
+from seedwise.trainables.static.corpus import Filters
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from search.errors import RequestError
-from trainables.inputs.lexicons import lines_of
-from trainables.inputs.reading import Noted
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.lexicons import lines_of
+from seedwise.trainables.inputs.reading import Noted
 
 DATA, GOLD = ".data.txt", ".gold.txt"  # SemEval-2017's names: scores are in a file of their own
 

@@ -14,14 +14,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import embedding, softplus
 
-from search.errors import RequestError
-from trainables.inputs.words import Words
-from trainables.static.contexts import FrozenEncoder
-from trainables.static.corpus import shuffled
-from trainables.static.options import ExtractOptions
-from trainables.static.sampling import Negatives, kept_share
-from trainables.static.vocabulary import Vocabulary
-from trainables.streams import Streams
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.words import Words
+from seedwise.trainables.static.contexts import FrozenEncoder
+from seedwise.trainables.static.corpus import shuffled
+from seedwise.trainables.static.options import ExtractOptions
+from seedwise.trainables.static.sampling import Negatives, kept_share
+from seedwise.trainables.static.vocabulary import Vocabulary
+from seedwise.trainables.streams import Streams
 
 CLAMP = 20.0  # scores beyond have no gradient, as in X2Static's code
 

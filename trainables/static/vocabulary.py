@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trainables.inputs.words import Words
+from seedwise.trainables.inputs.words import Words
 
 ROOM = 2_000_000  # different words that are counted at a time: about 400 MB
 

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.inputs.lexicons import Entry
-from trainables.stitching.options import StitchingOptions
-from trainables.stitching.tables import ZERO
+from seedwise.trainables.inputs.lexicons import Entry
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.tables import ZERO
 
 LONGEST = 6  # pieces of a source entry, words of a target entry: longer ones are no anchors
 

@@ -9,22 +9,22 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from trainables.base import Method, RunFailed
-from trainables.encoder import Encoder, initialise, skeleton
-from trainables.inputs.text import Encoded
-from trainables.stitching import anchors
-from trainables.stitching.baseline_options import (
+from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.encoder import Encoder, initialise, skeleton
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.stitching import anchors
+from seedwise.trainables.stitching.baseline_options import (
     ConstantOptions,
     LeastSquaresOptions,
     RegressionOptions,
     ZeroShotOptions,
 )
-from trainables.stitching.maps import fit
-from trainables.stitching.prepare import StitchingInputs, StitchingTests
-from trainables.stitching.tables import ZERO
-from trainables.streams import Streams
-from trainables.tasks.classification import scores
-from trainables.training import Learner
+from seedwise.trainables.stitching.maps import fit
+from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests
+from seedwise.trainables.stitching.tables import ZERO
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.tasks.classification import scores
+from seedwise.trainables.training import Learner
 
 ITERATIONS = 1000  # of logistic regression at most; scikit-learn's 100 are too few for vectors of length 28
 

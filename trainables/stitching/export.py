@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from transformers import AutoModelForSequenceClassification
 
-from trainables.stitching.pair import Pair
-from trainables.stitching.reader import Language, Reader
+from seedwise.trainables.stitching.pair import Pair
+from seedwise.trainables.stitching.reader import Language, Reader
 
 
 def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None:

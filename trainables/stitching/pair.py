@@ -9,18 +9,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from trainables.encoder import initialise, skeleton
-from trainables.inputs.cache import cached, content_hash
-from trainables.inputs.text import Encoded
-from trainables.stitching import anchors
-from trainables.stitching.options import StitchingOptions
-from trainables.stitching.prepare import StitchingInputs
-from trainables.stitching.reader import Target, WordSet
-from trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
-from trainables.stitching.weightings import Weighting
-from trainables.streams import Streams
-from trainables.tasks.classification import scores
-from trainables.training import Learner, looked_up
+from seedwise.trainables.encoder import initialise, skeleton
+from seedwise.trainables.inputs.cache import cached, content_hash
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.stitching import anchors
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.prepare import StitchingInputs
+from seedwise.trainables.stitching.reader import Target, WordSet
+from seedwise.trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
+from seedwise.trainables.stitching.weightings import Weighting
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.tasks.classification import scores
+from seedwise.trainables.training import Learner, looked_up
 
 VERSION = 1  # of what `neighbours` returns; a new one finds all of them anew
 MOST = 8  # tables whose neighbours a process remembers: two for each language and number of anchors

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spaces import load
-from trainables.encoder import Encoder
-from trainables.inputs.text import Encoded
-from trainables.stitching.reader import Multilingual, Reader, Target, WordSet
+from seedwise.spaces import load
+from seedwise.trainables.encoder import Encoder
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.stitching.reader import Multilingual, Reader, Target, WordSet
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from search.errors import RequestError
-from spaces import load
-from trainables.encoder import Encoder, check_encoder, load_encoder
-from trainables.inputs.lexicons import read_lexicon, read_words
-from trainables.inputs.paths import locate
-from trainables.inputs.subwords import Subwords
-from trainables.inputs.text import Encoded, encode
-from trainables.inputs.vectors import read_vectors
-from trainables.inputs.words import Words, plain
-from trainables.stitching.anchors import Candidates, candidates
-from trainables.tasks.sources import Classification
+from seedwise.search.errors import RequestError
+from seedwise.spaces import load
+from seedwise.trainables.encoder import Encoder, check_encoder, load_encoder
+from seedwise.trainables.inputs.lexicons import read_lexicon, read_words
+from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.subwords import Subwords
+from seedwise.trainables.inputs.text import Encoded, encode
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.inputs.words import Words, plain
+from seedwise.trainables.stitching.anchors import Candidates, candidates
+from seedwise.trainables.tasks.sources import Classification
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, normalize
 
-from trainables.stitching.weightings import EPS, Weighting
+from seedwise.trainables.stitching.weightings import EPS, Weighting
 
 BLOCK = 384  # rows that a thread has at hand: the cosines of all words to all anchors are never in memory
 MANY = 2048  # rows where their anchors are known

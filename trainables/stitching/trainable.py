@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from trainables.base import Method, RunFailed
-from trainables.inputs.cache import content_hash
-from trainables.options import TrainingOptions
-from trainables.stitching.baselines import BASELINES
-from trainables.stitching.export import export_pair
-from trainables.stitching.options import StitchingOptions
-from trainables.stitching.pair import Pair
-from trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
-from trainables.stitching.reader import Reader
-from trainables.streams import Streams
+from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.inputs.cache import content_hash
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.stitching.baselines import BASELINES
+from seedwise.trainables.stitching.export import export_pair
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.pair import Pair
+from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
+from seedwise.trainables.stitching.reader import Reader
+from seedwise.trainables.streams import Streams
 
 TRAINING = [one.name for one in fields(TrainingOptions)]
 

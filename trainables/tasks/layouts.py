@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from search.errors import RequestError
-from trainables.inputs.paths import locate
-from trainables.tasks.reading import read_file
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.tasks.reading import read_file
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from search.errors import RequestError
-from spaces.dimension import nearest
+from seedwise.search.errors import RequestError
+from seedwise.spaces.dimension import nearest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 JSON = (".json", ".jsonl")

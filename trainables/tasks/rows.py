@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from search.errors import RequestError
-from trainables.inputs.reading import Noted
-from trainables.tasks.layouts import Layout
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.tasks.layouts import Layout
 
 Texts = list[str] | list[tuple[str, str]]  # sentences, or pairs of them
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from search.errors import RequestError
-from spaces.dimension import nearest
-from trainables.inputs.paths import read_text
-from trainables.tasks.layouts import LAYOUTS, Layout, find_files
-from trainables.tasks.reading import JSON, columns_of, kind, missing_column, place, read_file, read_hub
-from trainables.tasks.rows import Rows, Texts, rows_of
+from seedwise.search.errors import RequestError
+from seedwise.spaces.dimension import nearest
+from seedwise.trainables.inputs.paths import read_text
+from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
+from seedwise.trainables.tasks.reading import JSON, columns_of, kind, missing_column, place, read_file, read_hub
+from seedwise.trainables.tasks.rows import Rows, Texts, rows_of
 
 SPLITS = ("train", "dev", "test")
 HUB_SPLITS = {"train": "train", "dev": "validation", "test": "test"}

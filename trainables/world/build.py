@@ -1,4 +1,4 @@
-"""Rebuild every file of the world: `python -m trainables.world.build [--out DIR] [--seed 0]`.
+"""Rebuild every file of the world: `python -m seedwise.trainables.world.build [--out DIR] [--seed 0]`.
 
 Text and dictionaries come out byte for byte the same everywhere. Vectors and encoders depend on the numerical libraries
 in their last digits, so compare those by their scores (`benchmarks/world.py`).
@@ -18,12 +18,12 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from trainables.world import FILES, SOURCE
-from trainables.world.concepts import TOPICS
-from trainables.world.dictionaries import lexicon, synonyms
-from trainables.world.language import Language, make_languages
-from trainables.world.text import USUAL_WORD_IN_TASK, plans, render
-from trainables.world.vectors import as_text, train_vectors
+from seedwise.trainables.world import FILES, SOURCE
+from seedwise.trainables.world.concepts import TOPICS
+from seedwise.trainables.world.dictionaries import lexicon, synonyms
+from seedwise.trainables.world.language import Language, make_languages
+from seedwise.trainables.world.text import USUAL_WORD_IN_TASK, plans, render
+from seedwise.trainables.world.vectors import as_text, train_vectors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -92,7 +92,7 @@ def build_encoders(out: Path, corpora: dict[str, list[str]], seed: int, tell: Ca
     """Pretrain the two encoders. torch is imported here so that the text half of this module starts at once."""
     import torch
 
-    from trainables.world import encoders
+    from seedwise.trainables.world import encoders
 
     torch.set_num_threads(1)  # models this small are slower on several cores
     everything = [sentence for sentences in corpora.values() for sentence in sentences]

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from trainables.dcca.words import Pieces, Static
+from seedwise.trainables.dcca.words import Pieces, Static
 
 SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32}
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from search.errors import RequestError
-from trainables.dcca.blocks import DEV_BLOCKS, HELD_OUT, Reservoir, held_out, read_blocks
-from trainables.world import path
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.blocks import DEV_BLOCKS, HELD_OUT, Reservoir, held_out, read_blocks
+from seedwise.trainables.world import path
 
 TOKENIZER = AutoTokenizer.from_pretrained(path("multilingual-encoder"))
 

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from torch.autograd import gradcheck
 from torch.linalg import cholesky, solve_triangular, svdvals
 
-from trainables.dcca.correlation import (
+from seedwise.trainables.dcca.correlation import (
     Directions,
     centred_as_released,
     chance,

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM
 
+from seedwise.trainables.dcca.masking import IGNORED, Hiding, guessing_loss, head_of
+from seedwise.trainables.world import path
 from tests.trainables.dcca.small import small_model
-from trainables.dcca.masking import IGNORED, Hiding, guessing_loss, head_of
-from trainables.world import path
 
 PAD, MASK, SPECIAL, VOCABULARY = 0, 4, (0, 1, 2, 3, 4), 300
 HIDING = Hiding(MASK, PAD, SPECIAL, VOCABULARY)

@@ -3,11 +3,11 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForMaskedLM
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
+from seedwise.trainables.dcca.model import encoder_of, load_masked, masked_model
+from seedwise.trainables.encoder import loaded
+from seedwise.trainables.world import path
 from tests.trainables.dcca.small import small_model
-from trainables.dcca.model import encoder_of, load_masked, masked_model
-from trainables.encoder import loaded
-from trainables.world import path
 
 WORDS = "embeddings.word_embeddings.weight"
 

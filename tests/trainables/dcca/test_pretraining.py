@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.dcca.correlation import correlation_loss, reference_loss
+from seedwise.trainables.dcca.masking import Hiding
+from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions
+from seedwise.trainables.dcca.pretraining import Pretrainer
+from seedwise.trainables.dcca.words import Encoding
 from tests.trainables.dcca.small import small_model, small_words
-from trainables.base import RunFailed
-from trainables.dcca.correlation import correlation_loss, reference_loss
-from trainables.dcca.masking import Hiding
-from trainables.dcca.options import DccaOptions, MaskedOptions
-from trainables.dcca.pretraining import Pretrainer
-from trainables.dcca.words import Encoding
 
 CPU = torch.device("cpu")
 HIDING = Hiding(mask=4, pad=0, special=(0, 1, 2, 3, 4), vocabulary=40)

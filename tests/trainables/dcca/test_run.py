@@ -8,17 +8,17 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from search.errors import RequestError
-from search.specification import read
+from seedwise.search.errors import RequestError
+from seedwise.search.specification import read
+from seedwise.trainables.dcca.pictures import losses
+from seedwise.trainables.dcca.trainable import Dcca, Masked, Untouched
+from seedwise.trainables.ear.baselines import Plain
+from seedwise.trainables.encoder import Encoder, load_encoder
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.pictures import checked
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.world import FILES
 from tests import tiny
-from trainables.dcca.pictures import losses
-from trainables.dcca.trainable import Dcca, Masked, Untouched
-from trainables.ear.baselines import Plain
-from trainables.encoder import Encoder, load_encoder
-from trainables.inputs.text import Encoded
-from trainables.pictures import checked
-from trainables.streams import Streams
-from trainables.world import FILES
 
 CPU = torch.device("cpu")
 TUNED = {"tune_epochs": 2, "tune_lr": 2e-3, "tune_batch_size": 8}

@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from seedwise.trainables.dcca import scores
+from seedwise.trainables.dcca.masking import IGNORED
+from seedwise.trainables.dcca.scores import Hidden, Probe
+from seedwise.trainables.dcca.words import Encoding, Static
+from seedwise.trainables.inputs.text import encode
 from tests.trainables.dcca.small import small_model, small_words
-from trainables.dcca import scores
-from trainables.dcca.masking import IGNORED
-from trainables.dcca.scores import Hidden, Probe
-from trainables.dcca.words import Encoding, Static
-from trainables.inputs.text import encode
 
 CPU = torch.device("cpu")
 ENCODING = Encoding(0, "last", "pieces", "masked")

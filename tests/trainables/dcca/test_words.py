@@ -3,11 +3,11 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from seedwise.trainables.dcca.blocks import held_out
+from seedwise.trainables.dcca.words import HELD_OUT, Encoding, join, pieces_of
+from seedwise.trainables.inputs.vectors import Vectors
+from seedwise.trainables.world import path
 from tests.trainables.dcca.small import small_model, small_words
-from trainables.dcca.blocks import held_out
-from trainables.dcca.words import HELD_OUT, Encoding, join, pieces_of
-from trainables.inputs.vectors import Vectors
-from trainables.world import path
 
 CPU = torch.device("cpu")
 
@@ -45,7 +45,7 @@ def test_attended_padding_is_read_and_pooled_as_the_released_code_does(pooling):
 
 
 def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monkeypatch):
-    monkeypatch.setattr("trainables.dcca.words.LEAST_MEASURED", 0)
+    monkeypatch.setattr("seedwise.trainables.dcca.words.LEAST_MEASURED", 0)
     tokenizer = AutoTokenizer.from_pretrained(path("multilingual-encoder"))
     draw = np.random.default_rng(0)
     words = {"qel": ["</s>", "dai", "漢字", "se", "ba"], "qan": ["dei", "lam", "ba", "zero"]}

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from seedwise.trainables.ear.augment import Dictionary, as_written, bare
+from seedwise.trainables.inputs.synonyms import read_synonyms
 from tests.conftest import real
-from trainables.ear.augment import Dictionary, as_written, bare
-from trainables.inputs.synonyms import read_synonyms
 
 WORDS = {
     "good": ("nice", "fine", "well made"),

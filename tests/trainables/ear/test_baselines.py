@@ -7,19 +7,19 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-import spaces
-from spaces.baselines import NAMES, baseline_space
+from seedwise import spaces
+from seedwise.spaces.baselines import NAMES, baseline_space
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.ear.baselines import BASELINES
+from seedwise.trainables.ear.embeddings import climbed, within_ball
+from seedwise.trainables.ear.options import EarOptions
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.encoder import initialise, skeleton
+from seedwise.trainables.inputs.text import encode
+from seedwise.trainables.pictures import checked
+from seedwise.trainables.streams import STREAMS, Streams
+from seedwise.trainables.training import Learner
 from tests.trainables.ear.test_run import CPU, FEW, FIXED, copies_by_hand, cut, first, made, without_dropout
-from trainables.base import RunFailed
-from trainables.ear.baselines import BASELINES
-from trainables.ear.embeddings import climbed, within_ball
-from trainables.ear.options import EarOptions
-from trainables.ear.trainable import Ear
-from trainables.encoder import initialise, skeleton
-from trainables.inputs.text import encode
-from trainables.pictures import checked
-from trainables.streams import STREAMS, Streams
-from trainables.training import Learner
 
 METHOD = spaces.load("ear", {**FIXED, "copies": 1})
 SPACES = {name: baseline_space(name, METHOD, {"epochs": 3}) for name in NAMES["ear"]}

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from seedwise.trainables.ear.examples import Examples, compacted, examples, tokenise, words_of
 from tests.conftest import ROOT, real
-from trainables.ear.examples import Examples, compacted, examples, tokenise, words_of
 
 CPU = torch.device("cpu")
 WORLD = ROOT / "trainables/world/files/multilingual-encoder"

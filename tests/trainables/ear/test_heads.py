@@ -3,9 +3,9 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from search.errors import RequestError
-from trainables.ear.heads import set_head
-from trainables.encoder import Encoder, initialise
+from seedwise.search.errors import RequestError
+from seedwise.trainables.ear.heads import set_head
+from seedwise.trainables.encoder import Encoder, initialise
 
 SIZES = {
     "vocab_size": 30,

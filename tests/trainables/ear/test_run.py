@@ -14,27 +14,26 @@ import torch
 from torch.nn.functional import cosine_similarity, cross_entropy
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, XLMRobertaConfig, pipeline
 
-import trainables.ear.trainable
-from search.errors import RequestError
-from search.specification import from_dict, read
-from spaces.ear import default
-from trainables.base import RunFailed
-from trainables.ear.augment import Dictionary
-from trainables.ear.embeddings import gaussian
-from trainables.ear.export import export_model
-from trainables.ear.heads import set_head
-from trainables.ear.options import EarOptions
-from trainables.ear.pictures import WORDS, translations_found
-from trainables.ear.prepare import parallel_words
-from trainables.ear.trainable import Ear
-from trainables.ear.twin import Twin
-from trainables.encoder import Encoder, initialise, skeleton
-from trainables.inputs.text import Encoded
-from trainables.pictures import checked
-from trainables.streams import STREAMS, Streams
-from trainables.tasks.sources import Classification
-from trainables.training import Learner
-from trainables.world import FILES
+from seedwise.search.errors import RequestError
+from seedwise.search.specification import from_dict, read
+from seedwise.spaces.ear import default
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.ear.augment import Dictionary
+from seedwise.trainables.ear.embeddings import gaussian
+from seedwise.trainables.ear.export import export_model
+from seedwise.trainables.ear.heads import set_head
+from seedwise.trainables.ear.options import EarOptions
+from seedwise.trainables.ear.pictures import WORDS, translations_found
+from seedwise.trainables.ear.prepare import parallel_words
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.ear.twin import Twin
+from seedwise.trainables.encoder import Encoder, initialise, skeleton
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.pictures import checked
+from seedwise.trainables.streams import STREAMS, Streams
+from seedwise.trainables.tasks.sources import Classification
+from seedwise.trainables.training import Learner
+from seedwise.trainables.world import FILES
 
 CPU = torch.device("cpu")
 ENCODER = FILES / "multilingual-encoder"
@@ -259,7 +258,7 @@ def test_identical_inputs_differ_by_dropout_alone(few, pull):
 @pytest.mark.parametrize("changes", [{"shared_dropout": False}, {"push": "nt"}])
 def test_measuring_the_floor_leaves_no_trace_in_the_training(few, monkeypatch, changes):
     def without_floors(floors, **more):
-        monkeypatch.setattr(trainables.ear.trainable, "FLOORS", floors)
+        monkeypatch.setattr(ear_trainable, "FLOORS", floors)
         method, metrics = run(few, **changes, **more)
         return len(method.curves.get("push_floor", [])), [
             {name: value for name, value in one.items() if "floor" not in name} for one in metrics

@@ -11,14 +11,14 @@ from hypothesis.extra import numpy as arrays
 from torch.autograd import gradcheck
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+from seedwise.trainables.ear import targets
+from seedwise.trainables.ear.examples import examples
+from seedwise.trainables.ear.options import REFERENCE
+from seedwise.trainables.ear.prepare import EarInputs
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.encoder import Encoder
+from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
-from trainables.ear import targets
-from trainables.ear.examples import examples
-from trainables.ear.options import REFERENCE
-from trainables.ear.prepare import EarInputs
-from trainables.ear.trainable import Ear
-from trainables.encoder import Encoder
-from trainables.streams import Streams
 
 REDUCTIONS = ["sum", "mean"]
 VALUES = st.floats(-2, 2, width=32)

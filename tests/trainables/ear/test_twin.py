@@ -7,12 +7,12 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from search.errors import RequestError
-from trainables.ear import targets
-from trainables.ear.heads import set_head
-from trainables.ear.twin import SharedDropout, Twin, drop_alike
-from trainables.options import TrainingOptions
-from trainables.training import Learner
+from seedwise.search.errors import RequestError
+from seedwise.trainables.ear import targets
+from seedwise.trainables.ear.heads import set_head
+from seedwise.trainables.ear.twin import SharedDropout, Twin, drop_alike
+from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.training import Learner
 
 CPU = torch.device("cpu")
 LAYERS, HEADS, WIDTH = 3, 2, 16

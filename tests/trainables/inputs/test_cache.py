@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainables.inputs.cache import cached, content_hash, pack, unpack
+from seedwise.trainables.inputs.cache import cached, content_hash, pack, unpack
 
 
 class Maker:

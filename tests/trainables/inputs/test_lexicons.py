@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.lexicons import Entry, read_lexicon, read_words
 from tests.conftest import real
-from trainables.inputs.lexicons import Entry, read_lexicon, read_words
 
 
 @pytest.mark.parametrize("name", ["lexicon.txt", "lexicon.txt.gz"])

@@ -3,9 +3,9 @@ import sys
 import numpy as np
 import pytest
 
-from search.errors import RequestError
-from trainables.inputs.subwords import MAGIC, Subwords
-from trainables.inputs.vectors import read_vectors
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.subwords import MAGIC, Subwords
+from seedwise.trainables.inputs.vectors import read_vectors
 
 
 @pytest.fixture(scope="module")

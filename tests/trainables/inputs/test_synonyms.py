@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.synonyms import read_synonyms
 from tests.conftest import real
-from trainables.inputs.synonyms import read_synonyms
 
 
 def written(folder, name, content):

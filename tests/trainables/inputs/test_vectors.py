@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs import vectors, vectors_text
+from seedwise.trainables.inputs.vectors import read_vectors
 from tests.conftest import real
-from trainables.inputs import vectors, vectors_text
-from trainables.inputs.vectors import read_vectors
 
 KEY = "inputs.vectors.xx"
 
@@ -123,7 +123,7 @@ def test_a_cut_or_damaged_archive_is_an_error(tmp_path, name):
 @pytest.mark.parametrize("end", [b"\n", b""])
 @pytest.mark.parametrize("name", ["a.bin", "a.bin.gz"])
 def test_word2vec_binary(tmp_path, name, end, monkeypatch):
-    monkeypatch.setattr("trainables.inputs.vectors_binary.CHUNK", 7)  # entries across chunks
+    monkeypatch.setattr("seedwise.trainables.inputs.vectors_binary.CHUNK", 7)  # entries across chunks
     words = ["the", "für", "the", "cut\udcc3", "bad", "end"]
     table = [[1.5, -2.0], [0.1, 3.0], [9.0, 9.0], [1.0, 1.0], [np.nan, 1.0], [5.0, 6.0]]
     content = binary([word.encode(errors="surrogateescape") for word in words], table, end=end)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seedwise.trainables.inputs import words as module
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.inputs.words import Words
 from tests.conftest import real
-from trainables.inputs import words as module
-from trainables.inputs.vectors import read_vectors
-from trainables.inputs.words import Words
 
 
 def test_long_rows_of_signs_are_entries_that_nobody_looks_for():

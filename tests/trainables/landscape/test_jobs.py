@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainables.landscape.jobs import (
+from seedwise.trainables.landscape.jobs import (
     ALL,
     AROUND,
     BOTH,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from trainables.landscape.jobs import ALL, ENCODER, HEAD
-from trainables.landscape.mixing import Parameters
+from seedwise.trainables.landscape.jobs import ALL, ENCODER, HEAD
+from seedwise.trainables.landscape.mixing import Parameters
 
 
 class Small(nn.Module):

@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import nn
 
-from trainables.landscape import trainable
-from trainables.landscape.jobs import ALL, AROUND, BOTH, HEAD, LINE, PLANE, SEEDS, SOURCE, TARGET, Job
-from trainables.landscape.mixing import Parameters
-from trainables.landscape.subjects import LandscapeInputs
-from trainables.landscape.trainable import Points
-from trainables.streams import Streams
+from seedwise.trainables.landscape import trainable
+from seedwise.trainables.landscape.jobs import ALL, AROUND, BOTH, HEAD, LINE, PLANE, SEEDS, SOURCE, TARGET, Job
+from seedwise.trainables.landscape.mixing import Parameters
+from seedwise.trainables.landscape.subjects import LandscapeInputs
+from seedwise.trainables.landscape.trainable import Points
+from seedwise.trainables.streams import Streams
 
 TOP = {"source": np.array([1.0, 2.0, 0.5, -1.0]), "target": np.array([-1.0, 0.5, 3.0, 0.25])}
 SPREAD = np.array([1.0, 3.0, 0.5, 2.0])

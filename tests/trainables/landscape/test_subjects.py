@@ -10,12 +10,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.landscape.plan import Plan
-from search.landscape.request import landscape_specification
-from trainables.base import RunFailed
-from trainables.ear.trainable import Ear
-from trainables.landscape.data import rows_of
-from trainables.landscape.jobs import (
+from seedwise.search.landscape.plan import Plan
+from seedwise.search.landscape.request import landscape_specification
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.landscape.data import rows_of
+from seedwise.trainables.landscape.jobs import (
     ALL,
     BOTH,
     ENCODER,
@@ -29,11 +29,11 @@ from trainables.landscape.jobs import (
     TRAIN,
     Job,
 )
-from trainables.landscape.subjects import LandscapeInputs, joined_ids, shifted
-from trainables.landscape.trainable import Landscape, Points, Trained
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
-from trainables.world import FILES
+from seedwise.trainables.landscape.subjects import LandscapeInputs, joined_ids, shifted
+from seedwise.trainables.landscape.trainable import Landscape, Points, Trained
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
+from seedwise.trainables.world import FILES
 
 CPU = torch.device("cpu")
 FEW, SHOWN = 48, 40  # training and dev examples: nothing needs to be learnt well

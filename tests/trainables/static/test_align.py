@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.lexicons import Entry, Lexicon, read_lexicon
+from seedwise.trainables.inputs.vectors import Vectors, read_vectors
+from seedwise.trainables.static.align import align, fixed_table, hold_out
+from seedwise.trainables.static.align_options import AlignOptions
+from seedwise.trainables.static.evaluate import lexicon_induction
+from seedwise.trainables.static.mapping import PRESETS
+from seedwise.trainables.static.normalise import normalise
 from tests.conftest import real
-from trainables.inputs.lexicons import Entry, Lexicon, read_lexicon
-from trainables.inputs.vectors import Vectors, read_vectors
-from trainables.static.align import align, fixed_table, hold_out
-from trainables.static.align_options import AlignOptions
-from trainables.static.evaluate import lexicon_induction
-from trainables.static.mapping import PRESETS
-from trainables.static.normalise import normalise
 
 WORDS, DIMENSIONS = 200, 12
 

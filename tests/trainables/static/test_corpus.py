@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from search.errors import RequestError
-from trainables.static.corpus import Filters, LeftOut, sentences, shuffled
-from trainables.world import path as world
+from seedwise.search.errors import RequestError
+from seedwise.trainables.static.corpus import Filters, LeftOut, sentences, shuffled
+from seedwise.trainables.world import path as world
 
 ALL = Filters(least_words=0, least_sentences=1)
 SEVEN = "one two three four five six seven"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from trainables.static.evaluate import lexicon_induction, spearman, word_similarity
+from seedwise.trainables.static.evaluate import lexicon_induction, spearman, word_similarity
 
 SIX = np.eye(6)
 ENGLISH = ["one", "two", "three", "four", "five", "six"]

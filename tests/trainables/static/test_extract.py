@@ -13,17 +13,17 @@ from scipy.stats import chisquare
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
 
-from search.errors import RequestError
-from trainables.encoder import load_encoder
-from trainables.inputs.vectors import read_vectors
-from trainables.static.contexts import FrozenEncoder
-from trainables.static.extract import extract, prepare
-from trainables.static.options import ExtractOptions
-from trainables.static.sampling import Negatives, kept_share
-from trainables.static.training import loss_of
-from trainables.world import path as world
-from trainables.world.concepts import CONCEPTS, GENERAL
-from trainables.world.language import make_languages
+from seedwise.search.errors import RequestError
+from seedwise.trainables.encoder import load_encoder
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.static.contexts import FrozenEncoder
+from seedwise.trainables.static.extract import extract, prepare
+from seedwise.trainables.static.options import ExtractOptions
+from seedwise.trainables.static.sampling import Negatives, kept_share
+from seedwise.trainables.static.training import loss_of
+from seedwise.trainables.world import path as world
+from seedwise.trainables.world.concepts import CONCEPTS, GENERAL
+from seedwise.trainables.world.language import make_languages
 
 WORLD = "world:multilingual-encoder"
 OPTIONS = ExtractOptions(layer=3, least_count=3, least_words=3, subsampling=1e-3, epochs=2, batch_size=32, buffer=100)

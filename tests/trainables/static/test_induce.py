@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.static.align_options import AlignOptions
+from seedwise.trainables.static.induce import induce, matches
+from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.retrieval import unit
 from tests.conftest import real
-from trainables.inputs.vectors import read_vectors
-from trainables.static.align_options import AlignOptions
-from trainables.static.induce import induce, matches
-from trainables.static.normalise import normalise
-from trainables.static.retrieval import unit
 
 STEPS = ("unit", "centre", "unit")
 WORDS = 1000

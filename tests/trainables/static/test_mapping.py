@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import inv, orthogonal_procrustes, sqrtm
 from scipy.stats import ortho_group
 
-from trainables.static.mapping import PRESETS, Preset, fit, orthogonal, whitening
+from seedwise.trainables.static.mapping import PRESETS, Preset, fit, orthogonal, whitening
 
 SHAPES = [(40, 6, 6), (40, 8, 5), (40, 5, 8)]  # pairs, dimensions of the moving and of the fixed side
 

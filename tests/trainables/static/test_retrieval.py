@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainables.static import retrieval
-from trainables.static.retrieval import crowding, highest, match, mutual_csls, nearest, unit
+from seedwise.trainables.static import retrieval
+from seedwise.trainables.static.retrieval import crowding, highest, match, mutual_csls, nearest, unit
 
 K = 3
 

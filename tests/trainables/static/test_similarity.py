@@ -2,8 +2,8 @@
 
 import pytest
 
-from search.errors import RequestError
-from trainables.static.similarity import read_judgements
+from seedwise.search.errors import RequestError
+from seedwise.trainables.static.similarity import read_judgements
 
 
 def written(folder, name, text):

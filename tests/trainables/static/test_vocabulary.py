@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trainables.inputs.words import Words
-from trainables.static.vocabulary import count_words
-from trainables.world import path as world
+from seedwise.trainables.inputs.words import Words
+from seedwise.trainables.static.vocabulary import count_words
+from seedwise.trainables.world import path as world
 
 PLAIN = Words([], "en", splitting="whitespace", casing=True)
 

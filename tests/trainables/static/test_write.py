@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from search.errors import RequestError
-from trainables.inputs.vectors import read_vectors
-from trainables.inputs.vectors_text import read_text
-from trainables.static.write import write_vectors
+from seedwise.search.errors import RequestError
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.inputs.vectors_text import read_text
+from seedwise.trainables.static.write import write_vectors
 
 WORDS = ["the", '"', "l'eau", "a,b", "日本", "1999", "#"]
 

@@ -6,9 +6,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainables.inputs.lexicons import Entry
-from trainables.stitching.anchors import candidates, choose, draw, eligible
-from trainables.stitching.options import PAPER, StitchingOptions
+from seedwise.trainables.inputs.lexicons import Entry
+from seedwise.trainables.stitching.anchors import candidates, choose, draw, eligible
+from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 
 # An encoder that knows these words as one piece each and spells all others letter by letter, from 100 on.
 PIECES = {"water": 1, "fire": 2, "Monday": 3, "house": 4}

@@ -12,20 +12,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from transformers import AutoTokenizer
 
-import spaces
-from search.specification import read
-from spaces.baselines import NAMES, baseline_space
-from trainables.base import RunFailed
-from trainables.encoder import initialise, skeleton
-from trainables.inputs.text import Encoded
-from trainables.stitching.baselines import BASELINES
-from trainables.stitching.options import StitchingOptions
-from trainables.stitching.prepare import StitchingTests
-from trainables.stitching.reader import WordSet
-from trainables.stitching.trainable import Stitching
-from trainables.streams import STREAMS, Streams
-from trainables.training import Learner
-from trainables.world import FILES
+from seedwise import spaces
+from seedwise.search.specification import read
+from seedwise.spaces.baselines import NAMES, baseline_space
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.encoder import initialise, skeleton
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.stitching.baselines import BASELINES
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.prepare import StitchingTests
+from seedwise.trainables.stitching.reader import WordSet
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import STREAMS, Streams
+from seedwise.trainables.training import Learner
+from seedwise.trainables.world import FILES
 
 CPU = torch.device("cpu")
 FINE_TUNED = ("ls", "zero_shot")

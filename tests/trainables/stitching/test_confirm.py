@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from search.errors import RequestError
-from search.specification import read
-from spaces.stitching import default
-from trainables.inputs.text import Encoded
-from trainables.stitching.trainable import Stitching
-from trainables.streams import STREAMS, Streams
-from trainables.tasks.classification import macro_f1
-from trainables.world import FILES
+from seedwise.search.errors import RequestError
+from seedwise.search.specification import read
+from seedwise.spaces.stitching import default
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import STREAMS, Streams
+from seedwise.trainables.tasks.classification import macro_f1
+from seedwise.trainables.world import FILES
 
 CPU = torch.device("cpu")
 OPTIONS = {

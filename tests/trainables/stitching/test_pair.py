@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from search.specification import read
-from trainables.stitching.anchors import eligible
-from trainables.stitching.options import StitchingOptions
-from trainables.stitching.pair import RECENT, Tables, found_neighbours
-from trainables.stitching.tables import neighbours
-from trainables.stitching.trainable import Stitching
+from seedwise.search.specification import read
+from seedwise.trainables.stitching.anchors import eligible
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.pair import RECENT, Tables, found_neighbours
+from seedwise.trainables.stitching.tables import neighbours
+from seedwise.trainables.stitching.trainable import Stitching
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +160,7 @@ def test_neighbours_are_found_once_and_serve_every_configuration(pair, own_cache
 
     first = made(pair, k=7, weighting="softmax", tau=0.1)
     drawn = made(pair, k=7, anchors=0.5)
-    monkeypatch.setattr("trainables.stitching.pair.neighbours", refuse)
+    monkeypatch.setattr("seedwise.trainables.stitching.pair.neighbours", refuse)
     torch.testing.assert_close(drawn, made(pair, k=7, anchors=0.5), rtol=0, atol=0)
     for _ in range(2):
         again = made(pair, k=7, weighting="softmax", tau=0.1)

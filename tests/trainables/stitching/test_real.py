@@ -5,12 +5,12 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from search.specification import from_dict
+from seedwise.search.specification import from_dict
+from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.pair import Tables
+from seedwise.trainables.stitching.prepare import prepare
 from tests.conftest import real
-from trainables.inputs.vectors import read_vectors
-from trainables.stitching.options import StitchingOptions
-from trainables.stitching.pair import Tables
-from trainables.stitching.prepare import prepare
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from search.specification import read
-from spaces.stitching import default
-from trainables.base import RunFailed
-from trainables.stitching.trainable import Stitching
-from trainables.streams import Streams
+from seedwise.search.specification import read
+from seedwise.spaces.stitching import default
+from seedwise.trainables.base import RunFailed
+from seedwise.trainables.stitching.trainable import Stitching
+from seedwise.trainables.streams import Streams
 
 CPU = torch.device("cpu")
 

@@ -6,9 +6,9 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from trainables.stitching import tables
-from trainables.stitching.tables import combine, neighbours, stitch_all, to_norm
-from trainables.stitching.weightings import Weighting
+from seedwise.trainables.stitching import tables
+from seedwise.trainables.stitching.tables import combine, neighbours, stitch_all, to_norm
+from seedwise.trainables.stitching.weightings import Weighting
 
 NAMES = ["standard", "softmax", "sparsemax", "entmax"]
 SEEDS, TAUS = st.integers(0, 10_000), st.floats(0.01, 3.0)

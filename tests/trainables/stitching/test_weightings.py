@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 from scipy.special import softmax as scipy_softmax
 
-from trainables.stitching.weightings import Weighting, entmax, softmax, sparsemax, standard
+from seedwise.trainables.stitching.weightings import Weighting, entmax, softmax, sparsemax, standard
 
 ROWS = arrays.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 8)), elements=st.floats(-1, 1, width=32))
 TAUS = st.sampled_from([0.05, 0.2, 1.0, 3.0])

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
-from trainables.tasks.classification import metric_names, scores
+from seedwise.trainables.tasks.classification import metric_names, scores
 
 LABELS = ["a", "b", "c", "d", "e"]
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=60)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from search.errors import RequestError
+from seedwise.search.errors import RequestError
+from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
 from tests.trainables.tasks.test_sources import task, write
-from trainables.tasks.sources import Classification
 
 NLI = ["entailment", "neutral", "contradiction"]
 PAIRS = [('He said "no".', '"No", he said.'), ("A dog, asleep.", 'An " in the middle'), ("NA", "1.50")]

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.errors import RequestError
-from search.provenance import checksums
+from seedwise.search.errors import RequestError
+from seedwise.search.provenance import checksums
+from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
-from trainables.tasks.sources import Classification
 
 ODD = ["NA", "null", "007", "1.50", "True", "2020-01-01", ' he said "no" ', "été", "#x", "a, b", "nan"]
 

@@ -11,11 +11,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from trainables.tasks.sources import Classification
-from trainables.world import SOURCE, TARGETS, encoders, path
-from trainables.world.concepts import CONCEPTS, GENERAL
-from trainables.world.language import make_languages
-from trainables.world.vectors import train_vectors
+from seedwise.trainables.tasks.sources import Classification
+from seedwise.trainables.world import SOURCE, TARGETS, encoders, path
+from seedwise.trainables.world.concepts import CONCEPTS, GENERAL
+from seedwise.trainables.world.language import make_languages
+from seedwise.trainables.world.vectors import train_vectors
 
 ENCODERS = {"source-encoder": (SOURCE,), "multilingual-encoder": (SOURCE, *TARGETS)}
 

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from trainables.world import FILES, SOURCE, TARGETS, path
-from trainables.world.build import SIZES, texts
-from trainables.world.concepts import CONCEPTS, TOPICS
-from trainables.world.language import make_languages
+from seedwise.trainables.world import FILES, SOURCE, TARGETS, path
+from seedwise.trainables.world.build import SIZES, texts
+from seedwise.trainables.world.concepts import CONCEPTS, TOPICS
+from seedwise.trainables.world.language import make_languages
 
 LANGUAGES = (SOURCE, *TARGETS)
 

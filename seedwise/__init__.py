@@ -1,0 +1,24 @@
+"""Seedwise: a hyperparameter search for zero-shot cross-lingual transfer that treats the seed as noise.
+
+The names below are imported on first use, so that `import seedwise` is instant.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seedwise.search.export.frames import load_search
+
+__all__ = ["load_search"]
+
+_NAMES = {"load_search": "seedwise.search.export.frames"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'seedwise' has no attribute {name!r}")
+    return getattr(import_module(_NAMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES])
