@@ -18,6 +18,7 @@ from seedwise.search.errors import RequestError
 from seedwise.search.specification import from_dict, read
 from seedwise.spaces.ear import default
 from seedwise.trainables.base import RunFailed
+from seedwise.trainables.ear import trainable as ear_trainable
 from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.embeddings import gaussian
 from seedwise.trainables.ear.export import export_model
