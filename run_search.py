@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from seedwise.errors import RequestError, SearchError
 from seedwise.search import submit, vectors
-from seedwise.search.errors import RequestError, SearchError
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
@@ -170,7 +170,7 @@ def search(options: argparse.Namespace, console: Console) -> int:
 
 
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa: F821 (imported where it is needed)
-    from seedwise.search import yaml12
+    from seedwise import yaml12
     from seedwise.search.earlier import read_earlier
     from seedwise.search.follow import mask
     from seedwise.search.placement import this_machine

@@ -25,7 +25,7 @@ import psutil
 from ray.cluster_utils import Cluster
 
 from benchmarks.tracking import await_health
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.ledger import read, scan
 from seedwise.search.serve import free_port
 

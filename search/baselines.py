@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from statistics import fmean
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.ledger import SEARCH, State
 from seedwise.search.policy import Policy, Replicate, Stop, free_replicate

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.citations import PAPERS
 from seedwise.search.policy import FRESH
 from seedwise.search.report import number

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from seedwise.errors import RequestError
 from seedwise.search.baselines import asked_of
-from seedwise.search.errors import RequestError
 from seedwise.spaces.dimension import nearest
 from seedwise.trainables.dcca.options import OPTIONS
 from seedwise.trainables.inputs.paths import locate

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.loopback import loopback
 from seedwise.search.placement import Node, Placement
 

@@ -11,9 +11,9 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 
+from seedwise.errors import RequestError
 from seedwise.search.baselines import all_scores, varying
 from seedwise.search.difference import Statement, statement
-from seedwise.search.errors import RequestError
 from seedwise.search.estimate import summary
 from seedwise.search.ledger import CONFIRM, SEARCH, State
 from seedwise.search.report import chosen, leaderboard

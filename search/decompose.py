@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import chdtri
 
-from seedwise.search.files import write_atomically
+from seedwise.files import write_atomically
 from seedwise.search.ledger import State
 from seedwise.search.selection import Selection
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.ledger import read
 from seedwise.search.selection import Selection
 from seedwise.search.specification import Specification

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from seedwise.search.errors import RequestError
-from seedwise.search.files import write_atomically
+from seedwise.errors import RequestError
+from seedwise.files import write_atomically
 from seedwise.search.formats import FORMATS, as_text, check_format
 from seedwise.search.ledger import SEARCH, State
 from seedwise.search.register import check_name

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seedwise.errors import RequestError
 from seedwise.search import send
-from seedwise.search.errors import RequestError
 from seedwise.search.ledger import busy
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from seedwise.errors import RequestError
 from seedwise.search.baselines import scores_of, varying
-from seedwise.search.errors import RequestError
 from seedwise.search.estimate import Estimate
 from seedwise.search.ledger import SEARCH, State
 from seedwise.search.report import chosen, leaderboard

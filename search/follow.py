@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import NamedTuple
 
-from seedwise.search.addresses import mask
+from seedwise.credentials import mask
 from seedwise.search.baselines import all_scores, title
 from seedwise.search.describe import description, replicated
 from seedwise.search.estimate import Summary, summary

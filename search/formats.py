@@ -2,8 +2,8 @@
 
 import json
 
-from seedwise.search import yaml12
-from seedwise.search.errors import RequestError
+from seedwise import yaml12
+from seedwise.errors import RequestError
 
 FORMATS = {"yaml": ".yaml", "json": ".json", "hf": ".hf.json"}  # and how their files end
 HEADER = "# A configuration of a Seedwise search, with all that is needed to rerun it.\n"

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from seedwise.search.addresses import mask
-from seedwise.search.errors import RequestError, SearchError
+from seedwise.credentials import mask
+from seedwise.errors import RequestError, SearchError
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.search import page, provenance, report, tracking, yaml12
+from seedwise import yaml12
+from seedwise.errors import RequestError
+from seedwise.files import write_atomically
+from seedwise.search import page, provenance, report, tracking
 from seedwise.search.baselines import searched
 from seedwise.search.cluster import ray_running
 from seedwise.search.earlier import read_earlier
-from seedwise.search.errors import RequestError
 from seedwise.search.export import Export
-from seedwise.search.files import write_atomically
 from seedwise.search.findings import Findings
 from seedwise.search.follow import mask
 from seedwise.search.landscape.phases import LandscapePhases

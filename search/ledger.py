@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from seedwise.search.errors import RequestError, SearchError
-from seedwise.search.files import check_file_name
+from seedwise.errors import RequestError, SearchError
+from seedwise.files import check_file_name
 from seedwise.search.tally import Tally
 
 RUNNING = "running"

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
+from seedwise.errors import RequestError
 from seedwise.search.card import Card
-from seedwise.search.errors import RequestError
 from seedwise.search.ledger import Configuration, State
 from seedwise.search.method import method_class
 from seedwise.search.placement import this_machine

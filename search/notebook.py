@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.export import Export
 from seedwise.search.ledger import State, read
 from seedwise.search.report import flat, leaderboard

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from seedwise.files import write_atomically
 from seedwise.search import charts, components, costs, importance
 from seedwise.search.answer import answer
 from seedwise.search.chart import Chart, escaped
 from seedwise.search.failures import MOST, counted, failures, in_common
-from seedwise.search.files import write_atomically
 from seedwise.search.findings import Findings
 from seedwise.search.frame import frame, line, table
 from seedwise.search.languages import languages, of_fewer

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from seedwise.search import provenance, yaml12
-from seedwise.search.addresses import has_password
+from seedwise import yaml12
+from seedwise.credentials import has_password
+from seedwise.errors import RequestError
+from seedwise.search import provenance
 from seedwise.search.cluster import own_code
-from seedwise.search.errors import RequestError
 from seedwise.search.method import method_class
 
 ROOT = Path(__file__).resolve().parent.parent

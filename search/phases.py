@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from rich.console import Console
 
+from seedwise.errors import RequestError, SearchError
 from seedwise.search.alone import Alone
 from seedwise.search.baselines import Baselines, baselines_of, total_runs
 from seedwise.search.cluster import Slots, nodes_now
 from seedwise.search.decide import Decider, freeze
-from seedwise.search.errors import RequestError, SearchError
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.leave import Leaver
 from seedwise.search.ledger import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger

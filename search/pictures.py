@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from xml.etree import ElementTree
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito; no yellow
 MARKERS = "os^DvPX"  # shapes beside colours, for whoever does not see these

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 MARGIN = 0.15  # of a device's memory that no run is planned for: fragments, and epochs larger than the measured one
 STEP = 10_000  # Ray counts shares of a GPU in ten-thousandths

@@ -6,7 +6,7 @@ A policy of one's own is a class with a `choose`, named in the specification by 
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.ledger import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
 from seedwise.search.standing import Standing
 from seedwise.search.tally import free_replicate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.placement import Need, Node
 from seedwise.search.specification import space_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import ray
 
-from seedwise.search.errors import SearchError
+from seedwise.errors import SearchError
 
 
 class Products:

@@ -8,7 +8,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from seedwise.search.addresses import mask
+from seedwise.credentials import mask
 
 PACKAGES = ("seedwise", "torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 REVISION = Path(__file__).with_name("revision.txt")  # goes along with a submitted job, which is no checkout

@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from seedwise.search.addresses import mask
+from seedwise.credentials import mask
+from seedwise.errors import RequestError
 from seedwise.search.card import PIPELINES
-from seedwise.search.errors import RequestError
 from seedwise.search.ledger import State
 from seedwise.search.store import runs_of, without_credentials
 from seedwise.search.tracking import ENVIRONMENT, address_of

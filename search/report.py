@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from seedwise.files import write_atomically, writing
 from seedwise.search.baselines import best_of_each, scores_of, title
 from seedwise.search.decide import twins
 from seedwise.search.estimate import Estimate, summary
-from seedwise.search.files import write_atomically, writing
 from seedwise.search.ledger import CONFIRM, SEARCH, Configuration, Run, State
 from seedwise.search.ranks import rank_correlation
 from seedwise.search.selection import Selection

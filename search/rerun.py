@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from seedwise.search import yaml12
-from seedwise.search.errors import RequestError
+from seedwise import yaml12
+from seedwise.errors import RequestError
 from seedwise.search.ledger import State
 from seedwise.search.method import method_class
 from seedwise.search.policy import FRESH

@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 from rich.console import Console
 
-from seedwise.search.addresses import mask
-from seedwise.search.errors import RequestError
+from seedwise.credentials import mask
+from seedwise.errors import RequestError
 from seedwise.search.follow import SCORE
 from seedwise.search.ledger import State
 from seedwise.search.report import leaderboard

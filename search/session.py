@@ -9,12 +9,12 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
-from seedwise.search.addresses import mask
+from seedwise.credentials import mask
+from seedwise.errors import SearchError
+from seedwise.files import write_atomically
 from seedwise.search.baselines import Baselines
 from seedwise.search.cluster import Slots, nodes_now
 from seedwise.search.decide import Decider, next_run
-from seedwise.search.errors import SearchError
-from seedwise.search.files import write_atomically
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
 from seedwise.search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up

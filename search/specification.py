@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from seedwise.search import yaml12
-from seedwise.search.addresses import HIDDEN, check_address, has_password, mask
+from seedwise import yaml12
+from seedwise.credentials import HIDDEN, check_address, has_password, mask
+from seedwise.errors import RequestError
 from seedwise.search.baselines import Baselines, baselines_of
 from seedwise.search.checks import check
-from seedwise.search.errors import RequestError
 from seedwise.search.landscape.normal import normalised
 from seedwise.search.policy import Policy, options_of, policy_of
 from seedwise.search.propose import SAMPLERS, Proposer

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.search.addresses import check_address, mask
+from seedwise.credentials import check_address, mask
+from seedwise.errors import RequestError
 from seedwise.search.baselines import total_runs
-from seedwise.search.errors import RequestError
 from seedwise.search.ledger import State, busy, read
 from seedwise.search.policy import policy_of
 from seedwise.search.progress import Progress, minutes_in_words, seed

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.ledger import Configuration, State
 from seedwise.search.report import leaderboard
 from seedwise.search.specification import space_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -194,7 +194,7 @@ def _search_of(info: "JobDetails") -> tuple[str, str, str]:
 
 
 def _say_how(options: argparse.Namespace, *commands: str, file: object = None) -> None:
-    from seedwise.search.addresses import mask
+    from seedwise.credentials import mask
 
     out = f" --out {shlex.quote(str(options.out))}" if options.out else ""
     for command in commands:

@@ -20,8 +20,8 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
-from seedwise.search.addresses import check_address, mask
-from seedwise.search.errors import RequestError
+from seedwise.credentials import check_address, mask
+from seedwise.errors import RequestError
 from seedwise.search.follow import Mirror
 from seedwise.search.ledger import busy, scan
 from seedwise.search.store import Store

@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.console import Console
 
-from seedwise.search import yaml12
-from seedwise.search.errors import RequestError
-from seedwise.search.files import check_file_name
+from seedwise import yaml12
+from seedwise.errors import RequestError
+from seedwise.files import check_file_name
 from seedwise.spaces.dimension import nearest
 
 ROWS = 200_000  # words read from the top of a file

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from math import sqrt
 from typing import Any
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces import dcca_baselines, ear_baselines, stitching_baselines
 from seedwise.spaces.dcca import without_tuning
 from seedwise.spaces.space import Space

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces.dimension import Dimension, nearest, overridden
 from seedwise.spaces.trials import Open, Overriding, Probe, Scripted
 

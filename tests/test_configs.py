@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from transformers import AutoConfig
 
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.specification import Specification, read
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import check_layers

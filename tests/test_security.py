@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from run_search import main
-from seedwise.search import ledger, tracking, yaml12
-from seedwise.search.addresses import RECOGNISABLE, check_address, has_password, mask
-from seedwise.search.errors import RequestError
-from seedwise.search.files import check_file_name
+from seedwise import yaml12
+from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
+from seedwise.errors import RequestError
+from seedwise.files import check_file_name
+from seedwise.search import ledger, tracking
 from seedwise.search.rerun import read_best
 from seedwise.search.specification import Specification, Task, from_dict, read
 from seedwise.search.vectors import by_language

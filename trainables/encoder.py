@@ -14,7 +14,7 @@ from transformers import (
     logging,
 )
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.paths import locate
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces.baselines import NAMES
 from seedwise.spaces.dimension import nearest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seedwise.search.files import write_atomically
+from seedwise.files import write_atomically
 
 BLOCK = 1 << 20  # numbers of each model that are looked at together
 

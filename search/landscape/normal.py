@@ -1,6 +1,6 @@
 """What a specification with a landscape means: one configuration, and nothing that is searched."""
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.landscape.check import METHODS
 from seedwise.spaces import load
 

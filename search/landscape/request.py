@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from pathlib import Path
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.rerun import read_best
 from seedwise.search.specification import Specification, content_of, from_dict, set_all
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.search.files import write_atomically
+from seedwise.files import write_atomically
 from seedwise.search.findings import Findings
 from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import page

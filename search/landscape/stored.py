@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 NUMBERS = "landscape.json"
 

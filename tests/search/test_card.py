@@ -7,7 +7,7 @@ from huggingface_hub import ModelCard
 from huggingface_hub.repocard import metadata_load
 
 from run_search import main
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.card import Card
 from seedwise.search.citations import PAPERS
 from seedwise.search.export import Export

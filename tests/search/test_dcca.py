@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.ledger import read
 from seedwise.search.specification import read as specify
 from seedwise.trainables.ear.trainable import Ear

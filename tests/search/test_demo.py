@@ -6,7 +6,7 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.ledger import read
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams

@@ -11,7 +11,7 @@ from itertools import takewhile
 import pytest
 from mlflow import MlflowClient
 
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.ledger import read
 from seedwise.search.serve import Pages, free_port
 from seedwise.search.specification import read as read_specification

@@ -1,7 +1,7 @@
 import pytest
 
+from seedwise.errors import RequestError
 from seedwise.search.earlier import read_earlier
-from seedwise.search.errors import RequestError
 from seedwise.search.ledger import Ledger
 from seedwise.search.specification import read
 

@@ -9,7 +9,7 @@ import torch
 from scipy import stats
 
 from run_search import main
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.formats import training_arguments
 from seedwise.search.provenance import checksums
 from seedwise.search.rerun import other_inputs, read_best

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from mlflow import MlflowClient
 
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.ledger import read, scan
 from seedwise.search.provenance import checksums

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from seedwise.search import yaml12
+from seedwise import yaml12
+from seedwise.errors import RequestError, SearchError
 from seedwise.search.alone import Alone
 from seedwise.search.decide import next_run
-from seedwise.search.errors import RequestError, SearchError
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.request import exported, landscape_specification
 from seedwise.search.landscape.results import show, write_landscape

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.ledger import DONE, INTERRUPTED, RUNNING, Ledger, read, replay, scan
 
 EVENTS = [

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from seedwise.errors import RequestError
 from seedwise.search import load_search, report
-from seedwise.search.errors import RequestError
 from seedwise.search.specification import standing_of
 from tests.conftest import ROOT
 from tests.search.told import Told, demo, metrics, specification

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlflow import MlflowClient
 
+from seedwise.errors import RequestError
 from seedwise.search import pictures
-from seedwise.search.errors import RequestError
 from seedwise.search.ledger import CONFIRM, Ledger, read
 from seedwise.search.pictures import MOST_LABELS, svg
 from seedwise.search.placement import Placement

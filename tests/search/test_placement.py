@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.ledger import read
 from seedwise.search.placement import MARGIN, Need, Node, Placement, measures, place
 from seedwise.trainables.device import memory_share

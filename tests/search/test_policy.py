@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seedwise.errors import RequestError
 from seedwise.search.decide import freeze, next_run
-from seedwise.search.errors import RequestError
 from seedwise.search.halving import Halving
 from seedwise.search.ledger import State, replay
 from seedwise.search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of

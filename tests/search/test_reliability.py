@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedwise.search.errors import SearchError
+from seedwise.errors import SearchError
 from seedwise.search.ledger import Ledger, read, scan
 from seedwise.search.losses import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
 from seedwise.search.watch import Watch
@@ -310,7 +310,7 @@ def test_a_measured_share_is_written_down_kept_and_exported(tmp_path):
     assert 10 << 20 < placed["need"]["memory"] < 8 << 30, "a Python process with torch"
     assert (placed["cpus"], placed["gpus"]) == (1, 0.0)
     assert f"{os.cpu_count()} runs at once, 1 CPU each (there is no GPU; the largest run needs" in output
-    from seedwise.search import yaml12
+    from seedwise import yaml12
 
     best = yaml12.load((folder / "best.yaml").read_text())
     assert best["specification"]["resources"]["cpus_per_run"] == 1

@@ -14,7 +14,7 @@ import pytest
 import ray
 
 import run_search
-from seedwise.search import yaml12
+from seedwise import yaml12
 from seedwise.search.decide import next_run
 from seedwise.search.ledger import read, replay, scan
 from seedwise.search.specification import from_dict

@@ -8,11 +8,11 @@ import pytest
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
+from seedwise.errors import SearchError
 from seedwise.search.alone import Alone
 from seedwise.search.baselines import Baselines
 from seedwise.search.cluster import own_code
 from seedwise.search.decide import next_run
-from seedwise.search.errors import SearchError
 from seedwise.search.ledger import INTERRUPTED, WAITING, read, replay
 from seedwise.search.policy import Fixed, Stop
 from seedwise.search.products import Products

@@ -1,7 +1,7 @@
 import pytest
 
-from seedwise.search import yaml12
-from seedwise.search.errors import RequestError
+from seedwise import yaml12
+from seedwise.errors import RequestError
 from seedwise.search.specification import from_dict, from_text, read
 from seedwise.spaces import space
 

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 import run_search
-from seedwise.search import fetch, parcel, send, submit, yaml12
-from seedwise.search.errors import RequestError
+from seedwise import yaml12
+from seedwise.errors import RequestError
+from seedwise.search import fetch, parcel, send, submit
 from seedwise.search.specification import read
 from tests.conftest import ROOT
 

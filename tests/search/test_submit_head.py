@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from seedwise.search import provenance, yaml12
+from seedwise import yaml12
+from seedwise.search import provenance
 from seedwise.search.ledger import scan
 from tests.search.story import PATIENCE, runs_of, server
 from tests.search.test_search import board, command, results

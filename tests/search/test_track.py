@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import run_search
+from seedwise.errors import RequestError
 from seedwise.search import tracking
-from seedwise.search.errors import RequestError
 from seedwise.search.follow import Mirror
 from seedwise.search.ledger import Ledger, read
 from seedwise.search.policy import FRESH

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seedwise.errors import RequestError
 from seedwise.search import tracking
-from seedwise.search.errors import RequestError
 from seedwise.search.follow import LONGEST_PARAMETER, Mirror, mask
 from seedwise.search.pictures import path_of, svg
 from seedwise.search.store import WRITTEN

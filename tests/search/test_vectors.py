@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from run_search import main
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.vectors import by_language, settings_of
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.align_options import AlignOptions

@@ -8,7 +8,7 @@ import optuna
 import pytest
 
 from seedwise import spaces
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces import space as module
 from seedwise.spaces.baselines import FUNCTIONS, NAMES, baseline_space
 from seedwise.spaces.space import Space

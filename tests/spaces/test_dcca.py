@@ -4,7 +4,7 @@ import optuna
 import pytest
 
 from seedwise import spaces
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.dcca.options import REFERENCE
 
 DEFAULT = spaces.load("dcca", "default")

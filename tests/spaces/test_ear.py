@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedwise import spaces
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces.dimension import Dimension
 from seedwise.spaces.ear import canonical, default
 from seedwise.trainables.ear.options import EarOptions

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise import spaces
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces.space import Space
 from seedwise.spaces.stitching import ROWS, canonical, default
 from seedwise.trainables.stitching.options import StitchingOptions

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.cache import cached, content_hash
 from seedwise.trainables.inputs.paths import checksum
 from seedwise.trainables.static.corpus import Filters, sentences

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedModel
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.dcca.masking import head_of
 from seedwise.trainables.encoder import Encoder, loaded, set_weights
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.dcca.scores import Probe
 from seedwise.trainables.dcca.words import pieces_of
 from seedwise.trainables.ear.prepare import Reader

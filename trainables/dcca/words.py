@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.dcca.blocks import held_out
 from seedwise.trainables.inputs.text import encode
 from seedwise.trainables.inputs.vectors import Vectors

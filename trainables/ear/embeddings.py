@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 Move = Callable[[Tensor], Tensor]  # from what the embeddings are (B, L, d) to what the first layer gets
 

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 
 class First(nn.Module):

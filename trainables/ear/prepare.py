@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces import load
 from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.examples import Examples, examples, tokenise

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables import world
 
 

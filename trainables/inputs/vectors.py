@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.cache import cached, pack, unpack
 from seedwise.trainables.inputs.paths import checksum
 from seedwise.trainables.inputs.reading import opened

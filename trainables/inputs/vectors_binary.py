@@ -4,7 +4,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Noted
 from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numeric, refuse_dimension
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Noted
 
 BLOCK = 1000  # lines whose numbers are converted together, for speed

@@ -12,7 +12,7 @@ from typing import Literal
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 LETTER = r"[\p{L}\p{M}\p{N}\u200c\u200d]"  # letters, their marks, digits, and the joiners within words of Indic scripts
 SIGN = r"[^\s\p{L}\p{M}\p{N}\u200c\u200d]"  # anything else that can be seen

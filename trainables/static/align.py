@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.lexicons import Lexicon
 from seedwise.trainables.inputs.vectors import Vectors
 from seedwise.trainables.static.align_options import AlignOptions

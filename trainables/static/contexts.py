@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, AutoModel
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.ear.examples import tokenise, words_of
 from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.static.options import ExtractOptions

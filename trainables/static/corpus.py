@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Noted, opened
 from seedwise.trainables.options import check_type, hints_of
 

@@ -16,7 +16,7 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables import device
 from seedwise.trainables.encoder import load_encoder
 from seedwise.trainables.inputs.cache import content_hash

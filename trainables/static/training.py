@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import embedding, softplus
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.words import Words
 from seedwise.trainables.static.contexts import FrozenEncoder
 from seedwise.trainables.static.corpus import shuffled

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from seedwise.search.errors import RequestError
-from seedwise.search.files import writing
+from seedwise.errors import RequestError
+from seedwise.files import writing
 
 BLOCK = 1000  # rows that are converted together, for speed
 SPACE = tuple(" \t\n\r\v\f")

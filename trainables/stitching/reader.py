@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces import load
 from seedwise.trainables.encoder import Encoder, check_encoder, load_encoder
 from seedwise.trainables.inputs.lexicons import read_lexicon, read_words

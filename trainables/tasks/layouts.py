@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.tasks.reading import read_file
 

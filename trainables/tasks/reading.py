@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces.dimension import nearest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.spaces.dimension import nearest
 from seedwise.trainables.inputs.paths import read_text
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files

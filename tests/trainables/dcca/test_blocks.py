@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from transformers import AutoTokenizer
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.dcca.blocks import DEV_BLOCKS, HELD_OUT, Reservoir, held_out, read_blocks
 from seedwise.trainables.world import path
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForMaskedLM
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.dcca.model import encoder_of, load_masked, masked_model
 from seedwise.trainables.encoder import loaded
 from seedwise.trainables.world import path

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.specification import read
 from seedwise.trainables.dcca.pictures import losses
 from seedwise.trainables.dcca.trainable import Dcca, Masked, Untouched

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.encoder import Encoder, initialise
 

@@ -14,7 +14,7 @@ import torch
 from torch.nn.functional import cosine_similarity, cross_entropy
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, XLMRobertaConfig, pipeline
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.specification import from_dict, read
 from seedwise.spaces.ear import default
 from seedwise.trainables.base import RunFailed

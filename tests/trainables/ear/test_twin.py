@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.ear import targets
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.twin import SharedDropout, Twin, drop_alike

@@ -1,6 +1,6 @@
 import pytest
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.paths import checksum, locate
 
 

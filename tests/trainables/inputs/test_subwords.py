@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.subwords import MAGIC, Subwords
 from seedwise.trainables.inputs.vectors import read_vectors
 

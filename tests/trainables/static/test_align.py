@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.lexicons import Entry, Lexicon, read_lexicon
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.static.align import align, fixed_table, hold_out

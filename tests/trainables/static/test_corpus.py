@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.static.corpus import Filters, LeftOut, sentences, shuffled
 from seedwise.trainables.world import path as world
 

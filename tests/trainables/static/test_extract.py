@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.encoder import load_encoder
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.contexts import FrozenEncoder

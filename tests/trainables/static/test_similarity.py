@@ -2,7 +2,7 @@
 
 import pytest
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.static.similarity import read_judgements
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.inputs.vectors_text import read_text
 from seedwise.trainables.static.write import write_vectors

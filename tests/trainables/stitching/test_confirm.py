@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.specification import read
 from seedwise.spaces.stitching import default
 from seedwise.trainables.inputs.text import Encoded

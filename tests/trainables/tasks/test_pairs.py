@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
 from tests.trainables.tasks.test_sources import task, write

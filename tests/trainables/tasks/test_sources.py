@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 from seedwise.search.provenance import checksums
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 
 def check_file_name(where: str, name: object) -> None:

@@ -4,7 +4,7 @@ import base64
 import re
 from urllib.parse import quote, unquote
 
-from seedwise.search.errors import RequestError
+from seedwise.errors import RequestError
 
 # user:password before the last @, since people write @ and / into passwords as they are; of the web's addresses also
 # a user alone, who may be a token. After :/// comes a path, which has no user.
