@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from seedwise.trainables.base import Method
+from seedwise.trainables.method import Method
 
 
 class Nothing(Method):

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from seedwise.trainables.base import Method
+from seedwise.trainables.method import Method
 
 
 class Steady(Method):

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from benchmarks.nothing import space
-from seedwise.trainables.base import Method
+from seedwise.trainables.method import Method
 
 __all__ = ["SECONDS", "Waiting", "space", "waited"]
 

@@ -17,7 +17,7 @@ from seedwise.search.provenance import checksums
 from seedwise.search.rerun import other_inputs
 from seedwise.search.specification import from_dict
 from seedwise.trainables import device
-from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 
 

@@ -121,7 +121,7 @@ class Phases:
 
         from seedwise.search.searcher import LedgerSearcher, Pruner, Ticker
         from seedwise.search.session import Session, publish_known
-        from seedwise.trainables.base import RunTrainable
+        from seedwise.trainables.method import RunTrainable
 
         publish_known(self.ledger.state, phase)
         planned = self.specification.policy(self.standing)

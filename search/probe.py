@@ -10,7 +10,7 @@ from seedwise.errors import RequestError
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.placement import Need, Node
 from seedwise.search.specification import space_of
-from seedwise.trainables.base import Method
+from seedwise.trainables.method import Method
 from seedwise.trainables.streams import Streams
 
 ASK_SECONDS = 60.0  # that nodes may take to say what their GPUs have

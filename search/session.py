@@ -25,7 +25,7 @@ from seedwise.search.propose import Proposer
 from seedwise.search.prune import prunes
 from seedwise.search.watch import LOOKS, TIMEOUT, Watch
 from seedwise.trainables import signs
-from seedwise.trainables.base import TELLING
+from seedwise.trainables.method import TELLING
 from seedwise.trainables.same import Same
 from seedwise.trainables.states import Shelf
 

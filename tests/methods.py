@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seedwise.trainables.base import Method, RunFailed
+from seedwise.trainables.method import Method, RunFailed
 
 
 class Quadratic(Method):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 from transformers import PreTrainedModel
 
-from seedwise.trainables.base import RunFailed
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.options import OptimiserOptions
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.options import TrainingOptions
 from seedwise.trainables.trainer import Trainer
 

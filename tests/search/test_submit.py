@@ -28,7 +28,7 @@ METHOD = """
 import threading
 from pathlib import Path
 import numpy as np
-from seedwise.trainables.base import Method
+from seedwise.trainables.method import Method
 
 class Mine(Method):
     epochs = 2

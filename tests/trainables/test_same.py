@@ -13,7 +13,7 @@ from seedwise.trainables.gate import begin_together
 from seedwise.trainables.same import Same
 from tests.methods import Draws, Quadratic
 from tests.search.story import wait_for
-from tests.trainables.test_base import results, trainable
+from tests.trainables.test_method import results, trainable
 
 SESSIONS = (f"session/{number}" for number in itertools.count())
 

@@ -7,9 +7,9 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification, get_scheduler
 
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.inputs.text import encode
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.options import TrainingOptions
 from seedwise.trainables.trainer import rate
 from seedwise.trainables.training import Learner, batch_of, updates_per_epoch

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.dcca.caching import cached_backward
 from seedwise.trainables.dcca.correlation import correlation_loss, mse_loss, reference_loss
 from seedwise.trainables.dcca.masking import Hiding, guessing_loss
 from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions, MseOptions
 from seedwise.trainables.dcca.words import Encoding, Static
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.trainer import Trainer
 from seedwise.trainables.training import by_length
 

@@ -11,7 +11,6 @@ import torch
 from safetensors.numpy import load_file, save_file
 from transformers import PreTrainedModel
 
-from seedwise.trainables.base import Method, RunFailed
 from seedwise.trainables.dcca import scores
 from seedwise.trainables.dcca.drawing import Draws
 from seedwise.trainables.dcca.model import encoder_of, masked_model
@@ -22,6 +21,7 @@ from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
 from seedwise.trainables.ear.baselines import Plain
 from seedwise.trainables.encoder import Encoder, set_weights
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 
 SEGMENTS, LONGEST = 10, 50  # a run reports and may be checkpointed so many times, and at least every so many steps

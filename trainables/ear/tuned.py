@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from seedwise.trainables.base import Method, RunFailed
 from seedwise.trainables.ear.augment import Dictionary, Sentences
 from seedwise.trainables.ear.examples import Examples
 from seedwise.trainables.ear.heads import set_head
@@ -19,6 +18,7 @@ from seedwise.trainables.ear.options import AugmentedOptions, PlainOptions
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import scores
 from seedwise.trainables.training import Learner

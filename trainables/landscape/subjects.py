@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from seedwise.trainables.base import Method
 from seedwise.trainables.ear.examples import Examples, examples
 from seedwise.trainables.ear.prepare import Reader as EarReader
 from seedwise.trainables.ear.trainable import Ear
@@ -20,6 +19,7 @@ from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE
 from seedwise.trainables.landscape.mixing import Parameters
+from seedwise.trainables.method import Method
 from seedwise.trainables.stitching.prepare import StitchingInputs
 from seedwise.trainables.stitching.reader import Reader as StitchingReader
 from seedwise.trainables.stitching.reader import WordSet

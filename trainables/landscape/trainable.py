@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from seedwise.trainables.base import Method, RunFailed
 from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
 from seedwise.trainables.landscape.subjects import METHODS, SUBJECTS, LandscapeInputs, read_labelled
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import DIRECTIONS, Streams
 
 

@@ -9,9 +9,9 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from seedwise.trainables.base import Method, RunFailed
 from seedwise.trainables.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.stitching import anchors
 from seedwise.trainables.stitching.baseline_options import (
     ConstantOptions,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from seedwise.trainables.base import Method, RunFailed
 from seedwise.trainables.inputs.cache import content_hash
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.options import TrainingOptions
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.dcca.correlation import correlation_loss, reference_loss
 from seedwise.trainables.dcca.masking import Hiding
 from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions
 from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
+from seedwise.trainables.method import RunFailed
 from tests.trainables.dcca.small import small_model, small_words
 
 CPU = torch.device("cpu")

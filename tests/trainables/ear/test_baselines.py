@@ -9,13 +9,13 @@ from transformers import AutoModelForSequenceClassification
 
 from seedwise import spaces
 from seedwise.spaces.baselines import NAMES, baseline_space
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.ear.baselines import BASELINES
 from seedwise.trainables.ear.embeddings import climbed, within_ball
 from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.text import encode
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.training import Learner

@@ -17,7 +17,6 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 from seedwise.errors import RequestError
 from seedwise.search.specification import from_dict, read
 from seedwise.spaces.ear import default
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.ear import trainable as ear_trainable
 from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.embeddings import gaussian
@@ -30,6 +29,7 @@ from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.ear.twin import Twin
 from seedwise.trainables.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.tasks.sources import Classification

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.request import landscape_specification
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import (
@@ -31,6 +30,7 @@ from seedwise.trainables.landscape.jobs import (
 )
 from seedwise.trainables.landscape.subjects import LandscapeInputs, joined_ids, shifted
 from seedwise.trainables.landscape.trainable import Landscape, Points, Trained
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.world import FILES

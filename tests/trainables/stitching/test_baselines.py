@@ -15,9 +15,9 @@ from transformers import AutoTokenizer
 from seedwise import spaces
 from seedwise.search.specification import read
 from seedwise.spaces.baselines import NAMES, baseline_space
-from seedwise.trainables.base import RunFailed
 from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.prepare import StitchingTests

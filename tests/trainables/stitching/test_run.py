@@ -6,7 +6,7 @@ import torch
 
 from seedwise.search.specification import read
 from seedwise.spaces.stitching import default
-from seedwise.trainables.base import RunFailed
+from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 

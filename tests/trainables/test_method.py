@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from seedwise.trainables.base import Method, RunFailed, RunTrainable, describe, kind_of
+from seedwise.trainables.method import Method, RunFailed, RunTrainable, describe, kind_of
 from seedwise.trainables.states import pack, unpack
 from seedwise.trainables.streams import STREAMS
 from tests import methods
