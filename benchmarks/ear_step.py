@@ -159,8 +159,8 @@ def ours(vocabulary: int, lengths: list[list[int]], updates: bool) -> Callable[[
     from seedwise.trainables.ear.options import EarOptions
     from seedwise.trainables.ear.trainable import terms_of
     from seedwise.trainables.ear.twin import Twin
-    from seedwise.trainables.encoder import Encoder, skeleton
-    from seedwise.trainables.training import Learner
+    from seedwise.trainables.training.encoder import Encoder, skeleton
+    from seedwise.trainables.training.learner import Learner
 
     options = EarOptions(layer=LAYER)
     model = skeleton(Encoder(BertConfig(vocab_size=vocabulary).to_dict(), {}), CLASSES)

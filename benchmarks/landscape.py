@@ -22,12 +22,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel, logging
 
-from seedwise.trainables.encoder import initialise, load_encoder, skeleton
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.landscape.jobs import EVEN, PLANE, Job
 from seedwise.trainables.landscape.mixing import Parameters
-from seedwise.trainables.options import TrainingOptions
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import initialise, load_encoder, skeleton
+from seedwise.trainables.training.learner import Learner
+from seedwise.trainables.training.options import TrainingOptions
 
 GOAL = 5.0
 CLASSES = 6

@@ -23,16 +23,16 @@ from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassificatio
 from seedwise.search.specification import from_dict, read
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.lexicons import read_lexicon
 from seedwise.trainables.inputs.vectors import read_vectors
-from seedwise.trainables.options import TrainingOptions
 from seedwise.trainables.stitching.prepare import StitchingInputs
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import macro_f1
 from seedwise.trainables.tasks.sources import Classification
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import initialise, skeleton
+from seedwise.trainables.training.learner import Learner
+from seedwise.trainables.training.options import TrainingOptions
 from seedwise.trainables.world import SOURCE, TARGETS, path
 from seedwise.trainables.world.encoders import mask, masked_loss, pad
 

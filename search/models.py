@@ -16,9 +16,9 @@ from seedwise.search.placement import this_machine
 from seedwise.search.provenance import checksums
 from seedwise.search.rerun import other_inputs
 from seedwise.search.specification import from_dict
-from seedwise.trainables import device
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
+from seedwise.trainables.training import device
 
 
 def export_models(state: State, exported: dict, to: Path, replicate: int, console: Console) -> list[Path]:

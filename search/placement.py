@@ -161,7 +161,7 @@ def this_machine(resources: dict) -> tuple[Placement, int]:
     """The placement on this machine alone, before Ray runs and without measuring, and how many runs fit."""
     gpus = 0
     if resources["gpus_per_run"] != 0:
-        from seedwise.trainables.device import gpus_here
+        from seedwise.trainables.training.device import gpus_here
 
         gpus = gpus_here()
     nodes = [Node("this machine", os.cpu_count() or 1, gpus)]

@@ -32,7 +32,7 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     @ray.remote(num_cpus=0, max_calls=1)  # its process has seen all GPUs of its node: no run may come into it
     def ask() -> int:
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty for a task without a GPU; a whole one may not be free
-        from seedwise.trainables.device import gpu_memory
+        from seedwise.trainables.training.device import gpu_memory
 
         return gpu_memory()
 
@@ -79,7 +79,7 @@ class Probe:
     """The process that is measured: nothing else has run in it."""
 
     def __init__(self, threads: int, gpu: bool):
-        from seedwise.trainables import device
+        from seedwise.trainables.training import device
 
         self.place = device.set_up(threads, 1.0 if gpu else 0.0)
 
@@ -88,6 +88,6 @@ class Probe:
         method.class_for(params)(inputs, params, Streams(seed, 0), self.place).epoch(0)
 
     def peak(self) -> tuple[int, int]:
-        from seedwise.trainables import device
+        from seedwise.trainables.training import device
 
         return device.peak_memory(self.place)

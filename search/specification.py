@@ -20,8 +20,8 @@ from seedwise.spaces import Space, load
 from seedwise.spaces.dimension import nearest
 from seedwise.trainables.inputs.paths import read_text
 from seedwise.trainables.landscape.jobs import PARTS
-from seedwise.trainables.options import check_type
 from seedwise.trainables.streams import STREAMS
+from seedwise.trainables.training.options import check_type
 
 BUILT_IN = Path(__file__).with_name("builtin")
 METHODS = ("stitching", "dcca", "ear")

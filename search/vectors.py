@@ -70,7 +70,6 @@ def extract(options: argparse.Namespace, console: Console) -> int:
 
 
 def align(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.trainables.device import gpus_here
     from seedwise.trainables.inputs.lexicons import read_lexicon
     from seedwise.trainables.inputs.paths import locate
     from seedwise.trainables.inputs.vectors import read_vectors
@@ -78,6 +77,7 @@ def align(options: argparse.Namespace, console: Console) -> int:
     from seedwise.trainables.static.align import fixed_table
     from seedwise.trainables.static.align_options import AlignOptions
     from seedwise.trainables.static.write import write_vectors
+    from seedwise.trainables.training.device import gpus_here
 
     settings = settings_of(AlignOptions, options.set)
     files = by_language([options.fixed, *options.moving])

@@ -14,8 +14,8 @@ from seedwise.spaces.dcca import without_tuning
 from seedwise.spaces.space import Space
 from seedwise.trainables.dcca import options as dcca_options
 from seedwise.trainables.ear import options as ear_options
-from seedwise.trainables.options import TrainingOptions
 from seedwise.trainables.stitching import baseline_options as stitching_options
+from seedwise.trainables.training.options import TrainingOptions
 
 TRAINING = tuple(field.name for field in fields(TrainingOptions))
 OF = {"stitching": stitching_baselines, "dcca": dcca_baselines, "ear": ear_baselines}  # by method

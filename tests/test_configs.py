@@ -13,9 +13,9 @@ from seedwise import yaml12
 from seedwise.search.specification import Specification, read
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import check_layers
-from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.inputs.paths import by_language
 from seedwise.trainables.tasks.layouts import LAYOUTS
+from seedwise.trainables.training.encoder import Encoder
 from tests.conftest import ROOT, real
 
 ROWS = {"taxi1500": "1\tFaith\tx\n", "amazon": '{"stars": "1", "review_body": "x"}\n'}

@@ -413,7 +413,7 @@ def code(folder, marker):
 
 
 def test_the_code_of_a_model_folder_does_not_run_even_if_a_person_says_yes(model, marker, monkeypatch):
-    from seedwise.trainables.encoder import load_encoder
+    from seedwise.trainables.training.encoder import load_encoder
 
     folder = model(**code(model(), marker), model_type="own")
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 9))
@@ -423,7 +423,7 @@ def test_the_code_of_a_model_folder_does_not_run_even_if_a_person_says_yes(model
 
 
 def test_a_known_kind_of_encoder_is_loaded_without_the_code_that_its_folder_brings(model, marker):
-    from seedwise.trainables.encoder import load_encoder
+    from seedwise.trainables.training.encoder import load_encoder
 
     plain, _ = load_encoder(str(model()))
     folder = model(**code(model(), marker), attn_implementation="someone/kernel")
@@ -436,7 +436,7 @@ def test_weights_in_torchs_format_are_read_and_a_pickle_among_them_is_one_line(m
     import torch
     from safetensors.torch import load_file
 
-    from seedwise.trainables.encoder import load_encoder
+    from seedwise.trainables.training.encoder import load_encoder
 
     folder = model()
     weights = load_file(folder / "model.safetensors")
@@ -455,8 +455,8 @@ def test_a_saved_state_is_read_without_unpickling(tmp_path, marker):
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
-    from seedwise.trainables.options import TrainingOptions
-    from seedwise.trainables.trainer import Trainer
+    from seedwise.trainables.training.optimiser import Trainer
+    from seedwise.trainables.training.options import TrainingOptions
 
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
     made = BertForSequenceClassification(BertConfig(vocab_size=8, **sizes))

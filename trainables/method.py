@@ -158,7 +158,7 @@ class RunTrainable(tune.Trainable):
         self.node = ray.get_runtime_context().get_node_id() if ray.is_initialized() else ""
         self.beat = Beat(config["beat_seconds"], self.node)
         if "torch" in sys.modules:  # which the method imports, if it needs it
-            from seedwise.trainables import device
+            from seedwise.trainables.training import device
 
             self.place = device.set_up(config["threads"], config["gpus"])
         self.begin(config)
@@ -173,7 +173,7 @@ class RunTrainable(tune.Trainable):
         self.ready: Any = None  # what the last step has for the driver
         self.hand_in(None)
         if self.place is not None:
-            from seedwise.trainables import device
+            from seedwise.trainables.training import device
 
             device.free()
         self.number, self.seconds, self.saved, self.failure = 0, 0.0, time.monotonic(), None

@@ -69,7 +69,7 @@ def test_workers_fresh_or_reused_agree_with_a_process_without_ray(searched):
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     program = """
 import json, sys, torch
-from seedwise.trainables.device import set_up
+from seedwise.trainables.training.device import set_up
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 specification, runs = json.load(sys.stdin)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from seedwise.errors import RequestError
 from seedwise.search.ledger import read
 from seedwise.search.placement import MARGIN, Need, Node, Placement, measures, place
-from seedwise.trainables.device import memory_share
+from seedwise.trainables.training.device import memory_share
 
 GB = 1 << 30
 

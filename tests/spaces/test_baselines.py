@@ -12,7 +12,7 @@ from seedwise.errors import RequestError
 from seedwise.spaces import space as module
 from seedwise.spaces.baselines import FUNCTIONS, NAMES, baseline_space
 from seedwise.spaces.space import Space
-from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.training.options import TrainingOptions
 
 METHOD = spaces.load("stitching", "default")
 EAR = spaces.load("ear", "default")

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from seedwise.trainables.device import random_state, set_random_state
+from seedwise.trainables.training.device import random_state, set_random_state
 
 
 def cached_backward(

@@ -8,7 +8,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrained
 
 from seedwise.errors import RequestError
 from seedwise.trainables.dcca.masking import head_of
-from seedwise.trainables.encoder import Encoder, loaded, set_weights
+from seedwise.trainables.training.encoder import Encoder, loaded, set_weights
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
-from seedwise.trainables.options import OptimiserOptions, check_type, hints_of
+from seedwise.trainables.training.options import OptimiserOptions, check_type, hints_of
 
 WORDS_PER_DIRECTION = 4  # with fewer, independent views correlate by 0.87 and more: the edge is 2 sqrt(p/N (1 - p/N))
 

@@ -15,9 +15,9 @@ from seedwise.trainables.dcca.reader import DccaReader
 from seedwise.trainables.dcca.scores import Hidden, Probe
 from seedwise.trainables.dcca.words import Static, join
 from seedwise.trainables.ear.prepare import EarInputs, read_task
-from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.inputs.paths import by_language, locate
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.training.encoder import Encoder
 
 MASK_RATE, MASK_SEED = 0.15, 0  # of the hidden tokens that runs are scored on: the same in all searches
 METRICS = ("macro_f1", "accuracy")  # of a classifier

@@ -14,8 +14,8 @@ from seedwise.trainables.dcca.masking import Hiding, guessing_loss
 from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions, MseOptions
 from seedwise.trainables.dcca.words import Encoding, Static
 from seedwise.trainables.method import RunFailed
-from seedwise.trainables.trainer import Trainer
-from seedwise.trainables.training import by_length
+from seedwise.trainables.training.learner import by_length
+from seedwise.trainables.training.optimiser import Trainer
 
 
 class Pretrainer(Trainer):

@@ -18,7 +18,7 @@ from seedwise.trainables.dcca.masking import guessing_loss
 from seedwise.trainables.dcca.words import Encoding, Pieces, Static
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.static.evaluate import lexicon_induction
-from seedwise.trainables.training import by_length
+from seedwise.trainables.training.learner import by_length
 
 DIRECTIONS, TOP_K, RIDGE = 64, 10, 1e-3  # of the correlation that is a score: the same for all configurations
 BATCH = 64  # words or sentences per forward pass

@@ -20,9 +20,9 @@ from seedwise.trainables.dcca.prepare import DccaInputs, DccaTests, prepare, pre
 from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
 from seedwise.trainables.ear.baselines import Plain
-from seedwise.trainables.encoder import Encoder, set_weights
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
+from seedwise.trainables.training.encoder import Encoder, set_weights
 
 SEGMENTS, LONGEST = 10, 50  # a run reports and may be checkpointed so many times, and at least every so many steps
 

@@ -14,7 +14,7 @@ from seedwise.trainables.ear.augment import Sentences
 from seedwise.trainables.ear.embeddings import Embeddings, Move, climbed, within_ball
 from seedwise.trainables.ear.options import AdversarialOptions, AugmentedOptions, PerturbedOptions, PlainOptions
 from seedwise.trainables.ear.tuned import Tuned
-from seedwise.trainables.training import Batch
+from seedwise.trainables.training.learner import Batch
 
 
 class Plain(Tuned):

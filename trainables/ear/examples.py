@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from seedwise.trainables.ear.augment import Sentences
-from seedwise.trainables.training import Batch
+from seedwise.trainables.training.learner import Batch
 
 CHUNK = 10_000  # texts that are tokenised at once where only their lengths are wanted
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.trainables.encoder import skeleton
+from seedwise.trainables.training.encoder import skeleton
 
 if TYPE_CHECKING:
     from seedwise.trainables.ear.tuned import Tuned

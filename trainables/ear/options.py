@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.training.options import TrainingOptions
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from seedwise.trainables.ear.examples import Examples
 from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.targets import pooled
-from seedwise.trainables.encoder import initialise, skeleton
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import initialise, skeleton
+from seedwise.trainables.training.learner import Learner
 
 WORDS = 12  # of each sentence, the first: more make a cloud in which nothing can be read
 LABELLED = 2  # sentences whose words are written beside their points

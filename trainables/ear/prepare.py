@@ -10,11 +10,11 @@ from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.examples import Examples, examples, tokenise
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.twin import Twin
-from seedwise.trainables.encoder import Encoder, check_encoder, load_encoder, skeleton
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.synonyms import read_synonyms
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.tasks.sources import Classification
+from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder, skeleton
 
 SHOWN = 30  # parallel sentences of each language in the picture of their words
 

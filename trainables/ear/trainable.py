@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from seedwise.trainables import device
 from seedwise.trainables.ear import targets
 from seedwise.trainables.ear.augment import Sentences
 from seedwise.trainables.ear.baselines import BASELINES
@@ -18,6 +17,7 @@ from seedwise.trainables.ear.prepare import EarInputs, prepare, prepare_test
 from seedwise.trainables.ear.tuned import POINTS, Tuned
 from seedwise.trainables.ear.twin import Seen, Twin
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.training import device
 
 FLOORS = 10  # times per run that the value of identical inputs is measured
 

@@ -16,12 +16,12 @@ from seedwise.trainables.ear.examples import Examples
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.options import AugmentedOptions, PlainOptions
 from seedwise.trainables.ear.prepare import EarInputs
-from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import scores
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import initialise, skeleton
+from seedwise.trainables.training.learner import Learner
 
 POINTS = 200  # of a curve over a whole run, at most
 

@@ -17,9 +17,9 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from seedwise.errors import RequestError
-from seedwise.trainables import device
 from seedwise.trainables.ear.embeddings import Embeddings, Move
-from seedwise.trainables.training import Batch
+from seedwise.trainables.training import device
+from seedwise.trainables.training.learner import Batch
 
 NAME = "seedwise_twin"
 PROBE = 4  # tokens of the input that shows which modules attend, in which order

@@ -14,7 +14,6 @@ from torch.nn.functional import cross_entropy
 from seedwise.trainables.ear.examples import Examples, examples
 from seedwise.trainables.ear.prepare import Reader as EarReader
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE
@@ -26,7 +25,8 @@ from seedwise.trainables.stitching.reader import WordSet
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import accuracy, macro_f1
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import Encoder
+from seedwise.trainables.training.learner import Learner
 
 
 @dataclass(frozen=True)

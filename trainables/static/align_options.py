@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from seedwise.trainables.options import check_type, hints_of
+from seedwise.trainables.training.options import check_type, hints_of
 
 
 @dataclass(frozen=True)

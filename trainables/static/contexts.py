@@ -9,8 +9,8 @@ from transformers import AutoConfig, AutoModel
 
 from seedwise.errors import RequestError
 from seedwise.trainables.ear.examples import tokenise, words_of
-from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.static.options import ExtractOptions
+from seedwise.trainables.training.encoder import Encoder
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 AT_ONCE = 32  # sentences of like length in one pass: a third of it is padding; of 128 in any order, two thirds

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Noted, opened
-from seedwise.trainables.options import check_type, hints_of
+from seedwise.trainables.training.options import check_type, hints_of
 
 Item = TypeVar("Item")
 Line = tuple[int, str | None]  # its number from 1, and its text; None where that is too long

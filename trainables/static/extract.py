@@ -17,8 +17,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TimeRemainingColumn
 
 from seedwise.errors import RequestError
-from seedwise.trainables import device
-from seedwise.trainables.encoder import load_encoder
 from seedwise.trainables.inputs.cache import content_hash
 from seedwise.trainables.inputs.words import Words
 from seedwise.trainables.static.contexts import FrozenEncoder
@@ -27,6 +25,8 @@ from seedwise.trainables.static.options import ExtractOptions
 from seedwise.trainables.static.training import Training
 from seedwise.trainables.static.vocabulary import count_words
 from seedwise.trainables.static.write import write_vectors
+from seedwise.trainables.training import device
+from seedwise.trainables.training.encoder import load_encoder
 
 VERSION = 1  # of the training: checkpoints of another one are not used
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
-from seedwise.trainables.options import TrainingOptions, check_type, hints_of
 from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.training.options import TrainingOptions, check_type, hints_of
 
 
 @dataclass(frozen=True)

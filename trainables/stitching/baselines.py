@@ -9,7 +9,6 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from seedwise.trainables.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.stitching import anchors
@@ -24,7 +23,8 @@ from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTest
 from seedwise.trainables.stitching.tables import ZERO
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import scores
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
+from seedwise.trainables.training.learner import Learner
 
 ITERATIONS = 1000  # of logistic regression at most; scikit-learn's 100 are too few for vectors of length 28
 

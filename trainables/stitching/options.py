@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from seedwise.trainables.options import TrainingOptions
+from seedwise.trainables.training.options import TrainingOptions
 
 WEIGHTINGS = ("standard", "softmax", "sparsemax", "entmax")
 

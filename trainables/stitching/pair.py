@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.cache import cached, content_hash
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.stitching import anchors
@@ -20,7 +19,8 @@ from seedwise.trainables.stitching.tables import ZERO, Counts, Neighbours, combi
 from seedwise.trainables.stitching.weightings import Weighting
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import scores
-from seedwise.trainables.training import Learner, looked_up
+from seedwise.trainables.training.encoder import initialise, skeleton
+from seedwise.trainables.training.learner import Learner, looked_up
 
 VERSION = 1  # of what `neighbours` returns; a new one finds all of them anew
 MOST = 8  # tables whose neighbours a process remembers: two for each language and number of anchors

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from seedwise.spaces import load
-from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.stitching.reader import Multilingual, Reader, Target, WordSet
+from seedwise.trainables.training.encoder import Encoder
 
 
 @dataclass(frozen=True)

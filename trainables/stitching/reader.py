@@ -8,7 +8,6 @@ import numpy as np
 
 from seedwise.errors import RequestError
 from seedwise.spaces import load
-from seedwise.trainables.encoder import Encoder, check_encoder, load_encoder
 from seedwise.trainables.inputs.lexicons import read_lexicon, read_words
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.subwords import Subwords
@@ -17,6 +16,7 @@ from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.inputs.words import Words, plain
 from seedwise.trainables.stitching.anchors import Candidates, candidates
 from seedwise.trainables.tasks.sources import Classification
+from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder
 
 
 @dataclass(frozen=True)

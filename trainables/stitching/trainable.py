@@ -9,7 +9,6 @@ import numpy as np
 
 from seedwise.trainables.inputs.cache import content_hash
 from seedwise.trainables.method import Method, RunFailed
-from seedwise.trainables.options import TrainingOptions
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair
 from seedwise.trainables.stitching.options import StitchingOptions
@@ -17,6 +16,7 @@ from seedwise.trainables.stitching.pair import Pair
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
 from seedwise.trainables.stitching.reader import Reader
 from seedwise.trainables.streams import Streams
+from seedwise.trainables.training.options import TrainingOptions
 
 TRAINING = [one.name for one in fields(TrainingOptions)]
 

@@ -5,7 +5,7 @@ from transformers import AutoModel, AutoModelForMaskedLM
 
 from seedwise.errors import RequestError
 from seedwise.trainables.dcca.model import encoder_of, load_masked, masked_model
-from seedwise.trainables.encoder import loaded
+from seedwise.trainables.training.encoder import loaded
 from seedwise.trainables.world import path
 from tests.trainables.dcca.small import small_model
 

@@ -13,10 +13,10 @@ from seedwise.search.specification import read
 from seedwise.trainables.dcca.pictures import losses
 from seedwise.trainables.dcca.trainable import Dcca, Masked, Untouched
 from seedwise.trainables.ear.baselines import Plain
-from seedwise.trainables.encoder import Encoder, load_encoder
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import Streams
+from seedwise.trainables.training.encoder import Encoder, load_encoder
 from seedwise.trainables.world import FILES
 from tests import tiny
 

@@ -13,12 +13,12 @@ from seedwise.trainables.ear.baselines import BASELINES
 from seedwise.trainables.ear.embeddings import climbed, within_ball
 from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.text import encode
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import STREAMS, Streams
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import initialise, skeleton
+from seedwise.trainables.training.learner import Learner
 from tests.trainables.ear.test_run import CPU, FEW, FIXED, copies_by_hand, cut, first, made, without_dropout
 
 METHOD = spaces.load("ear", {**FIXED, "copies": 1})

@@ -5,7 +5,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from seedwise.errors import RequestError
 from seedwise.trainables.ear.heads import set_head
-from seedwise.trainables.encoder import Encoder, initialise
+from seedwise.trainables.training.encoder import Encoder, initialise
 
 SIZES = {
     "vocab_size": 30,

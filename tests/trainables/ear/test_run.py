@@ -27,13 +27,13 @@ from seedwise.trainables.ear.pictures import WORDS, translations_found
 from seedwise.trainables.ear.prepare import parallel_words
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.ear.twin import Twin
-from seedwise.trainables.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.tasks.sources import Classification
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
+from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.world import FILES
 
 CPU = torch.device("cpu")

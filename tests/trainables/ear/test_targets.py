@@ -16,8 +16,8 @@ from seedwise.trainables.ear.examples import examples
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.encoder import Encoder
 from seedwise.trainables.streams import Streams
+from seedwise.trainables.training.encoder import Encoder
 from tests.conftest import ROOT
 
 REDUCTIONS = ["sum", "mean"]

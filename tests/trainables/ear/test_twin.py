@@ -11,8 +11,8 @@ from seedwise.errors import RequestError
 from seedwise.trainables.ear import targets
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.twin import SharedDropout, Twin, drop_alike
-from seedwise.trainables.options import TrainingOptions
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.learner import Learner
+from seedwise.trainables.training.options import TrainingOptions
 
 CPU = torch.device("cpu")
 LAYERS, HEADS, WIDTH = 3, 2, 16

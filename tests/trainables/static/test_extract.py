@@ -14,13 +14,13 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast, XLMRobertaConfig, XLMRobertaModel
 
 from seedwise.errors import RequestError
-from seedwise.trainables.encoder import load_encoder
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.contexts import FrozenEncoder
 from seedwise.trainables.static.extract import extract, prepare
 from seedwise.trainables.static.options import ExtractOptions
 from seedwise.trainables.static.sampling import Negatives, kept_share
 from seedwise.trainables.static.training import loss_of
+from seedwise.trainables.training.encoder import load_encoder
 from seedwise.trainables.world import path as world
 from seedwise.trainables.world.concepts import CONCEPTS, GENERAL
 from seedwise.trainables.world.language import make_languages

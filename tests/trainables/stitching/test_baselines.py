@@ -15,7 +15,6 @@ from transformers import AutoTokenizer
 from seedwise import spaces
 from seedwise.search.specification import read
 from seedwise.spaces.baselines import NAMES, baseline_space
-from seedwise.trainables.encoder import initialise, skeleton
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.baselines import BASELINES
@@ -24,7 +23,8 @@ from seedwise.trainables.stitching.prepare import StitchingTests
 from seedwise.trainables.stitching.reader import WordSet
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import STREAMS, Streams
-from seedwise.trainables.training import Learner
+from seedwise.trainables.training.encoder import initialise, skeleton
+from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.world import FILES
 
 CPU = torch.device("cpu")

@@ -11,8 +11,8 @@ from transformers import PreTrainedModel
 
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed
-from seedwise.trainables.options import TrainingOptions
-from seedwise.trainables.trainer import Trainer
+from seedwise.trainables.training.optimiser import Trainer
+from seedwise.trainables.training.options import TrainingOptions
 
 Batch = dict[str, Tensor]
 

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint
 from transformers import PreTrainedModel
 
 from seedwise.trainables.method import RunFailed
-from seedwise.trainables.options import OptimiserOptions
+from seedwise.trainables.training.options import OptimiserOptions
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 

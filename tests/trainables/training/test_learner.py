@@ -7,12 +7,12 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification, get_scheduler
 
-from seedwise.trainables.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.inputs.text import encode
 from seedwise.trainables.method import RunFailed
-from seedwise.trainables.options import TrainingOptions
-from seedwise.trainables.trainer import rate
-from seedwise.trainables.training import Learner, batch_of, updates_per_epoch
+from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
+from seedwise.trainables.training.learner import Learner, batch_of, updates_per_epoch
+from seedwise.trainables.training.optimiser import rate
+from seedwise.trainables.training.options import TrainingOptions
 
 CPU = torch.device("cpu")
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}

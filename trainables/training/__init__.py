@@ -1,0 +1,1 @@
+"""options, optimiser, learner, encoder, device: what all methods share"""
