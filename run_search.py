@@ -162,7 +162,7 @@ def search(options: argparse.Namespace, console: Console) -> int:
     if options.dry_run:
         return dry_run(specification, options.earlier)
     from seedwise.search.launch import search as launch
-    from seedwise.search.ledger import read as read_ledger
+    from seedwise.search.ledger.state import read as read_ledger
 
     before = read_ledger(options.folder / "ledger.jsonl")
     state = launch(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
@@ -197,7 +197,7 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
 
 def resume(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.launch import resume as go_on
-    from seedwise.search.ledger import read
+    from seedwise.search.ledger.state import read
 
     before = read(options.folder / "ledger.jsonl")
     return conclude(before.finished, go_on(options.folder, console, address=options.address), options.folder, console)
@@ -271,7 +271,7 @@ def compare(options: argparse.Namespace, console: Console) -> int:
 
 def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
     """The state of a search that compares configurations; a decomposition is none."""
-    from seedwise.search.ledger import read
+    from seedwise.search.ledger.state import read
 
     state = read(folder / "ledger.jsonl")
     if not state.search:
@@ -286,7 +286,7 @@ def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
 def report(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.findings import Findings
     from seedwise.search.landscape.results import write_again
-    from seedwise.search.ledger import read
+    from seedwise.search.ledger.state import read
     from seedwise.search.page import write
     from seedwise.search.specification import standing_of
     from seedwise.search.summary import show
@@ -380,7 +380,7 @@ def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Co
 def landscape(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.landscape.request import exported, landscape_specification
     from seedwise.search.launch import search as launch
-    from seedwise.search.ledger import read as read_ledger
+    from seedwise.search.ledger.state import read as read_ledger
 
     given = {"replicates": options.replicates, "equal": options.equal, "baseline": options.baseline}
     given |= {"labels": False} if options.seeds_only else {}
@@ -400,7 +400,7 @@ def landscape(options: argparse.Namespace, console: Console) -> int:
 def track(options: argparse.Namespace, console: Console) -> int:
     from rich.progress import Progress
 
-    from seedwise.search.ledger import read
+    from seedwise.search.ledger.state import read
     from seedwise.search.tracking import mask
     from seedwise.search.tracking import track as write
 
@@ -418,7 +418,7 @@ def track(options: argparse.Namespace, console: Console) -> int:
 
 
 def ui(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger import read
+    from seedwise.search.ledger.state import read
     from seedwise.search.serve import Pages, serve
     from seedwise.search.tracking import address_of
 

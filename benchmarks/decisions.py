@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.worlds import Bumps
 from seedwise.search.estimate import Table, estimate
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.spaces import Space, config_id
 from seedwise.spaces.features import features
 from tests.simulate import engine

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from seedwise.search import tracking
-from seedwise.search.ledger import Ledger
+from seedwise.search.ledger.state import Ledger
 from seedwise.search.serve import free_port
 
 METRICS, STEPS, REPLICATES = 20, 5, 5

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seedwise.search.ledger import CONFIRM, PLANNED, WAITING, State
+from seedwise.search.ledger.state import CONFIRM, PLANNED, WAITING, State
 from seedwise.search.policy import Confirm, Given, Replicate, Stop
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from seedwise.errors import RequestError
 from seedwise.search.landscape.plan import Plan
-from seedwise.search.ledger import SEARCH, State
+from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.policy import Policy, Replicate, Stop, free_replicate
 from seedwise.search.selection import Selection
 from seedwise.spaces import Space, config_id, load

@@ -15,7 +15,7 @@ from seedwise.errors import RequestError
 from seedwise.search.baselines import all_scores, varying
 from seedwise.search.difference import Statement, statement
 from seedwise.search.estimate import summary
-from seedwise.search.ledger import CONFIRM, SEARCH, State
+from seedwise.search.ledger.state import CONFIRM, SEARCH, State
 from seedwise.search.report import chosen, leaderboard
 from seedwise.search.selection import Selection
 from seedwise.search.specification import standing_of

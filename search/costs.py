@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from seedwise.search.chart import BLUE, RED, Chart, label, listed, points
 from seedwise.search.findings import Findings
-from seedwise.search.ledger import CONFIRM, DONE, SEARCH, State
+from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, State
 
 HOUR = 3600.0
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from scipy.special import chdtri
 
 from seedwise.files import write_atomically
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.search.selection import Selection
 
 ALL = "all"  # the key of the replicates in which everything varies

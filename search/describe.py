@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from seedwise.search.baselines import all_scores
 from seedwise.search.estimate import summary
-from seedwise.search.ledger import CONFIRM, SEARCH, State
+from seedwise.search.ledger.state import CONFIRM, SEARCH, State
 from seedwise.search.selection import Selection
 
 SHOWN = 20  # configurations

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger import read
+from seedwise.search.ledger.state import read
 from seedwise.search.selection import Selection
 from seedwise.search.specification import Specification
 from seedwise.search.standing import Standing

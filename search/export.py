@@ -6,7 +6,7 @@ from pathlib import Path
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.search.formats import FORMATS, as_text, check_format
-from seedwise.search.ledger import SEARCH, State
+from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.register import check_name
 from seedwise.search.report import SCORE, chosen, leaderboard, per_language, underspecification
 from seedwise.search.standing import Standing

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 from seedwise.search.findings import Findings
-from seedwise.search.ledger import PRUNED, Run
+from seedwise.search.ledger.state import PRUNED, Run
 from seedwise.search.report import single_class
 
 MOST = 100  # runs that are listed

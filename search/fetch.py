@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
 from seedwise.search import send
-from seedwise.search.ledger import busy
+from seedwise.search.ledger.state import busy
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient

@@ -7,7 +7,7 @@ from functools import cached_property
 from seedwise.errors import RequestError
 from seedwise.search.baselines import scores_of, varying
 from seedwise.search.estimate import Estimate
-from seedwise.search.ledger import SEARCH, State
+from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.report import chosen, leaderboard
 from seedwise.search.selection import Selection
 from seedwise.search.standing import Standing

@@ -17,7 +17,7 @@ from seedwise.credentials import mask
 from seedwise.search.baselines import all_scores, title
 from seedwise.search.describe import description, replicated
 from seedwise.search.estimate import Summary, summary
-from seedwise.search.ledger import CONFIRM, DONE, SEARCH, Run, State
+from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
 from seedwise.search.policy import FRESH
 from seedwise.search.selection import Selection
 from seedwise.search.table import short

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from seedwise.search.estimate import Estimate
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
 
 

@@ -22,7 +22,7 @@ from seedwise.search.landscape.phases import LandscapePhases
 from seedwise.search.landscape.plan import told_apart_by
 from seedwise.search.landscape.results import write_landscape
 from seedwise.search.leave import Leaver
-from seedwise.search.ledger import Ledger, State, read
+from seedwise.search.ledger.state import Ledger, State, read
 from seedwise.search.method import method_class
 from seedwise.search.phases import Phases
 from seedwise.search.specification import Specification, from_dict

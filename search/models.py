@@ -10,7 +10,7 @@ from rich.progress import track
 
 from seedwise.errors import RequestError
 from seedwise.search.card import Card
-from seedwise.search.ledger import Configuration, State
+from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.method import method_class
 from seedwise.search.placement import this_machine
 from seedwise.search.provenance import checksums

@@ -12,7 +12,7 @@ from seedwise.search.failures import MOST, counted, failures, in_common
 from seedwise.search.findings import Findings
 from seedwise.search.frame import frame, line, table
 from seedwise.search.languages import languages, of_fewer
-from seedwise.search.ledger import CONFIRM, DONE
+from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.search.pictures import read, svg
 from seedwise.search.policy import FRESH
 from seedwise.search.report import number

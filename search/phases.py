@@ -16,7 +16,7 @@ from seedwise.search.cluster import Slots, nodes_now
 from seedwise.search.decide import Decider, freeze
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.leave import Leaver
-from seedwise.search.ledger import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
 from seedwise.search.placement import Need, Placement, measures, place
 from seedwise.search.policy import Confirmation
 from seedwise.search.probe import measure, with_gpu_memory

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
+from seedwise.search.ledger.counts import free_replicate
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
 from seedwise.search.standing import Standing
-from seedwise.search.tally import free_replicate
 from seedwise.spaces.dimension import nearest
 from seedwise.spaces.space import import_path
 

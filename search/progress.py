@@ -8,7 +8,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from seedwise.search.ledger import CONFIRM, DONE, RUNNING, Run, State
+from seedwise.search.ledger.state import CONFIRM, DONE, RUNNING, Run, State
 from seedwise.search.policy import FRESH
 from seedwise.search.report import leaderboard
 from seedwise.search.standing import Standing

@@ -16,7 +16,7 @@ import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
 from seedwise.search.estimate import Estimate
-from seedwise.search.ledger import Configuration, State
+from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.standing import Standing
 from seedwise.spaces import Space, config_id
 

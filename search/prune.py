@@ -7,7 +7,7 @@ the same luck for all.
 
 import math
 
-from seedwise.search.ledger import SEARCH, Run, State
+from seedwise.search.ledger.state import SEARCH, Run, State
 from seedwise.search.selection import Selection
 
 ETA = 3  # ASHA keeps the best third at each rung

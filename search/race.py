@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from seedwise.search.estimate import Estimate
-from seedwise.search.ledger import SEARCH, Configuration, State
+from seedwise.search.ledger.state import SEARCH, Configuration, State
 from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, Stop, free_replicate, require
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.search.card import PIPELINES
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.search.store import runs_of, without_credentials
 from seedwise.search.tracking import ENVIRONMENT, address_of
 

@@ -11,7 +11,7 @@ from seedwise.files import write_atomically, writing
 from seedwise.search.baselines import best_of_each, scores_of, title
 from seedwise.search.decide import twins
 from seedwise.search.estimate import Estimate, summary
-from seedwise.search.ledger import CONFIRM, SEARCH, Configuration, Run, State
+from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
 from seedwise.search.ranks import rank_correlation
 from seedwise.search.selection import Selection
 from seedwise.search.standing import Standing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.search.method import method_class
 from seedwise.search.policy import FRESH
 from seedwise.search.specification import Specification, from_dict

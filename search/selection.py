@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from seedwise.search.estimate import Table
-from seedwise.search.ledger import PRUNED, SEARCH, Run, State
+from seedwise.search.ledger.state import PRUNED, SEARCH, Run, State
 
 AGGREGATES = {"mean": fmean, "worst": min}
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.search.follow import SCORE
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.search.report import leaderboard
 from seedwise.search.specification import standing_of
 from seedwise.search.store import runs_of, without_credentials

@@ -16,7 +16,7 @@ from seedwise.search.baselines import Baselines
 from seedwise.search.cluster import Slots, nodes_now
 from seedwise.search.decide import Decider, next_run
 from seedwise.search.landscape.plan import Plan
-from seedwise.search.ledger import CONFIRM, DONE, PRUNED, Ledger, Run, State
+from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
 from seedwise.search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.pictures import path_of
 from seedwise.search.policy import FRESH, Stop, Wait

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger import Configuration, State
+from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.report import leaderboard
 from seedwise.search.specification import space_of
 from seedwise.search.standing import Standing

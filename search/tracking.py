@@ -23,7 +23,7 @@ from pathlib import Path
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
 from seedwise.search.follow import Mirror
-from seedwise.search.ledger import busy, scan
+from seedwise.search.ledger.state import busy, scan
 from seedwise.search.store import Store
 
 LEDGER = "ledger.jsonl"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from seedwise.search.findings import Findings
-from seedwise.search.ledger import State, replay
+from seedwise.search.ledger.state import State, replay
 from seedwise.search.selection import Selection
 from seedwise.search.standing import Standing
 from seedwise.spaces import config_id, load

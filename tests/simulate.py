@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from seedwise.search.baselines import Baselines
 from seedwise.search.decide import freeze, next_run
 from seedwise.search.estimate import Summary, summary
-from seedwise.search.ledger import CONFIRM, State
+from seedwise.search.ledger.state import CONFIRM, State
 from seedwise.search.policy import Confirmation, Policy, Stop, policy_of
 from seedwise.search.propose import Proposer
 from seedwise.search.selection import Selection

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from seedwise.search.ledger import read
+from seedwise.search.ledger.state import read
 from tests.conftest import ROOT
 from tests.search.test_search import board, run
 

@@ -26,7 +26,8 @@ from seedwise import yaml12
 from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
-from seedwise.search import ledger, tracking
+from seedwise.search import tracking
+from seedwise.search.ledger import state
 from seedwise.search.rerun import read_best
 from seedwise.search.specification import Specification, Task, from_dict, read
 from seedwise.search.vectors import by_language
@@ -196,7 +197,7 @@ def test_a_password_is_used_and_nobody_keeps_it(searched, monkeypatch, capsys):
     assert not holding(folder, Path(session) / "logs")
     assert not [words for words in commands.values() if any(s in " ".join(words).encode() for s in SECRETS)]
     monkeypatch.chdir(folder)
-    assert ledger.read(Path("runs/quadratic/ledger.jsonl")).search["command"].count("***@127.0.0.1") == 1
+    assert state.read(Path("runs/quadratic/ledger.jsonl")).search["command"].count("***@127.0.0.1") == 1
     shown = ["runs/quadratic"]
     uri = f"tracking.uri=postgresql://me:{quote(PASSWORD, safe='')}@127.0.0.1:9/db?sslpassword=Sesam"
     for arguments in (
@@ -337,7 +338,7 @@ READERS = {
     "spec.yaml": lambda path: read(str(path)),
     "best.yaml": read_best,
     "best.json": read_best,
-    "ledger.jsonl": ledger.read,
+    "ledger.jsonl": state.read,
 }
 
 
@@ -600,11 +601,11 @@ def test_an_edited_ledger_cannot_name_files_elsewhere(tmp_path, event, key, valu
     }
     path = tmp_path / "ledger.jsonl"
     path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
-    assert ledger.read(path).configurations["a"].runs[0].finished
+    assert state.read(path).configurations["a"].runs[0].finished
     events[event][key] = value
     path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
     with pytest.raises(RequestError) as refused:
-        ledger.read(path)
+        state.read(path)
     assert re.search(rf"line {list(events).index(event) + 1}\b", str(refused.value))
     assert "\n" not in str(refused.value)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seedwise.search.decide import freeze, next_run
-from seedwise.search.ledger import replay
+from seedwise.search.ledger.state import replay
 from seedwise.search.policy import Confirmation, Stop
 from tests.simulate import engine, simulate
 

@@ -3,7 +3,7 @@
 from seedwise.search.baselines import Baselines
 from seedwise.search.decide import Decider
 from seedwise.search.landscape.plan import Plan
-from seedwise.search.ledger import PLANNED
+from seedwise.search.ledger.state import PLANNED
 from seedwise.search.phases import Phases
 from seedwise.search.products import Products
 

@@ -14,7 +14,7 @@ from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
-from seedwise.search.ledger import State, read
+from seedwise.search.ledger.state import State, read
 from seedwise.search.page import write as write_report
 from seedwise.search.pictures import svg
 from seedwise.search.products import Products

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from seedwise.search import tracking
-from seedwise.search.ledger import Ledger
+from seedwise.search.ledger.state import Ledger
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}

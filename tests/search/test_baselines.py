@@ -9,7 +9,7 @@ from rich.console import Console
 from seedwise.search import report
 from seedwise.search.baselines import Baselines, best_of_each, scores_of, total_runs
 from seedwise.search.decide import freeze, next_run, twins
-from seedwise.search.ledger import CONFIRM, State, replay
+from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.policy import Confirmation
 from seedwise.search.selection import Selection
 from seedwise.search.specification import read

@@ -20,7 +20,7 @@ from seedwise.search.answer import answer
 from seedwise.search.chart import Chart, beyond, focus, script_safe
 from seedwise.search.findings import MOST, Findings
 from seedwise.search.languages import languages
-from seedwise.search.ledger import Configuration, Run, State, replay
+from seedwise.search.ledger.state import Configuration, Run, State, replay
 from seedwise.search.page import page
 from seedwise.search.report import selection_and_target, underspecification
 from seedwise.search.selection import Selection

@@ -10,7 +10,7 @@ from rich.console import Console
 from scipy import stats
 
 from seedwise.search.decompose import as_table, decompose, in_words, report
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 
 BY_HAND = {
     "head": [0.1, 0.2, 0.3],  # variance 0.01

@@ -12,7 +12,7 @@ import pytest
 from mlflow import MlflowClient
 
 from seedwise import yaml12
-from seedwise.search.ledger import read
+from seedwise.search.ledger.state import read
 from seedwise.search.serve import Pages, free_port
 from seedwise.search.specification import read as read_specification
 from seedwise.trainables.tasks.sources import Classification

@@ -2,7 +2,7 @@ import pytest
 
 from seedwise.errors import RequestError
 from seedwise.search.earlier import read_earlier
-from seedwise.search.ledger import Ledger
+from seedwise.search.ledger.state import Ledger
 from seedwise.search.specification import read
 
 

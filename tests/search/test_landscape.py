@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 
 from seedwise import yaml12
 from seedwise.search.landscape.plan import Plan
-from seedwise.search.ledger import read, scan
+from seedwise.search.ledger.state import read, scan
 from seedwise.search.provenance import checksums
 from seedwise.search.specification import read as read_specification
 from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model

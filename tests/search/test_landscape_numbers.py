@@ -17,7 +17,7 @@ from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.request import landscape_specification
 from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
 from seedwise.search.landscape.words import sentences
-from seedwise.search.ledger import PLANNED, State
+from seedwise.search.ledger.state import PLANNED, State
 from seedwise.search.products import Products
 from seedwise.trainables.landscape.jobs import AROUND, BOTH, EVEN, INITIAL, LINE_POINTS, RADII, SOURCE, TARGET, TRAIN
 from tests import landscapes

@@ -20,7 +20,7 @@ from seedwise.search.decide import next_run
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.request import exported, landscape_specification
 from seedwise.search.landscape.results import show, write_landscape
-from seedwise.search.ledger import DONE, PLANNED, State
+from seedwise.search.ledger.state import DONE, PLANNED, State
 from seedwise.search.policy import Given, Stop, Wait
 from seedwise.search.products import Products
 from seedwise.search.rerun import rerun_specification

@@ -12,7 +12,7 @@ from rich.console import Console
 import run_search
 from seedwise.search import launch, page, summary
 from seedwise.search.importance import importances
-from seedwise.search.ledger import replay
+from seedwise.search.ledger.state import replay
 from seedwise.search.page import page as page_of
 from tests.ledgers import events, findings, made
 

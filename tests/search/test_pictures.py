@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 
 from seedwise.errors import RequestError
 from seedwise.search import pictures
-from seedwise.search.ledger import CONFIRM, Ledger, read
+from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.pictures import MOST_LABELS, svg
 from seedwise.search.placement import Placement
 from seedwise.search.policy import Confirmation

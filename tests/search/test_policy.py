@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seedwise.errors import RequestError
 from seedwise.search.decide import freeze, next_run
 from seedwise.search.halving import Halving
-from seedwise.search.ledger import State, replay
+from seedwise.search.ledger.state import State, replay
 from seedwise.search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
 from seedwise.search.race import Race
 from seedwise.search.selection import Selection

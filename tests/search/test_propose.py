@@ -2,7 +2,7 @@ import optuna
 import pytest
 
 from seedwise import spaces
-from seedwise.search.ledger import State, replay
+from seedwise.search.ledger.state import State, replay
 from seedwise.search.propose import TOLD, Known, Proposer
 from seedwise.search.selection import Selection
 from seedwise.search.standing import Standing

@@ -1,6 +1,6 @@
 import pytest
 
-from seedwise.search.ledger import State
+from seedwise.search.ledger.state import State
 from seedwise.search.prune import ETA, prunes, step_at
 from seedwise.search.selection import Selection
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.errors import SearchError
-from seedwise.search.ledger import Ledger, read, scan
+from seedwise.search.ledger.state import Ledger, read, scan
 from seedwise.search.losses import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
 from seedwise.search.watch import Watch
 from seedwise.trainables.states import Shelf, pack, unpack

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from seedwise.search import report
 from seedwise.search.baselines import varying
-from seedwise.search.ledger import replay
+from seedwise.search.ledger.state import replay
 from seedwise.search.progress import Progress, minutes_in_words
 from seedwise.search.selection import Selection
 from seedwise.search.standing import Standing

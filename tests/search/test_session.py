@@ -13,7 +13,7 @@ from seedwise.search.alone import Alone
 from seedwise.search.baselines import Baselines
 from seedwise.search.cluster import own_code
 from seedwise.search.decide import next_run
-from seedwise.search.ledger import INTERRUPTED, WAITING, read, replay
+from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.policy import Fixed, Stop
 from seedwise.search.products import Products
 from seedwise.search.selection import Selection

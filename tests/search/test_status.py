@@ -7,7 +7,7 @@ import pytest
 
 from run_search import main
 from seedwise.search import status
-from seedwise.search.ledger import Ledger
+from seedwise.search.ledger.state import Ledger
 from seedwise.search.status import ago, phase_of
 from tests.search.story import follow_here, metrics, story_in, tell
 from tests.search.told import Told, demo, specification

@@ -16,7 +16,7 @@ import pytest
 
 from seedwise import yaml12
 from seedwise.search import provenance
-from seedwise.search.ledger import scan
+from seedwise.search.ledger.state import scan
 from tests.search.story import PATIENCE, runs_of, server
 from tests.search.test_search import board, command, results
 from tests.search.test_submit import METHOD, SPECIFICATION

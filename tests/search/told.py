@@ -4,7 +4,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from seedwise.search.ledger import State, replay
+from seedwise.search.ledger.state import State, replay
 from seedwise.search.specification import read, space_of
 from seedwise.spaces import Space
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedwise.search.ledger import CONFIRM, INTERRUPTED, SEARCH, State
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, SEARCH, State
 from seedwise.search.policy import free_replicate
 
 STATUS = st.sampled_from(["done", "pruned", "failed:nan"])

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger import DONE, INTERRUPTED, RUNNING, Ledger, read, replay, scan
+from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Ledger, read, replay, scan
 
 EVENTS = [
     {"event": "search", "name": "ä", "search_id": "1", "specification": {}},

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
-from seedwise.search.tally import Tally
+from seedwise.search.ledger.counts import Tally
 
 RUNNING = "running"
 INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it goes on where it can

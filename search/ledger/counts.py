@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from seedwise.search.ledger import Configuration, Run
+    from seedwise.search.ledger.state import Configuration, Run
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""The ledger: what was asked, started and finished, and the state that follows from it."""
