@@ -230,7 +230,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
 
 
 def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
-    from seedwise.search.report import in_words, leaderboard, underspecification
+    from seedwise.search.ranking.leaderboard import in_words, leaderboard, underspecification
     from seedwise.search.specification import standing_of
     from seedwise.search.table import as_table
 

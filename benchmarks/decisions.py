@@ -12,8 +12,8 @@ import optuna
 from threadpoolctl import threadpool_limits
 
 from benchmarks.worlds import Bumps
-from seedwise.search.estimate import Table, estimate
 from seedwise.search.ledger.state import State
+from seedwise.search.ranking.estimate import Table, estimate
 from seedwise.spaces import Space, config_id
 from seedwise.spaces.features import features
 from tests.simulate import engine

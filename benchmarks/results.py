@@ -11,8 +11,8 @@ import itertools
 import json
 from pathlib import Path
 
-from seedwise.search.estimate import summary
 from seedwise.search.ledger.state import CONFIRM, read
+from seedwise.search.ranking.estimate import summary
 
 BASELINES = ("LS", "LR", "zero", "constant", "plain", "RS", "ADV", "untouched", "MLM", "MSE")  # how their names begin
 LEVELS = ("constant", "plain", "untouched")  # the first of them that a search has is what ratios are to

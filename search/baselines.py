@@ -12,7 +12,7 @@ from seedwise.errors import RequestError
 from seedwise.search.landscape.plan import Plan
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.policy import Policy, Replicate, Stop, free_replicate
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, config_id, load
 from seedwise.spaces.baselines import NAMES, OPTIONS, baseline_space
 from seedwise.spaces.dimension import nearest

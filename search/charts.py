@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from seedwise.search.chart import BLUE, GREEN, GREY, LEGEND, ORANGE, RED, Chart, beyond, focus, label, listed, points
 from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import CONFIRM, PRUNED, SEARCH, Run
-from seedwise.search.report import number, selection_and_target, underspecification
+from seedwise.search.ranking.leaderboard import number, selection_and_target, underspecification
 
 KINDS = {  # of runs: colours, and shapes for whoever does not see these
     "search seeds": (BLUE, "circle-open"),

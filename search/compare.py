@@ -13,11 +13,11 @@ from statistics import fmean
 
 from seedwise.errors import RequestError
 from seedwise.search.baselines import all_scores, varying
-from seedwise.search.difference import Statement, statement
-from seedwise.search.estimate import summary
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
-from seedwise.search.report import chosen, leaderboard
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.difference import Statement, statement
+from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.leaderboard import chosen, leaderboard
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.specification import standing_of
 from seedwise.search.table import best_baselines, short
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from seedwise.search.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
 from seedwise.search.findings import Findings
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
 
 COLOURS = (BLUE, ORANGE, GREEN)
 LANGUAGES = 20  # that are shown at most

@@ -9,7 +9,7 @@ from seedwise.search.baselines import Baselines, best_of_each
 from seedwise.search.ledger.state import WAITING, State
 from seedwise.search.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
 from seedwise.search.propose import Known, Proposer
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
 
 
 class Decider(Protocol):

@@ -12,7 +12,7 @@ from scipy.special import chdtri
 
 from seedwise.files import write_atomically
 from seedwise.search.ledger.state import State
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.selection import Selection
 
 ALL = "all"  # the key of the replicates in which everything varies
 CONFIDENCE = 0.95

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from seedwise.search.baselines import all_scores
-from seedwise.search.estimate import summary
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.selection import Selection
 
 SHOWN = 20  # configurations
 

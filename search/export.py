@@ -7,9 +7,9 @@ from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.search.formats import FORMATS, as_text, check_format
 from seedwise.search.ledger.state import SEARCH, State
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import SCORE, chosen, leaderboard, per_language, underspecification
 from seedwise.search.register import check_name
-from seedwise.search.report import SCORE, chosen, leaderboard, per_language, underspecification
-from seedwise.search.standing import Standing
 from seedwise.search.table import NO_REPLICATES
 from seedwise.trainables.streams import Streams
 

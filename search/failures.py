@@ -5,7 +5,7 @@ from statistics import median
 
 from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import PRUNED, Run
-from seedwise.search.report import single_class
+from seedwise.search.ranking.leaderboard import single_class
 
 MOST = 100  # runs that are listed
 LENGTH = 200  # letters of an error message

@@ -6,11 +6,11 @@ from functools import cached_property
 
 from seedwise.errors import RequestError
 from seedwise.search.baselines import scores_of, varying
-from seedwise.search.estimate import Estimate
 from seedwise.search.ledger.state import SEARCH, State
-from seedwise.search.report import chosen, leaderboard
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimate import Estimate
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import chosen, leaderboard
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.table import best_baselines, short
 from seedwise.spaces import Space, load
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 from seedwise.credentials import mask
 from seedwise.search.baselines import all_scores, title
 from seedwise.search.describe import description, replicated
-from seedwise.search.estimate import Summary, summary
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
 from seedwise.search.policy import FRESH
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.estimate import Summary, summary
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.table import short
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run

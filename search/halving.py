@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from seedwise.search.estimate import Estimate
 from seedwise.search.ledger.state import State
 from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
+from seedwise.search.ranking.estimate import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)

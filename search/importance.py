@@ -9,7 +9,7 @@ from scipy.special import fdtrc
 from seedwise.search.baselines import varying
 from seedwise.search.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
 from seedwise.search.findings import Findings
-from seedwise.search.ranks import ranks
+from seedwise.search.ranking.ranks import ranks
 from seedwise.spaces.dimension import Dimension
 
 FEWEST = 8  # configurations that have a parameter: below, chance explains as much

@@ -2,7 +2,7 @@
 
 from seedwise.search.chart import Chart, label, listed
 from seedwise.search.findings import Findings
-from seedwise.search.report import number
+from seedwise.search.ranking.leaderboard import number
 
 CELL = 64  # pixels that a number needs
 NAMED = 5  # configurations that are named in a remark

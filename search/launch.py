@@ -11,7 +11,7 @@ from rich.console import Console
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.search import page, provenance, report, tracking
+from seedwise.search import page, provenance, tracking
 from seedwise.search.baselines import searched
 from seedwise.search.cluster import ray_running
 from seedwise.search.earlier import read_earlier
@@ -25,8 +25,9 @@ from seedwise.search.leave import Leaver
 from seedwise.search.ledger.state import Ledger, State, read
 from seedwise.search.method import method_class
 from seedwise.search.phases import Phases
+from seedwise.search.ranking import leaderboard
+from seedwise.search.ranking.estimator import Standing
 from seedwise.search.specification import Specification, from_dict
-from seedwise.search.standing import Standing
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 LEAVING_SECONDS = 5.0  # and one that was told to stop
@@ -130,8 +131,8 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
     """
     if state.search["specification"]["landscape"]:
         return {"files": write_landscape(state, folder, console)}
-    rows = report.leaderboard(state, standing)
-    report.write(rows, folder)
+    rows = leaderboard.leaderboard(state, standing)
+    leaderboard.write(rows, folder)
     if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
         found = Export(state, standing, folder)
         found.write(found.best, folder / "best.yaml")

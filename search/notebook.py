@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from seedwise.errors import RequestError
 from seedwise.search.export import Export
 from seedwise.search.ledger.state import State, read
-from seedwise.search.report import flat, leaderboard
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import flat, leaderboard
 from seedwise.search.specification import standing_of
-from seedwise.search.standing import Standing
 
 if TYPE_CHECKING:
     from pandas import DataFrame

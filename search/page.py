@@ -15,7 +15,7 @@ from seedwise.search.languages import languages, of_fewer
 from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.search.pictures import read, svg
 from seedwise.search.policy import FRESH
-from seedwise.search.report import number
+from seedwise.search.ranking.leaderboard import number
 from seedwise.search.table import Columns, notes
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_type_hints
 from seedwise.errors import RequestError
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
 from seedwise.spaces.dimension import nearest
 from seedwise.spaces.space import import_path
 

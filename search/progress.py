@@ -10,8 +10,8 @@ from rich.text import Text
 
 from seedwise.search.ledger.state import CONFIRM, DONE, RUNNING, Run, State
 from seedwise.search.policy import FRESH
-from seedwise.search.report import leaderboard
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.table import as_table, number, short
 
 REFRESH_SECONDS = 1.0

@@ -15,9 +15,9 @@ import numpy as np
 import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
-from seedwise.search.estimate import Estimate
 from seedwise.search.ledger.state import Configuration, State
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimate import Estimate
+from seedwise.search.ranking.estimator import Standing
 from seedwise.spaces import Space, config_id
 
 SAMPLERS = ("tpe", "gp", "cmaes", "random", "grid")

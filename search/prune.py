@@ -8,7 +8,7 @@ the same luck for all.
 import math
 
 from seedwise.search.ledger.state import SEARCH, Run, State
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.selection import Selection
 
 ETA = 3  # ASHA keeps the best third at each rung
 RUNGS = (1 / 9, 1 / 3)  # shares of a schedule

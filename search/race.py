@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from seedwise.search.estimate import Estimate
 from seedwise.search.ledger.state import SEARCH, Configuration, State
 from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, Stop, free_replicate, require
+from seedwise.search.ranking.estimate import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seedwise.search.compare import Searched, pairs, side_by_side
-from seedwise.search.report import number
+from seedwise.search.ranking.leaderboard import number
 
 TEXT, CELL = 80, 15  # columns of a terminal that names and parameters need, and a mean with its spread
 

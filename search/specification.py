@@ -14,8 +14,8 @@ from seedwise.search.checks import check
 from seedwise.search.landscape.normal import normalised
 from seedwise.search.policy import Policy, options_of, policy_of
 from seedwise.search.propose import SAMPLERS, Proposer
-from seedwise.search.selection import AGGREGATES, Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import AGGREGATES, Selection
 from seedwise.spaces import Space, load
 from seedwise.spaces.dimension import nearest
 from seedwise.trainables.inputs.paths import read_text

@@ -13,7 +13,7 @@ from seedwise.search.baselines import total_runs
 from seedwise.search.ledger.state import State, busy, read
 from seedwise.search.policy import policy_of
 from seedwise.search.progress import Progress, minutes_in_words, seed
-from seedwise.search.report import number
+from seedwise.search.ranking.leaderboard import number
 from seedwise.search.specification import standing_of
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
 from seedwise.search.ledger.state import Configuration, State
-from seedwise.search.report import leaderboard
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.specification import space_of
-from seedwise.search.standing import Standing
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage

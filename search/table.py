@@ -6,8 +6,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from seedwise.search.baselines import varying
-from seedwise.search.report import mean_of, number
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.leaderboard import mean_of, number
+from seedwise.search.ranking.selection import Selection
 
 WIDE = 100  # columns of a terminal that has room for intervals
 NO_REPLICATES = (

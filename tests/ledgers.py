@@ -8,8 +8,8 @@ import numpy as np
 
 from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id, load
 from seedwise.spaces.trials import Drawing
 

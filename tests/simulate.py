@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from seedwise.search.baselines import Baselines
 from seedwise.search.decide import freeze, next_run
-from seedwise.search.estimate import Summary, summary
 from seedwise.search.ledger.state import CONFIRM, State
 from seedwise.search.policy import Confirmation, Policy, Stop, policy_of
 from seedwise.search.propose import Proposer
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.estimate import Summary, summary
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.specification import Replicates
-from seedwise.search.standing import Standing
 from seedwise.spaces import Space
 
 SELECTION = Selection("value", "metric", "mean", "", ())

@@ -6,14 +6,14 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from seedwise.search import report
 from seedwise.search.baselines import Baselines, best_of_each, scores_of, total_runs
 from seedwise.search.decide import freeze, next_run, twins
 from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.policy import Confirmation
-from seedwise.search.selection import Selection
+from seedwise.search.ranking import leaderboard
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.specification import read
-from seedwise.search.standing import Standing
 from seedwise.search.table import as_table
 from seedwise.spaces import config_id
 from tests.simulate import SELECTION, drive, engine
@@ -74,8 +74,8 @@ def test_the_search_decides_as_it_would_without_baselines(events):
     ]
     assert strip(events) == strip(alone)
     standing = engine(Hill.space, **KEYS)[1].standing
-    ranked = [row for row in report.leaderboard(replay(events), standing) if not row["baseline"]]
-    assert ranked == report.leaderboard(replay(alone), standing)
+    ranked = [row for row in leaderboard.leaderboard(replay(events), standing) if not row["baseline"]]
+    assert ranked == leaderboard.leaderboard(replay(alone), standing)
 
 
 def test_the_ledger_cut_after_every_line_gives_the_same_next_run(events):
@@ -127,7 +127,7 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
     for one in state.frozen_baselines:
         assert [run.replicate for run in state.configurations[one].of_phase(CONFIRM)] == [1000, 1001]
     standing = Standing(SELECTION)
-    rows = report.leaderboard(state, standing)
+    rows = leaderboard.leaderboard(state, standing)
     marked = [row for row in rows if row["baseline"]]
     assert {row["baseline"] for row in marked} == {"LS plain", "LS ridge", "zero-shot"}
     assert rows[-len(marked) :] == marked  # at the end, however high
@@ -140,7 +140,7 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
 
 def test_a_table_shows_the_best_of_each_kind_below_the_configurations(events):
     console = Console(width=120, file=io.StringIO())
-    console.print(as_table(report.leaderboard(replay(events), Standing(SELECTION)), SELECTION, width=120))
+    console.print(as_table(leaderboard.leaderboard(replay(events), Standing(SELECTION)), SELECTION, width=120))
     lines = console.file.getvalue().splitlines()
     shown = [line for line in lines if "baseline: " in line]
     for line, kind in zip(shown, ("LS plain", "LS ridge", "zero-shot"), strict=True):
@@ -166,7 +166,7 @@ def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
     state.apply({"event": "start", **run})
     metrics = {"dev/macro_f1/a": 0.3, "dev/macro_f1/s": 0.5}
     state.apply({"event": "result", **run, "status": "done", "metrics": metrics, "seconds": 1.0})
-    first, row, *_ = report.leaderboard(state, Standing(selection))
+    first, row, *_ = leaderboard.leaderboard(state, Standing(selection))
     assert first["config_id"] == "own"
     assert row["baseline"] == "LR (target labels)"
     assert row["mean"] is None
@@ -211,5 +211,5 @@ def test_configurations_that_do_the_same_work_are_confirmed_once():
     state = replay(lines)
     assert twins(state, ["a", "b", "c", "d"]) == {"c": "a"}  # b differs from a at its second replicate
     assert freeze(state, Standing(SELECTION), "over", 4)["configs"] == ["a", "b", "d"]
-    rows = report.leaderboard(state, Standing(SELECTION))
+    rows = leaderboard.leaderboard(state, Standing(SELECTION))
     assert {row["config_id"]: row["same_as"] for row in rows} == {"a": "", "b": "", "c": "a", "d": ""}

@@ -22,12 +22,12 @@ from seedwise.search.findings import MOST, Findings
 from seedwise.search.languages import languages
 from seedwise.search.ledger.state import Configuration, Run, State, replay
 from seedwise.search.page import page
-from seedwise.search.report import selection_and_target, underspecification
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import selection_and_target, underspecification
+from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import load
 from tests.ledgers import FAILS, SPECIFICATION, Uniform, events, findings, made, truth
-from tests.search import test_report
+from tests.search.ranking import test_leaderboard
 
 
 @pytest.fixture(scope="module")
@@ -109,20 +109,22 @@ def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(valu
 
 def test_target_scores_stand_against_selection_scores_with_the_gap():
     """`good` is chosen by the source, `same` is better on the target."""
-    found = Findings(replay(test_report.events()), test_report.STANDING)
+    found = Findings(replay(test_leaderboard.events()), test_leaderboard.STANDING)
     price = underspecification(found.state, found.standing)
     chart = charts.target(found)
     both = selection_and_target(found.state, found.standing)
     shown = [pair for one in chart.data if one["mode"] == "markers" for pair in zip(one["x"], one["y"], strict=True)]
     assert sorted(shown) == sorted(both.values())
-    target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in test_report.SCORES.items()}
+    target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in test_leaderboard.SCORES.items()}
     assert trace(chart, "chosen")["y"] == [pytest.approx(target["good"], abs=0.01)]
     assert trace(chart, "oracle")["y"] == [pytest.approx(target["same"], abs=0.01)]
     low, high = trace(chart, f"gap {price['gap']:.3f}")["y"]
     assert high - low == pytest.approx(target["same"] - target["good"], abs=0.01)
     assert f"a gap of {price['gap']:.3f}" in chart.text
-    few = {name: test_report.SCORES[name] for name in ("good", "same")}
-    assert "Fewer than three" in charts.target(Findings(replay(test_report.events(few)), test_report.STANDING))
+    few = {name: test_leaderboard.SCORES[name] for name in ("good", "same")}
+    assert "Fewer than three" in charts.target(
+        Findings(replay(test_leaderboard.events(few)), test_leaderboard.STANDING)
+    )
 
 
 def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(found):

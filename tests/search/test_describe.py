@@ -3,7 +3,7 @@
 import pytest
 
 from seedwise.search.describe import description
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.selection import Selection
 from tests.search.told import Told, metrics, specification
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from seedwise.errors import RequestError
-from seedwise.search import load_search, report
+from seedwise.search import load_search
+from seedwise.search.ranking import leaderboard
 from seedwise.search.specification import standing_of
 from tests.conftest import ROOT
 from tests.search.told import Told, demo, metrics, specification
@@ -45,7 +46,7 @@ def test_steps_are_one_row_each(loaded):
 
 def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp_path):
     state = loaded.state
-    report.write(report.leaderboard(state, standing_of(state.search["specification"])), tmp_path)
+    leaderboard.write(leaderboard.leaderboard(state, standing_of(state.search["specification"])), tmp_path)
     written = list(csv.reader((tmp_path / "leaderboard.csv").read_text().splitlines()))
     assert list(loaded.leaderboard.columns) == written[0]
     place = written[0].index("config_id")

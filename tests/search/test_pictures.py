@@ -16,9 +16,9 @@ from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.pictures import MOST_LABELS, svg
 from seedwise.search.placement import Placement
 from seedwise.search.policy import Confirmation
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.session import Session
-from seedwise.search.standing import Standing
 from seedwise.trainables.pictures import checked
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run, write

@@ -13,8 +13,8 @@ from seedwise.search.halving import Halving
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
 from seedwise.search.race import Race
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from tests.simulate import drive as simulated
 from tests.simulate import engine
 

@@ -4,8 +4,8 @@ import pytest
 from seedwise import spaces
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.propose import TOLD, Known, Proposer
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 
 STANDING = Standing(Selection("value", "metric", "mean", "", ()))
 SPACE = spaces.load("stitching", {"anchors": "all", "epochs": [5, 8]})

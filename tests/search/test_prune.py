@@ -2,7 +2,7 @@ import pytest
 
 from seedwise.search.ledger.state import State
 from seedwise.search.prune import ETA, prunes, step_at
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.selection import Selection
 
 SELECTION = Selection("value", "metric", "mean", "", ())
 

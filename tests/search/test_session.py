@@ -16,8 +16,8 @@ from seedwise.search.decide import next_run
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.policy import Fixed, Stop
 from seedwise.search.products import Products
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from tests.search.test_pictures import session_of
 
 STANDING = Standing(Selection("value", "metric", "mean", "", ()))

@@ -13,7 +13,7 @@ import pytest
 from optuna.trial import TrialState
 
 from run_search import main
-from seedwise.search import report
+from seedwise.search.ranking import leaderboard
 from seedwise.search.specification import standing_of
 from seedwise.search.study import write_study
 from tests.search.story import wait_for
@@ -39,7 +39,7 @@ def study(path):
 
 def test_optuna_reads_the_leaderboard(told, file):
     found, state = study(file), told.state
-    rows = report.leaderboard(state, standing_of(state.search["specification"]))
+    rows = leaderboard.leaderboard(state, standing_of(state.search["specification"]))
     assert found.study_name == "demo"
     assert found.direction == optuna.study.StudyDirection.MAXIMIZE
     assert found.user_attrs["selected_by"] == "macro_f1 on source_dev"

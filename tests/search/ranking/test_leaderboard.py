@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from seedwise.search import report
 from seedwise.search.baselines import varying
 from seedwise.search.ledger.state import replay
 from seedwise.search.progress import Progress, minutes_in_words
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking import leaderboard
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.table import as_table
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
@@ -36,7 +36,7 @@ def events(scores=SCORES):
 
 
 def rows():
-    return report.leaderboard(replay(events()), STANDING)
+    return leaderboard.leaderboard(replay(events()), STANDING)
 
 
 def test_rows_are_ranked_with_means_and_spreads_of_their_own_scores():
@@ -70,7 +70,7 @@ def confirmed():
 
 
 def test_fresh_seeds_stand_beside_the_search_and_do_not_change_it():
-    found = report.leaderboard(confirmed(), STANDING)
+    found = leaderboard.leaderboard(confirmed(), STANDING)
     before = rows()
     for row, was in zip(found, before, strict=True):
         assert {key: value for key, value in row.items() if key != "fresh"} == {
@@ -90,37 +90,37 @@ def test_a_second_objective_makes_a_front():
         {"config_id": name, "estimate": score, "seconds": 2 * cost, "replicates": 2, "sd": None, "scores": {}}
         for name, score, cost in [("a", 0.9, 5.0), ("b", 0.8, 6.0), ("c", 0.8, 2.0), ("d", 0.7, 2.0), ("e", 0.6, 1.0)]
     ]
-    report.mark_front(table, *selection.second)
+    leaderboard.mark_front(table, *selection.second)
     assert [row["config_id"] for row in table if row["front"]] == ["a", "c", "e"]
     assert [row["second"] for row in table] == [5.0, 6.0, 2.0, 2.0, 1.0]
     for row, cost in zip(table, (3.0, 1.0, 2.0, 0.5, 4.0), strict=True):
         row["scores"] = {"cost": {"cost": {"mean": cost}}}  # a metric whose name has no language
-    report.mark_front(table, "cost", "min")
+    leaderboard.mark_front(table, "cost", "min")
     assert [row["config_id"] for row in table if row["front"]] == ["a", "b", "d"]
-    report.mark_front(table, "seconds", "max")
+    leaderboard.mark_front(table, "seconds", "max")
     assert [row["config_id"] for row in table if row["front"]] == ["a", "b"]
     assert all(row["front"] is False for row in _spread(table))
 
 
 def _spread(table):
-    report.mark_front(table, "spread", "min")  # nobody has two replicates with a spread
+    leaderboard.mark_front(table, "spread", "min")  # nobody has two replicates with a spread
     return table
 
 
 def test_the_price_of_underspecification_by_hand():
-    price = report.underspecification(replay(events()), STANDING)
+    price = leaderboard.underspecification(replay(events()), STANDING)
     assert price["configurations"] == 3
     assert price["rank_correlation"] == pytest.approx(0.5)  # source: good, same, poor; target: same, good, poor
     target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in SCORES.items()}
     assert price["selected"] == {"config_id": "good", "target_score": pytest.approx(target["good"], abs=0.01)}
     assert price["oracle"] == {"config_id": "same", "target_score": pytest.approx(target["same"], abs=0.01)}
     assert price["gap"] == pytest.approx(target["same"] - target["good"], abs=0.01)
-    words = report.in_words(price)
+    words = leaderboard.in_words(price)
     assert "rank correlation 0.50" in words
     assert f"gap {price['gap']:.3f}" in words
     oracle = Selection("macro_f1", "target_dev", "mean", "s", ("a",))
-    assert report.underspecification(replay(events()), Standing(oracle)) is None
-    assert report.in_words(None) == ""
+    assert leaderboard.underspecification(replay(events()), Standing(oracle)) is None
+    assert leaderboard.in_words(None) == ""
 
 
 def test_no_target_score_is_no_price():
@@ -129,15 +129,15 @@ def test_no_target_score_is_no_price():
     for line in lines:
         if line["event"] == "result":
             line["metrics"] = {"dev/macro_f1/s": line["metrics"]["dev/macro_f1/s"]}
-    assert report.underspecification(replay(lines), STANDING) is None
+    assert leaderboard.underspecification(replay(lines), STANDING) is None
     for line in lines:
         if line["event"] == "result":
             line["status"] = "failed:nan"
-    assert report.underspecification(replay(lines), STANDING) is None
+    assert leaderboard.underspecification(replay(lines), STANDING) is None
 
 
 def test_a_live_view_makes_only_what_it_shows():
-    assert report.leaderboard(replay(events()), STANDING, 2) == rows()[:2]
+    assert leaderboard.leaderboard(replay(events()), STANDING, 2) == rows()[:2]
 
 
 def test_the_gap_is_smaller_than_that_of_the_luckiest():
@@ -145,14 +145,14 @@ def test_the_gap_is_smaller_than_that_of_the_luckiest():
     draw = np.random.default_rng(0)
     scores = {f"c{i:02}": [(0.5 + 0.01 * i, 0.6 + noise)] for i, noise in enumerate(draw.normal(0, 0.05, 30))}
     scores |= {f"d{i}": [(0.3, 0.6 + x), (0.3, 0.6 + y)] for i, (x, y) in enumerate(draw.normal(0, 0.05, (10, 2)))}
-    price = report.underspecification(replay(events(scores)), STANDING)
+    price = leaderboard.underspecification(replay(events(scores)), STANDING)
     raw = max(pair[1] for pairs in scores.values() for pair in pairs) - scores["c29"][0][1]
     assert 0 <= price["gap"] < 0.8 * raw
 
 
 def test_the_table_shows_fresh_seeds_where_there_are_any():
     console = Console(width=120, file=io.StringIO())
-    console.print(as_table(report.leaderboard(confirmed(), STANDING), SELECTION, width=120))
+    console.print(as_table(leaderboard.leaderboard(confirmed(), STANDING), SELECTION, width=120))
     text = console.file.getvalue()
     assert "fresh seeds" in text
     assert "0.810 ± 0.014" in text  # of `same`: 0.80 and 0.82
@@ -166,7 +166,7 @@ def test_pruned_configurations_have_no_rank_and_no_score():
         {"event": "start", **run},
         {"event": "result", **run, "status": "pruned", "metrics": {"dev/macro_f1/s": 0.99}, "seconds": 1.0},
     ]
-    found = report.leaderboard(replay(lines), STANDING)
+    found = leaderboard.leaderboard(replay(lines), STANDING)
     assert [row["config_id"] for row in found] == ["good", "same", "poor", "cut"]
     assert found[:3] == rows()  # its score is nowhere mixed with those of whole runs
     assert (found[3]["mean"], found[3]["status"], found[3]["p_best"]) == (None, "pruned", 0.0)
@@ -176,7 +176,7 @@ def test_audit_scores_do_not_rank():
     """`same` is far better on the target; the selection looks at the source alone."""
     assert rows()[1]["scores"]["dev/macro_f1"]["a"]["mean"] > rows()[0]["scores"]["dev/macro_f1"]["a"]["mean"]
     oracle = Selection("macro_f1", "target_dev", "mean", "s", ("a",))
-    assert report.leaderboard(replay(events()), Standing(oracle))[0]["config_id"] == "same"
+    assert leaderboard.leaderboard(replay(events()), Standing(oracle))[0]["config_id"] == "same"
 
 
 def test_the_order_of_results_does_not_matter():
@@ -185,11 +185,11 @@ def test_the_order_of_results_does_not_matter():
     runs = [line for line in lines if line["event"] in ("start", "result")]
     pairs = [runs[index : index + 2] for index in range(0, len(runs), 2)]
     shuffled = [line for pair in np.random.default_rng(0).permutation(np.arange(len(pairs))) for line in pairs[pair]]
-    assert report.leaderboard(replay(asks + shuffled), STANDING) == rows()
+    assert leaderboard.leaderboard(replay(asks + shuffled), STANDING) == rows()
 
 
 def test_files_hold_what_the_rows_hold(tmp_path):
-    report.write(rows(), tmp_path)
+    leaderboard.write(rows(), tmp_path)
     assert json.loads((tmp_path / "leaderboard.json").read_text()) == rows()
     table = list(csv.DictReader((tmp_path / "leaderboard.csv").read_text().splitlines()))
     assert [line["config_id"] for line in table] == ["good", "same", "poor"]
@@ -240,7 +240,7 @@ def test_progress_counts_runs_and_says_how_long():
 def test_without_replicates_nothing_is_said_about_p_best_and_ties(width):
     """One score each: the highest would be called the best with certainty, by a guess of the noise."""
     single = {name: runs[:1] for name, runs in SCORES.items()}
-    found = report.leaderboard(replay(events(single)), STANDING)
+    found = leaderboard.leaderboard(replay(events(single)), STANDING)
     assert not any(row["replicated"] for row in found)
     assert found[0]["p_best"] > 0.5  # the guess
     console = Console(width=width, file=io.StringIO())
@@ -257,7 +257,7 @@ def test_two_runs_of_which_one_failed_are_no_replicates():
     for line in lines:
         if line["event"] == "result" and line["replicate"] > 0:
             line |= {"status": "failed:nan", "metrics": {}}
-    assert not report.leaderboard(replay(lines), STANDING)[0]["replicated"]
+    assert not leaderboard.leaderboard(replay(lines), STANDING)[0]["replicated"]
 
 
 def test_a_parameter_with_one_value_wherever_it_exists_is_not_shown():

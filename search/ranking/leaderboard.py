@@ -10,11 +10,11 @@ from pathlib import Path
 from seedwise.files import write_atomically, writing
 from seedwise.search.baselines import best_of_each, scores_of, title
 from seedwise.search.decide import twins
-from seedwise.search.estimate import Estimate, summary
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
-from seedwise.search.ranks import rank_correlation
-from seedwise.search.selection import Selection
-from seedwise.search.standing import Standing
+from seedwise.search.ranking.estimate import Estimate, summary
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.ranks import rank_correlation
+from seedwise.search.ranking.selection import Selection
 
 SCORE = ("mean", "sd", "ci_low", "ci_high")
 

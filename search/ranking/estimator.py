@@ -5,9 +5,9 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-from seedwise.search.estimate import Estimate, estimate
 from seedwise.search.ledger.state import State
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.estimate import Estimate, estimate
+from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space
 from seedwise.spaces.features import features
 

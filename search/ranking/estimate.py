@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import stdtrit
 
-from seedwise.search.surrogate import posterior
+from seedwise.search.ranking.surrogate import posterior
 
 CONFIDENCE = 0.95
 MOST = 300  # contenders that are drawn for

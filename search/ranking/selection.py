@@ -9,8 +9,8 @@ from statistics import fmean
 
 import numpy as np
 
-from seedwise.search.estimate import Table
 from seedwise.search.ledger.state import PRUNED, SEARCH, Run, State
+from seedwise.search.ranking.estimate import Table
 
 AGGREGATES = {"mean": fmean, "worst": min}
 

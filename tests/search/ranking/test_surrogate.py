@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-from seedwise.search import surrogate
-from seedwise.search.surrogate import common_mean, condition, loss, matern, posterior
+from seedwise.search.ranking import surrogate
+from seedwise.search.ranking.surrogate import common_mean, condition, loss, matern, posterior
 
 
 def smooth(generator, count, noise, coordinates=4):

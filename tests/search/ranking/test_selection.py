@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from seedwise.search.ledger.state import replay
-from seedwise.search.selection import Selection
+from seedwise.search.ranking.selection import Selection
 
 METRICS = {"dev/macro_f1/s": 0.8, "dev/macro_f1/a": 0.6, "dev/macro_f1/b": 0.4}
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from seedwise.search.estimate import CLIPPED, HUBER, Table, estimate, summary, two_way
+from seedwise.search.ranking.estimate import CLIPPED, HUBER, Table, estimate, summary, two_way
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda value: value / 1000), min_size=2, max_size=12)
 
@@ -46,8 +46,8 @@ def test_one_replicate_has_no_spread():
 
 def test_effects_solve_the_mixed_model_equations(monkeypatch):
     """With the two sds given, the replicates' effects are the solution of Henderson's equations, here in full size."""
-    monkeypatch.setattr("seedwise.search.estimate.HUBER", 1e9)  # no observation weighs less
-    monkeypatch.setattr("seedwise.search.estimate.ROUNDS", 200)  # until the sds stand still
+    monkeypatch.setattr("seedwise.search.ranking.estimate.HUBER", 1e9)  # no observation weighs less
+    monkeypatch.setattr("seedwise.search.ranking.estimate.ROUNDS", 200)  # until the sds stand still
     values = simulated(np.random.default_rng(1), 30, 6, missing=0.3)[1]
     values[20:, 1:] = np.nan
     found = two_way(values)

@@ -1,0 +1,1 @@
+"""What the replicates say about every configuration: selection, estimate, leaderboard, differences."""
