@@ -171,7 +171,7 @@ def search(options: argparse.Namespace, console: Console) -> int:
 
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa: F821 (imported where it is needed)
     from seedwise import yaml12
-    from seedwise.search.earlier import read_earlier
+    from seedwise.search.decide.warm_start import read_earlier
     from seedwise.search.follow import mask
     from seedwise.search.placement import this_machine
 
@@ -180,7 +180,7 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     if specification.landscape:
-        from seedwise.search.landscape.plan import Plan
+        from seedwise.search.decide.landscape_plan import Plan
 
         print(f"# landscape: {Plan.of(specification.as_dict()).in_words()}")
         return DONE

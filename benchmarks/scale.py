@@ -31,10 +31,10 @@ from rich.console import Console
 
 from benchmarks.waiting import SECONDS, waited
 from seedwise.search.cluster import ENVIRONMENT
-from seedwise.search.decide import next_run
+from seedwise.search.decide.next_run import next_run
+from seedwise.search.decide.policy import Stop
 from seedwise.search.launch import search as launch
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.policy import Stop
 from seedwise.search.progress import Progress
 from seedwise.search.specification import Specification, from_dict
 

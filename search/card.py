@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from seedwise import yaml12
 from seedwise.search.citations import PAPERS
-from seedwise.search.policy import FRESH
+from seedwise.search.decide.policy import FRESH
 from seedwise.search.ranking.leaderboard import number
 
 SHOWN = ("macro_f1", "accuracy")  # beside the metric that selects

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.baselines import asked_of
+from seedwise.search.decide.baselines import asked_of
 from seedwise.spaces.dimension import nearest
 from seedwise.trainables.dcca.options import OPTIONS
 from seedwise.trainables.inputs.paths import locate

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.baselines import asked_of
 from seedwise.search.check_inputs import check_inputs
+from seedwise.search.decide.baselines import asked_of
 from seedwise.search.landscape.check import LABELS, check_landscape
 from seedwise.spaces.dimension import nearest
 from seedwise.spaces.space import compat_of

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from seedwise.errors import RequestError
-from seedwise.search.baselines import all_scores, varying
+from seedwise.search.decide.baselines import all_scores, varying
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
 from seedwise.search.ranking.difference import Statement, statement
 from seedwise.search.ranking.estimate import summary

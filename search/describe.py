@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from seedwise.search.baselines import all_scores
+from seedwise.search.decide.baselines import all_scores
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.selection import Selection

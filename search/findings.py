@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seedwise.errors import RequestError
-from seedwise.search.baselines import scores_of, varying
+from seedwise.search.decide.baselines import scores_of, varying
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Standing

@@ -14,10 +14,10 @@ from statistics import fmean
 from typing import NamedTuple
 
 from seedwise.credentials import mask
-from seedwise.search.baselines import all_scores, title
+from seedwise.search.decide.baselines import all_scores, title
+from seedwise.search.decide.policy import FRESH
 from seedwise.search.describe import description, replicated
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
-from seedwise.search.policy import FRESH
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.table import short

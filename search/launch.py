@@ -12,14 +12,14 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.search import page, provenance, tracking
-from seedwise.search.baselines import searched
 from seedwise.search.cluster import ray_running
-from seedwise.search.earlier import read_earlier
+from seedwise.search.decide.baselines import searched
+from seedwise.search.decide.landscape_plan import told_apart_by
+from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.export import Export
 from seedwise.search.findings import Findings
 from seedwise.search.follow import mask
 from seedwise.search.landscape.phases import LandscapePhases
-from seedwise.search.landscape.plan import told_apart_by
 from seedwise.search.landscape.results import write_landscape
 from seedwise.search.leave import Leaver
 from seedwise.search.ledger.state import Ledger, State, read

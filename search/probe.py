@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from seedwise.errors import RequestError
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.placement import Need, Node
 from seedwise.search.specification import space_of
 from seedwise.trainables.method import Method

@@ -8,8 +8,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, RUNNING, Run, State
-from seedwise.search.policy import FRESH
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.table import as_table, number, short

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
+from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import State
 from seedwise.search.method import method_class
-from seedwise.search.policy import FRESH
 from seedwise.search.specification import Specification, from_dict
 from seedwise.spaces import config_id
 

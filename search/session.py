@@ -12,17 +12,17 @@ from ray.exceptions import RayError
 from seedwise.credentials import mask
 from seedwise.errors import SearchError
 from seedwise.files import write_atomically
-from seedwise.search.baselines import Baselines
 from seedwise.search.cluster import Slots, nodes_now
-from seedwise.search.decide import Decider, next_run
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.baselines import Baselines
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.next_run import Decider, next_run
+from seedwise.search.decide.policy import FRESH, Stop, Wait
+from seedwise.search.decide.proposal import Proposer
+from seedwise.search.decide.pruning import prunes
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
 from seedwise.search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.pictures import path_of
-from seedwise.search.policy import FRESH, Stop, Wait
 from seedwise.search.products import Products
-from seedwise.search.propose import Proposer
-from seedwise.search.prune import prunes
 from seedwise.search.watch import LOOKS, TIMEOUT, Watch
 from seedwise.trainables import signs
 from seedwise.trainables.method import TELLING

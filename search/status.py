@@ -9,9 +9,9 @@ from rich.console import Console
 
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
-from seedwise.search.baselines import total_runs
+from seedwise.search.decide.baselines import total_runs
+from seedwise.search.decide.policy import policy_of
 from seedwise.search.ledger.state import State, busy, read
-from seedwise.search.policy import policy_of
 from seedwise.search.progress import Progress, minutes_in_words, seed
 from seedwise.search.ranking.leaderboard import number
 from seedwise.search.specification import standing_of

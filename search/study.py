@@ -73,7 +73,7 @@ def _trial(
 ) -> "FrozenTrial":
     from optuna.trial import TrialState, create_trial
 
-    from seedwise.search.propose import point
+    from seedwise.search.decide.proposal import point
 
     fixed = point(space, configuration.suggested or configuration.params)
     attributes = {

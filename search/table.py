@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from seedwise.search.baselines import varying
+from seedwise.search.decide.baselines import varying
 from seedwise.search.ranking.leaderboard import mean_of, number
 from seedwise.search.ranking.selection import Selection
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from seedwise.search.baselines import Baselines
-from seedwise.search.decide import freeze, next_run
+from seedwise.search.decide.baselines import Baselines
+from seedwise.search.decide.next_run import freeze, next_run
+from seedwise.search.decide.policy import Confirmation, Policy, Stop, policy_of
+from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import CONFIRM, State
-from seedwise.search.policy import Confirmation, Policy, Stop, policy_of
-from seedwise.search.propose import Proposer
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection

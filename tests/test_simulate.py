@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from seedwise.search.decide import freeze, next_run
+from seedwise.search.decide.next_run import freeze, next_run
+from seedwise.search.decide.policy import Confirmation, Stop
 from seedwise.search.ledger.state import replay
-from seedwise.search.policy import Confirmation, Stop
 from tests.simulate import engine, simulate
 
 RACE = {"policy": "race", "min": 2, "max": 6, "confirm": {"top": 2, "fresh": 3}}

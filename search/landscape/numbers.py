@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from seedwise.search.decide.landscape_plan import Plan, Planned
 from seedwise.search.landscape.geometry import Geometry, kept_products
-from seedwise.search.landscape.plan import Plan, Planned
 from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
 from seedwise.search.ledger.state import DONE, Run, State
 from seedwise.search.products import Products

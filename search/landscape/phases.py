@@ -1,8 +1,8 @@
 """The one phase of a landscape: trainings and points, each as soon as what it needs is there."""
 
-from seedwise.search.baselines import Baselines
-from seedwise.search.decide import Decider
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.baselines import Baselines
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.next_run import Decider
 from seedwise.search.ledger.state import PLANNED
 from seedwise.search.phases import Phases
 from seedwise.search.products import Products

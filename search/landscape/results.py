@@ -6,12 +6,12 @@ from pathlib import Path
 from rich.console import Console
 
 from seedwise.files import write_atomically
+from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.findings import Findings
 from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import page
 from seedwise.search.landscape.phases import FOLDER
 from seedwise.search.landscape.pictures import pictures
-from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State, read

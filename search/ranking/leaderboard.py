@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from seedwise.files import write_atomically, writing
-from seedwise.search.baselines import best_of_each, scores_of, title
-from seedwise.search.decide import twins
+from seedwise.search.decide.baselines import best_of_each, scores_of, title
+from seedwise.search.decide.next_run import twins
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
 from seedwise.search.ranking.estimate import Estimate, summary
 from seedwise.search.ranking.estimator import Standing

@@ -7,7 +7,7 @@ import pytest
 from mlflow import MlflowClient
 
 from seedwise import yaml12
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.ledger.state import read, scan
 from seedwise.search.provenance import checksums
 from seedwise.search.specification import read as read_specification

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.geometry import Geometry, inner_products
 from seedwise.search.landscape.numbers import Numbers
-from seedwise.search.landscape.plan import Plan
 from seedwise.search.landscape.request import landscape_specification
 from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
 from seedwise.search.landscape.words import sentences

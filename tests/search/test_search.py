@@ -15,7 +15,7 @@ import ray
 
 import run_search
 from seedwise import yaml12
-from seedwise.search.decide import next_run
+from seedwise.search.decide.next_run import next_run
 from seedwise.search.ledger.state import read, replay, scan
 from seedwise.search.specification import from_dict
 from seedwise.trainables.streams import Streams

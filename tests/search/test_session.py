@@ -9,12 +9,12 @@ import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
 from seedwise.errors import SearchError
-from seedwise.search.alone import Alone
-from seedwise.search.baselines import Baselines
 from seedwise.search.cluster import own_code
-from seedwise.search.decide import next_run
+from seedwise.search.decide.baselines import Baselines
+from seedwise.search.decide.next_run import next_run
+from seedwise.search.decide.policy import Fixed, Stop
+from seedwise.search.decide.whole_device import Alone
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
-from seedwise.search.policy import Fixed, Stop
 from seedwise.search.products import Products
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection

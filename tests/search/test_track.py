@@ -15,9 +15,9 @@ import pytest
 import run_search
 from seedwise.errors import RequestError
 from seedwise.search import tracking
+from seedwise.search.decide.policy import FRESH
 from seedwise.search.follow import Mirror
 from seedwise.search.ledger.state import Ledger, read
-from seedwise.search.policy import FRESH
 from seedwise.search.serve import Pages
 from seedwise.search.specification import from_dict
 from seedwise.search.store import Store

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from seedwise.errors import RequestError
-from seedwise.search.baselines import asked_of
+from seedwise.search.decide.baselines import asked_of
 from seedwise.trainables.dcca.blocks import read_blocks
 from seedwise.trainables.dcca.masking import Hiding
 from seedwise.trainables.dcca.model import load_masked

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seedwise.search.decide.policy import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, SEARCH, State
-from seedwise.search.policy import free_replicate
 
 STATUS = st.sampled_from(["done", "pruned", "failed:nan"])
 

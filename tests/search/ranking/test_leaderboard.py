@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from seedwise.search.baselines import varying
+from seedwise.search.decide.baselines import varying
 from seedwise.search.ledger.state import replay
 from seedwise.search.progress import Progress, minutes_in_words
 from seedwise.search.ranking import leaderboard

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.landscape.request import landscape_specification
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.landscape.data import rows_of

@@ -136,7 +136,7 @@ class Proposer:
             if name == "random":
                 return optuna.samplers.RandomSampler(seed=seed)
             if name == "cmaes":
-                from seedwise.search.evolution import Evolution  # it takes half a second, and few ask for it
+                from seedwise.search.decide.evolution import Evolution  # it takes half a second, and few ask for it
 
                 return Evolution(seed)
             if name == "gp":

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from seedwise.search.baselines import Baselines, best_of_each
+from seedwise.search.decide.baselines import Baselines, best_of_each
+from seedwise.search.decide.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
+from seedwise.search.decide.proposal import Known, Proposer
 from seedwise.search.ledger.state import WAITING, State
-from seedwise.search.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
-from seedwise.search.propose import Known, Proposer
 from seedwise.search.ranking.estimator import Standing
 
 

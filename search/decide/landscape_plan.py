@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 
+from seedwise.search.decide.policy import Action, Given, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
-from seedwise.search.policy import Action, Given, Stop, Wait
 from seedwise.spaces import config_id, load
 from seedwise.spaces.baselines import OPTIONS
 from seedwise.trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs

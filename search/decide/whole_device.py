@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from seedwise.search.decide.policy import Confirm, Given, Replicate, Stop
 from seedwise.search.ledger.state import CONFIRM, PLANNED, WAITING, State
-from seedwise.search.policy import Confirm, Given, Replicate, Stop
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from rich.console import Console
 
 from seedwise import yaml12
 from seedwise.errors import RequestError, SearchError
-from seedwise.search.alone import Alone
-from seedwise.search.decide import next_run
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.next_run import next_run
+from seedwise.search.decide.policy import Given, Stop, Wait
+from seedwise.search.decide.whole_device import Alone
 from seedwise.search.landscape.request import exported, landscape_specification
 from seedwise.search.landscape.results import show, write_landscape
 from seedwise.search.ledger.state import DONE, PLANNED, State
-from seedwise.search.policy import Given, Stop, Wait
 from seedwise.search.products import Products
 from seedwise.search.rerun import rerun_specification
 from seedwise.search.specification import from_dict

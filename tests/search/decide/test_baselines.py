@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from seedwise.search.baselines import Baselines, best_of_each, scores_of, total_runs
-from seedwise.search.decide import freeze, next_run, twins
+from seedwise.search.decide.baselines import Baselines, best_of_each, scores_of, total_runs
+from seedwise.search.decide.next_run import freeze, next_run, twins
+from seedwise.search.decide.policy import Confirmation
 from seedwise.search.ledger.state import CONFIRM, State, replay
-from seedwise.search.policy import Confirmation
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection

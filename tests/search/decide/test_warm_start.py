@@ -1,7 +1,7 @@
 import pytest
 
 from seedwise.errors import RequestError
-from seedwise.search.earlier import read_earlier
+from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.specification import read
 

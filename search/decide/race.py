@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from seedwise.search.decide.policy import FRESH, Action, New, Policy, Replicate, Stop, free_replicate, require
 from seedwise.search.ledger.state import SEARCH, Configuration, State
-from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, Stop, free_replicate, require
 from seedwise.search.ranking.estimate import Estimate
 
 

@@ -5,7 +5,7 @@ import pytest
 from optuna.distributions import FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-from seedwise.search.evolution import Axis, Evolution, replay
+from seedwise.search.decide.evolution import Axis, Evolution, replay
 
 
 def smooth(trial):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from seedwise.errors import RequestError
-from seedwise.search.landscape.plan import Plan
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.policy import Policy, Replicate, Stop, free_replicate
 from seedwise.search.ledger.state import SEARCH, State
-from seedwise.search.policy import Policy, Replicate, Stop, free_replicate
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, config_id, load
 from seedwise.spaces.baselines import NAMES, OPTIONS, baseline_space

@@ -2,8 +2,8 @@ import optuna
 import pytest
 
 from seedwise import spaces
+from seedwise.search.decide.proposal import TOLD, Known, Proposer
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.propose import TOLD, Known, Proposer
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 

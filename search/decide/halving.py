@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from seedwise.search.decide.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
 from seedwise.search.ledger.state import State
-from seedwise.search.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
 from seedwise.search.ranking.estimate import Estimate
 
 

@@ -1,7 +1,7 @@
 import pytest
 
+from seedwise.search.decide.pruning import ETA, prunes, step_at
 from seedwise.search.ledger.state import State
-from seedwise.search.prune import ETA, prunes, step_at
 from seedwise.search.ranking.selection import Selection
 
 SELECTION = Selection("value", "metric", "mean", "", ())

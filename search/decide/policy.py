@@ -201,9 +201,9 @@ class Confirmation:
 
 EXHAUSTED = "the space has no further configuration"
 POLICIES = {
-    "fixed": "seedwise.search.policy:Fixed",
-    "race": "seedwise.search.race:Race",
-    "halving": "seedwise.search.halving:Halving",
+    "fixed": "seedwise.search.decide.policy:Fixed",
+    "race": "seedwise.search.decide.race:Race",
+    "halving": "seedwise.search.decide.halving:Halving",
 }
 SHARED = {one.name for one in fields(Policy)}
 
@@ -229,7 +229,7 @@ def policy_class(name: str) -> type[Policy]:
     found = import_path(path, "replicates.policy")
     if not (isinstance(found, type) and issubclass(found, Policy)):
         raise RequestError(
-            f"replicates.policy: {name} is not a seedwise.search.policy.Policy. Derive it from that class."
+            f"replicates.policy: {name} is not a seedwise.search.decide.policy.Policy. Derive it from that class."
         )
     return found
 

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
-from seedwise.search.decide import freeze, next_run
-from seedwise.search.halving import Halving
+from seedwise.search.decide.halving import Halving
+from seedwise.search.decide.next_run import freeze, next_run
+from seedwise.search.decide.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
+from seedwise.search.decide.race import Race
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
-from seedwise.search.race import Race
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from tests.simulate import drive as simulated
@@ -239,7 +239,7 @@ class Alternating(Policy):
 
 
 def test_a_policy_of_ones_own_is_named_by_its_path():
-    name = "tests.search.test_policy:Alternating"
+    name = "tests.search.decide.test_policy:Alternating"
     policy, proposer = engine(lambda trial: {"x": trial.suggest_float("x", 0, 1)}, replicates={"policy": name}, runs=20)
     assert isinstance(policy, Alternating)
     assert {key: default for key, (_, default) in options_of(name).items()} == {"times": 2}
@@ -264,7 +264,7 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
         ({"policy": "race", "surrogate": 1}, "replicates.surrogate: 1 is not true or false."),
         ({"policy": "fixed", "n": 0}, "replicates.n: 0 must be at least 1, and below 1000."),
         ({"policy": "halving", "eta": 1}, "replicates.eta: 1 must be at least 2."),
-        ({"policy": "tests.search.test_policy:state_of"}, "is not a seedwise.search.policy.Policy"),
+        ({"policy": "tests.search.decide.test_policy:state_of"}, "is not a seedwise.search.decide.policy.Policy"),
     ],
 )
 def test_wrong_options_are_one_line(replicates, message):
