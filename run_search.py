@@ -155,7 +155,7 @@ def port(text: str) -> int:
 
 
 def search(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.specification import read
+    from seedwise.search.spec.schema import read
 
     specification = read(options.spec, options.set)
     options.folder = options.out or Path("runs") / specification.name
@@ -231,7 +231,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
 
 def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
     from seedwise.search.ranking.leaderboard import in_words, leaderboard, underspecification
-    from seedwise.search.specification import standing_of
+    from seedwise.search.spec.schema import standing_of
     from seedwise.search.table import as_table
 
     standing = standing_of(state.search["specification"])
@@ -288,7 +288,7 @@ def report(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.landscape.results import write_again
     from seedwise.search.ledger.state import read
     from seedwise.search.page import write
-    from seedwise.search.specification import standing_of
+    from seedwise.search.spec.schema import standing_of
     from seedwise.search.summary import show
 
     if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
@@ -307,7 +307,7 @@ def report(options: argparse.Namespace, console: Console) -> int:
 
 def export(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.export import Export, Request
-    from seedwise.search.specification import standing_of
+    from seedwise.search.spec.schema import standing_of
 
     request = Request(
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
@@ -367,8 +367,8 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
 
 def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
     """Where data or model are not those of an exported configuration, say which; go on only if told to."""
-    from seedwise.search.provenance import checksums
     from seedwise.search.rerun import other_inputs
+    from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(exported["specification"])):
         told = f"{options.file}: not what it was made with: {', '.join(changed)}."

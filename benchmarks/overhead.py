@@ -22,7 +22,7 @@ from rich.console import Console
 
 from seedwise.search.cluster import ENVIRONMENT
 from seedwise.search.launch import search as launch
-from seedwise.search.specification import from_dict
+from seedwise.search.spec.schema import from_dict
 
 SLOTS = 2
 LIMIT = 0.06  # seconds per run

@@ -20,7 +20,7 @@ import transformers
 from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from seedwise.search.specification import from_dict, read
+from seedwise.search.spec.schema import from_dict, read
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.inputs.lexicons import read_lexicon

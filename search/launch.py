@@ -11,7 +11,7 @@ from rich.console import Console
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.search import page, provenance, tracking
+from seedwise.search import page, tracking
 from seedwise.search.cluster import ray_running
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
@@ -23,11 +23,12 @@ from seedwise.search.landscape.phases import LandscapePhases
 from seedwise.search.landscape.results import write_landscape
 from seedwise.search.leave import Leaver
 from seedwise.search.ledger.state import Ledger, State, read
-from seedwise.search.method import method_class
 from seedwise.search.phases import Phases
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
-from seedwise.search.specification import Specification, from_dict
+from seedwise.search.spec import provenance
+from seedwise.search.spec.methods import method_class
+from seedwise.search.spec.schema import Specification, from_dict
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 LEAVING_SECONDS = 5.0  # and one that was told to stop

@@ -11,11 +11,11 @@ from rich.progress import track
 from seedwise.errors import RequestError
 from seedwise.search.card import Card
 from seedwise.search.ledger.state import Configuration, State
-from seedwise.search.method import method_class
 from seedwise.search.placement import this_machine
-from seedwise.search.provenance import checksums
 from seedwise.search.rerun import other_inputs
-from seedwise.search.specification import from_dict
+from seedwise.search.spec.methods import method_class
+from seedwise.search.spec.provenance import checksums
+from seedwise.search.spec.schema import from_dict
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training import device

@@ -10,9 +10,9 @@ from typing import Any
 from seedwise import yaml12
 from seedwise.credentials import has_password
 from seedwise.errors import RequestError
-from seedwise.search import provenance
 from seedwise.search.cluster import own_code
-from seedwise.search.method import method_class
+from seedwise.search.spec import provenance
+from seedwise.search.spec.methods import method_class
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECIFICATION = "search.yaml"

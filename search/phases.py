@@ -22,7 +22,7 @@ from seedwise.search.placement import Need, Placement, measures, place
 from seedwise.search.probe import measure, with_gpu_memory
 from seedwise.search.products import Products
 from seedwise.search.progress import Progress
-from seedwise.search.specification import Specification
+from seedwise.search.spec.schema import Specification
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any
 from seedwise.errors import RequestError
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.placement import Need, Node
-from seedwise.search.specification import space_of
+from seedwise.search.spec.schema import space_of
 from seedwise.trainables.method import Method
 from seedwise.trainables.streams import Streams
 

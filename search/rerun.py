@@ -7,8 +7,8 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import State
-from seedwise.search.method import method_class
-from seedwise.search.specification import Specification, from_dict
+from seedwise.search.spec.methods import method_class
+from seedwise.search.spec.schema import Specification, from_dict
 from seedwise.spaces import config_id
 
 DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean

@@ -21,7 +21,7 @@ from seedwise.errors import RequestError
 from seedwise.search.follow import SCORE
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.specification import standing_of
+from seedwise.search.spec.schema import standing_of
 from seedwise.search.store import runs_of, without_credentials
 from seedwise.search.tracking import ENVIRONMENT, address_of
 

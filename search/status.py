@@ -14,7 +14,7 @@ from seedwise.search.decide.policy import policy_of
 from seedwise.search.ledger.state import State, busy, read
 from seedwise.search.progress import Progress, minutes_in_words, seed
 from seedwise.search.ranking.leaderboard import number
-from seedwise.search.specification import standing_of
+from seedwise.search.spec.schema import standing_of
 
 
 def show(folder: Path, console: Console) -> None:

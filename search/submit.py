@@ -56,7 +56,7 @@ def submit(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search import parcel
     from seedwise.search.fetch import in_shell
     from seedwise.search.jobs import connected
-    from seedwise.search.specification import read
+    from seedwise.search.spec.schema import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()
     there = options.there or f"~/seedwise/runs/{resolved['name']}"

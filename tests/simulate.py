@@ -18,7 +18,7 @@ from seedwise.search.ledger.state import CONFIRM, State
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.specification import Replicates
+from seedwise.search.spec.schema import Replicates
 from seedwise.spaces import Space
 
 SELECTION = Selection("value", "metric", "mean", "", ())

@@ -10,7 +10,7 @@ import pytest
 from transformers import AutoConfig
 
 from seedwise import yaml12
-from seedwise.search.specification import Specification, read
+from seedwise.search.spec.schema import Specification, read
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import check_layers
 from seedwise.trainables.inputs.paths import by_language

@@ -29,7 +29,7 @@ from seedwise.files import check_file_name
 from seedwise.search import tracking
 from seedwise.search.ledger import state
 from seedwise.search.rerun import read_best
-from seedwise.search.specification import Specification, Task, from_dict, read
+from seedwise.search.spec.schema import Specification, Task, from_dict, read
 from seedwise.search.vectors import by_language
 from seedwise.trainables.inputs.cache import cached
 from seedwise.trainables.inputs.lexicons import read_lexicon

@@ -9,7 +9,7 @@ from seedwise.errors import RequestError
 from seedwise.search.ledger.state import read
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.specification import Specification
+from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 
 MOST = 100  # configurations that one earlier search tells: the best, and a spread of the others

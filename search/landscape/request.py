@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError
 from seedwise.search.rerun import read_best
-from seedwise.search.specification import Specification, content_of, from_dict, set_all
+from seedwise.search.spec.schema import Specification, content_of, from_dict, set_all
 
 
 def exported(source: str) -> dict | None:

@@ -18,7 +18,7 @@ from seedwise.search.ledger.state import State, read
 from seedwise.search.page import write as write_report
 from seedwise.search.pictures import svg
 from seedwise.search.products import Products
-from seedwise.search.specification import standing_of
+from seedwise.search.spec.schema import standing_of
 
 REPORT = "report.html"
 

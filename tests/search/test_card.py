@@ -11,8 +11,8 @@ from seedwise import yaml12
 from seedwise.search.card import Card
 from seedwise.search.citations import PAPERS
 from seedwise.search.export import Export
-from seedwise.search.provenance import checksums
-from seedwise.search.specification import standing_of
+from seedwise.search.spec.provenance import checksums
+from seedwise.search.spec.schema import standing_of
 from tests.search.told import Told, demo, metrics, specification
 
 USE = "A classifier.\n\n    from transformers import pipeline\n"

@@ -12,7 +12,7 @@ from scipy import stats
 from run_search import main
 from seedwise.search.compare import Searched, pairs, side_by_side
 from seedwise.search.side_by_side import as_table
-from seedwise.search.specification import from_dict
+from seedwise.search.spec.schema import from_dict
 from tests.search.test_search import SPECIFICATION
 from tests.search.told import Told, demo, metrics, specification
 

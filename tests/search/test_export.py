@@ -11,9 +11,9 @@ from scipy import stats
 from run_search import main
 from seedwise import yaml12
 from seedwise.search.formats import training_arguments
-from seedwise.search.provenance import checksums
 from seedwise.search.rerun import other_inputs, read_best
-from seedwise.search.specification import space_of
+from seedwise.search.spec.provenance import checksums
+from seedwise.search.spec.schema import space_of
 from seedwise.spaces import config_id
 from seedwise.trainables.streams import Streams
 from tests.search.told import Told, demo, metrics, specification

@@ -175,7 +175,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
     from rich.console import Console
 
     from seedwise.search.launch import search
-    from seedwise.search.specification import from_dict
+    from seedwise.search.spec.schema import from_dict
 
     specification = from_dict(
         {

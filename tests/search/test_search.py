@@ -17,7 +17,7 @@ import run_search
 from seedwise import yaml12
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.ledger.state import read, replay, scan
-from seedwise.search.specification import from_dict
+from seedwise.search.spec.schema import from_dict
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
 from tests.methods import Quadratic

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 
 from run_search import main
 from seedwise.search.ranking import leaderboard
-from seedwise.search.specification import standing_of
+from seedwise.search.spec.schema import standing_of
 from seedwise.search.study import write_study
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from seedwise import yaml12
-from seedwise.search import provenance
 from seedwise.search.ledger.state import scan
+from seedwise.search.spec import provenance
 from tests.search.story import PATIENCE, runs_of, server
 from tests.search.test_search import board, command, results
 from tests.search.test_submit import METHOD, SPECIFICATION

@@ -19,7 +19,7 @@ from seedwise.search.decide.policy import FRESH
 from seedwise.search.follow import Mirror
 from seedwise.search.ledger.state import Ledger, read
 from seedwise.search.serve import Pages
-from seedwise.search.specification import from_dict
+from seedwise.search.spec.schema import from_dict
 from seedwise.search.store import Store
 from tests.search.story import PATIENCE, Story, follow_here, picture, story_in, tell, twin, wait_for
 from tests.servers import silent_port

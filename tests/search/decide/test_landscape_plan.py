@@ -24,8 +24,8 @@ from seedwise.search.landscape.results import show, write_landscape
 from seedwise.search.ledger.state import DONE, PLANNED, State
 from seedwise.search.products import Products
 from seedwise.search.rerun import rerun_specification
-from seedwise.search.specification import from_dict
-from seedwise.search.specification import read as read_specification
+from seedwise.search.spec.schema import from_dict
+from seedwise.search.spec.schema import read as read_specification
 from seedwise.spaces import config_id, load
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, LINE, SEEDS, SOURCE, TRAIN
 

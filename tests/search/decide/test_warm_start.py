@@ -3,7 +3,7 @@ import pytest
 from seedwise.errors import RequestError
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.specification import read
+from seedwise.search.spec.schema import read
 
 
 def earlier(folder, scores, *overrides):

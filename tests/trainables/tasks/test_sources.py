@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
-from seedwise.search.provenance import checksums
+from seedwise.search.spec.provenance import checksums
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
 

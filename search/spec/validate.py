@@ -3,16 +3,16 @@
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.check_inputs import check_inputs
 from seedwise.search.decide.baselines import asked_of
-from seedwise.search.landscape.check import LABELS, check_landscape
+from seedwise.search.spec.check_inputs import check_inputs
+from seedwise.search.spec.landscape_check import LABELS, check_landscape
 from seedwise.spaces.dimension import nearest
 from seedwise.spaces.space import compat_of
 from seedwise.trainables.tasks.layouts import LAYOUTS
 from seedwise.trainables.tasks.sources import Classification
 
 if TYPE_CHECKING:
-    from seedwise.search.specification import Specification
+    from seedwise.search.spec.schema import Specification
 
 METRICS = ("macro_f1", "accuracy")
 UNLABELLED = ("correlation", "mlm_probability")  # of dcca: no label and no translation

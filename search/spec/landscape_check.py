@@ -7,7 +7,7 @@ from seedwise.spaces.baselines import NAMES
 from seedwise.spaces.dimension import nearest
 
 if TYPE_CHECKING:
-    from seedwise.search.specification import Specification
+    from seedwise.search.spec.schema import Specification
 
 LABELS = (
     "Models of the target and of both are trained on it. Add it, or compare seeds alone, without training on targets: "

@@ -9,7 +9,7 @@ from seedwise.trainables.dcca.options import OPTIONS
 from seedwise.trainables.inputs.paths import locate
 
 if TYPE_CHECKING:
-    from seedwise.search.specification import Specification
+    from seedwise.search.spec.schema import Specification
 
 # What one method reads and another does not.
 READ_BY = {

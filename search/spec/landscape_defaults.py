@@ -1,7 +1,7 @@
 """What a specification with a landscape means: one configuration, and nothing that is searched."""
 
 from seedwise.errors import RequestError
-from seedwise.search.landscape.check import METHODS
+from seedwise.search.spec.landscape_check import METHODS
 from seedwise.spaces import load
 
 METRIC = "macro_f1"

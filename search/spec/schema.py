@@ -9,13 +9,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from seedwise import yaml12
 from seedwise.credentials import HIDDEN, check_address, has_password, mask
 from seedwise.errors import RequestError
-from seedwise.search.checks import check
 from seedwise.search.decide.baselines import Baselines, baselines_of
 from seedwise.search.decide.policy import Policy, options_of, policy_of
 from seedwise.search.decide.proposal import SAMPLERS, Proposer
-from seedwise.search.landscape.normal import normalised
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import AGGREGATES, Selection
+from seedwise.search.spec.landscape_defaults import normalised
+from seedwise.search.spec.validate import check
 from seedwise.spaces import Space, load
 from seedwise.spaces.dimension import nearest
 from seedwise.trainables.inputs.paths import read_text

@@ -1,0 +1,1 @@
+"""The specification: its schema, its checks, where its files come from, the table of methods."""
