@@ -7,7 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
-from seedwise.search import submit, vectors
+from seedwise.search import vectors
+from seedwise.search.cluster import submit
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
@@ -171,9 +172,9 @@ def search(options: argparse.Namespace, console: Console) -> int:
 
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa: F821 (imported where it is needed)
     from seedwise import yaml12
+    from seedwise.search.cluster.placement import this_machine
     from seedwise.search.decide.warm_start import read_earlier
     from seedwise.search.follow import mask
-    from seedwise.search.placement import this_machine
 
     warm = read_earlier(earlier, specification)
     print(mask(yaml12.dump(specification.as_dict())), end="")

@@ -20,7 +20,7 @@ from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 from rich.console import Console
 
-from seedwise.search.cluster import ENVIRONMENT
+from seedwise.search.cluster.nodes import ENVIRONMENT
 from seedwise.search.launch import search as launch
 from seedwise.search.spec.schema import from_dict
 

@@ -30,7 +30,7 @@ from ray import tune
 from rich.console import Console
 
 from benchmarks.waiting import SECONDS, waited
-from seedwise.search.cluster import ENVIRONMENT
+from seedwise.search.cluster.nodes import ENVIRONMENT
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Stop
 from seedwise.search.launch import search as launch

@@ -12,7 +12,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.search import page, tracking
-from seedwise.search.cluster import ray_running
+from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.decide.warm_start import read_earlier

@@ -10,8 +10,8 @@ from rich.progress import track
 
 from seedwise.errors import RequestError
 from seedwise.search.card import Card
+from seedwise.search.cluster.placement import this_machine
 from seedwise.search.ledger.state import Configuration, State
-from seedwise.search.placement import this_machine
 from seedwise.search.rerun import other_inputs
 from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.provenance import checksums

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
-from seedwise.search.cluster import Slots, nodes_now
+from seedwise.search.cluster.measure import measure, with_gpu_memory
+from seedwise.search.cluster.nodes import Slots, nodes_now
+from seedwise.search.cluster.placement import Need, Placement, measures, place
 from seedwise.search.decide.baselines import Baselines, baselines_of, total_runs
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider, freeze
@@ -18,8 +20,6 @@ from seedwise.search.decide.policy import Confirmation
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.leave import Leaver
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
-from seedwise.search.placement import Need, Placement, measures, place
-from seedwise.search.probe import measure, with_gpu_memory
 from seedwise.search.products import Products
 from seedwise.search.progress import Progress
 from seedwise.search.spec.schema import Specification

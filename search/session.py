@@ -12,7 +12,7 @@ from ray.exceptions import RayError
 from seedwise.credentials import mask
 from seedwise.errors import SearchError
 from seedwise.files import write_atomically
-from seedwise.search.cluster import Slots, nodes_now
+from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider, next_run

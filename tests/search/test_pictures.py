@@ -12,10 +12,10 @@ from mlflow import MlflowClient
 
 from seedwise.errors import RequestError
 from seedwise.search import pictures
+from seedwise.search.cluster.placement import Placement
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.pictures import MOST_LABELS, svg
-from seedwise.search.placement import Placement
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.session import Session

@@ -9,7 +9,7 @@ import ray
 from ray.exceptions import GetTimeoutError, RayActorError
 
 from seedwise.errors import SearchError
-from seedwise.search.cluster import own_code
+from seedwise.search.cluster.nodes import own_code
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Fixed, Stop

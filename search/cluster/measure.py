@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from seedwise.errors import RequestError
+from seedwise.search.cluster.placement import Need, Node
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.placement import Need, Node
 from seedwise.search.spec.schema import space_of
 from seedwise.trainables.method import Method
 from seedwise.trainables.streams import Streams

@@ -1,6 +1,6 @@
 """A search as a job: what goes along, what is refused before it does, and how results come back.
 
-tests/search/test_submit_head.py submits to a real cluster.
+tests/search/cluster/test_submit_head.py submits to a real cluster.
 """
 
 import base64
@@ -19,7 +19,7 @@ import pytest
 import run_search
 from seedwise import yaml12
 from seedwise.errors import RequestError
-from seedwise.search import fetch, parcel, send, submit
+from seedwise.search.cluster import fetch, pack_on_head, package, submit
 from seedwise.search.spec.schema import read
 from tests.conftest import ROOT
 
@@ -119,8 +119,8 @@ def test_the_exit_code_is_that_of_the_search(status, code, expected):
 def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, capsys, monkeypatch):
     from ray._private import ray_constants
 
-    assert parcel.LIMIT < ray_constants.DASHBOARD_CLIENT_MAX_SIZE
-    monkeypatch.setattr(parcel, "LIMIT", 3 << 20)
+    assert package.LIMIT < ray_constants.DASHBOARD_CLIENT_MAX_SIZE
+    monkeypatch.setattr(package, "LIMIT", 3 << 20)
     (folder / "data" / "words.txt").write_bytes(os.urandom(5 << 20))
     assert run_search.main(["submit", "spec.yaml", *ADDRESS]) == 2
     assert re.search(r"have \d+ MiB, data/words.txt alone 5; a job takes 3, packed\.", capsys.readouterr().err)
@@ -140,7 +140,7 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
     inputs = {"vectors": {"de": "./near.vec", "fr": str(folder / "far.vec")}, "text": "text/{language}.txt"}
     resolved = read("spec.yaml").as_dict() | {"task": task, "model": "encoder"}
     resolved["inputs"] |= {**inputs, "synonyms": "world:synonyms.json", "multilingual": "owner/on-the-hub"}
-    found = parcel.contents(resolved)
+    found = package.contents(resolved)
     sent = {"near.vec", "text/de.txt", "text/en.txt", "encoder/config.json", "sets/en/train.tsv", "data/words.txt"}
     ours = {path.name for path in folder.iterdir()}
     assert {name for name in found if name.partition("/")[0] in ours} == sent | {"mine.py"}
@@ -151,7 +151,7 @@ def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_conten
     resolved = read("spec.yaml").as_dict()
     packages = [tmp_path / "one.zip", tmp_path / "two.zip"]
     for package in packages:
-        parcel.write(resolved, package)
+        package.write(resolved, package)
         os.utime("mine.py", (1, 2**31))
     assert packages[0].read_bytes() == packages[1].read_bytes()
     names = set(zipfile.ZipFile(packages[0]).namelist())
@@ -201,7 +201,7 @@ def test_a_folder_is_one_word_of_the_shell_whatever_is_in_its_name(tmp_path, nam
 
 def pack(folder: Path) -> bytes:
     """What the head would send of a folder, run as it is run there."""
-    code = [sys.executable, "-I", "-c", Path(send.__file__).read_text(), str(folder)]
+    code = [sys.executable, "-I", "-c", Path(pack_on_head.__file__).read_text(), str(folder)]
     sent = subprocess.run(code, capture_output=True, text=True, check=True).stdout
     found = fetch.LINE.search(f"Running entrypoint for job: {code}\n{sent}")
     archive = base64.b64decode(found[2])

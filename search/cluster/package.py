@@ -10,7 +10,7 @@ from typing import Any
 from seedwise import yaml12
 from seedwise.credentials import has_password
 from seedwise.errors import RequestError
-from seedwise.search.cluster import own_code
+from seedwise.search.cluster.nodes import own_code
 from seedwise.search.spec import provenance
 from seedwise.search.spec.methods import method_class
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from rich.console import Console
 
 from seedwise.errors import RequestError
-from seedwise.search.loopback import loopback
-from seedwise.search.placement import Node, Placement
+from seedwise.search.cluster.loopback import loopback
+from seedwise.search.cluster.placement import Node, Placement
 
 # Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
 # What fails is in the ledger: Tune need not print it. How many runs wait for a worker is the searcher's decision.
@@ -113,7 +113,7 @@ def own_code() -> list[str]:
 
 
 def nodes_now() -> list[Node]:
-    """The nodes that are alive. The memory of their GPUs is not known here: see `search/probe.py`."""
+    """The nodes that are alive. The memory of their GPUs is not known here: see `search/cluster/measure.py`."""
     import ray
 
     found = []

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search import send
+from seedwise.search.cluster import pack_on_head
 from seedwise.search.ledger.state import busy
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def fetch(client: "JobSubmissionClient", there: str, out: Path) -> None:
 
     A short job on the head writes the folder into its own log, which is read here.
     """
-    source = Path(send.__file__).read_text(encoding="utf-8")
+    source = Path(pack_on_head.__file__).read_text(encoding="utf-8")
     job = client.submit_job(
         entrypoint=f"python -c {shlex.quote(source)} {in_shell(there)}", submission_id=f"fetch-{secrets.token_hex(4)}"
     )
     while not (info := client.get_job_info(job)).status.is_terminal():
         time.sleep(POLL)
-    if info.driver_exit_code == send.NOTHING:
+    if info.driver_exit_code == pack_on_head.NOTHING:
         raise RequestError(f"{there}: there is no search yet in this folder of the head. Its log says why: job follow.")
     if info.driver_exit_code != 0:
         raise RequestError(f"{there}: it was not packed: {info.message.strip().splitlines()[-1]}. Try again.")

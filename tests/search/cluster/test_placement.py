@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
+from seedwise.search.cluster.placement import MARGIN, Need, Node, Placement, measures, place
 from seedwise.search.ledger.state import read
-from seedwise.search.placement import MARGIN, Need, Node, Placement, measures, place
 from seedwise.trainables.training.device import memory_share
 
 GB = 1 << 30
