@@ -16,14 +16,14 @@ from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.decide.warm_start import read_earlier
+from seedwise.search.execution.phases import Phases
+from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.export import Export
 from seedwise.search.findings import Findings
 from seedwise.search.follow import mask
 from seedwise.search.landscape.phases import LandscapePhases
 from seedwise.search.landscape.results import write_landscape
-from seedwise.search.leave import Leaver
 from seedwise.search.ledger.state import Ledger, State, read
-from seedwise.search.phases import Phases
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.spec import provenance
@@ -112,7 +112,7 @@ def search(
 
 def check_place(at: str) -> None:
     """Refuse a place for states that could not be one, before anything is begun."""
-    from seedwise.trainables.states import Shelf
+    from seedwise.search.execution.checkpoints import Shelf
 
     try:
         if "://" not in at and not Path(at).is_absolute():

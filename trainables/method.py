@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import ray
 from ray import tune
 
-from seedwise.trainables.gate import begin_together
-from seedwise.trainables.same import Same
-from seedwise.trainables.signs import Beat, leaving
-from seedwise.trainables.states import Shelf, pack, unpack
+from seedwise.search.execution.checkpoints import Shelf, pack, unpack
+from seedwise.search.execution.heartbeat import Beat, leaving
+from seedwise.search.execution.shared_results import Same
+from seedwise.search.execution.start_barrier import begin_together
 from seedwise.trainables.streams import STREAMS, Streams
 
 DONE = "done"

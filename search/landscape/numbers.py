@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from seedwise.search.decide.landscape_plan import Plan, Planned
+from seedwise.search.execution.products import Products
 from seedwise.search.landscape.geometry import Geometry, kept_products
 from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
 from seedwise.search.ledger.state import DONE, Run, State
-from seedwise.search.products import Products
 from seedwise.search.ranking.estimate import summary
 from seedwise.trainables.landscape.jobs import (
     ALL,

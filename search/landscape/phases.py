@@ -3,9 +3,9 @@
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider
+from seedwise.search.execution.phases import Phases
+from seedwise.search.execution.products import Products
 from seedwise.search.ledger.state import PLANNED
-from seedwise.search.phases import Phases
-from seedwise.search.products import Products
 
 FOLDER = "models"  # the folder of trained models in that of the search
 

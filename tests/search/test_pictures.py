@@ -14,11 +14,11 @@ from seedwise.errors import RequestError
 from seedwise.search import pictures
 from seedwise.search.cluster.placement import Placement
 from seedwise.search.decide.policy import Confirmation
+from seedwise.search.execution.session import Session
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.pictures import MOST_LABELS, svg
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.session import Session
 from seedwise.trainables.pictures import checked
 from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run, write

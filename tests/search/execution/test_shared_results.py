@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 from ray.experimental.internal_kv import _internal_kv_get
 
-from seedwise.trainables import same
-from seedwise.trainables.gate import begin_together
-from seedwise.trainables.same import Same
+from seedwise.search.execution import shared_results
+from seedwise.search.execution.shared_results import Same
+from seedwise.search.execution.start_barrier import begin_together
 from tests.methods import Draws, Quadratic
 from tests.search.story import wait_for
 from tests.trainables.test_method import results, trainable
@@ -103,7 +103,7 @@ def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(ses
 
 def test_where_the_first_dies_without_a_word_the_second_waits_for_so_long_and_no_longer(session, monkeypatch):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
-    monkeypatch.setattr(same, "PATIENCE", 0.2)
+    monkeypatch.setattr(shared_results, "PATIENCE", 0.2)
     silent = started(session, 0.2)
     silent.step()
     assert metrics(results(started(session, 0.7))) == whole
@@ -138,9 +138,9 @@ def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypat
     def monotonic():
         return clock.now + 1e-6 * next(clock.ticks)  # each sign of life differs from the one before
 
-    monkeypatch.setattr(same, "PATIENCE", 3.0)
-    monkeypatch.setattr(same, "BEAT_SECONDS", 0.01)
-    monkeypatch.setattr(same, "time", SimpleNamespace(monotonic=monotonic, sleep=sleep))
+    monkeypatch.setattr(shared_results, "PATIENCE", 3.0)
+    monkeypatch.setattr(shared_results, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(shared_results, "time", SimpleNamespace(monotonic=monotonic, sleep=sleep))
     one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
     assert one.mine()
     assert two.wait(0) == {"metrics": {}}

@@ -18,9 +18,9 @@ from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider, freeze
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.decide.whole_device import Alone
-from seedwise.search.leave import Leaver
+from seedwise.search.execution.products import Products
+from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
-from seedwise.search.products import Products
 from seedwise.search.progress import Progress
 from seedwise.search.spec.schema import Specification
 
@@ -119,8 +119,8 @@ class Phases:
         """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
         from ray import tune
 
-        from seedwise.search.searcher import LedgerSearcher, Pruner, Ticker
-        from seedwise.search.session import Session, publish_known
+        from seedwise.search.execution.session import Session, publish_known
+        from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
         from seedwise.trainables.method import RunTrainable
 
         publish_known(self.ledger.state, phase)

@@ -14,8 +14,8 @@ from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Fixed, Stop
 from seedwise.search.decide.whole_device import Alone
+from seedwise.search.execution.products import Products
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
-from seedwise.search.products import Products
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from tests.search.test_pictures import session_of
@@ -135,8 +135,8 @@ def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, mon
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
 def test_a_worker_that_dies_before_it_handed_over_its_product_is_lost_and_has_no_result(tmp_path, monkeypatch, error):
-    monkeypatch.setattr("seedwise.search.session.signs.node_of", lambda *names: "n")
-    monkeypatch.setattr("seedwise.search.session.nodes_now", list)
+    monkeypatch.setattr("seedwise.search.execution.session.signs.node_of", lambda *names: "n")
+    monkeypatch.setattr("seedwise.search.execution.session.nodes_now", list)
     session = produced(tmp_path, error, monkeypatch)
     session.record_result("trial", PRODUCED)
     assert not session.in_flight

@@ -19,15 +19,15 @@ from seedwise.search.decide.next_run import Decider, next_run
 from seedwise.search.decide.policy import FRESH, Stop, Wait
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.decide.pruning import prunes
+from seedwise.search.execution import heartbeat
+from seedwise.search.execution.checkpoints import Shelf
+from seedwise.search.execution.products import Products
+from seedwise.search.execution.shared_results import Same
+from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
+from seedwise.search.execution.worker_loss import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
-from seedwise.search.losses import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.pictures import path_of
-from seedwise.search.products import Products
-from seedwise.search.watch import LOOKS, TIMEOUT, Watch
-from seedwise.trainables import signs
 from seedwise.trainables.method import TELLING
-from seedwise.trainables.same import Same
-from seedwise.trainables.states import Shelf
 
 OOM = "failed:oom"
 BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short
@@ -71,7 +71,9 @@ class Session:
         self.shelf = Shelf(self.shared or str(self.ledger.path.parent.resolve() / "checkpoints"))
         limit = self.resources["minutes_per_run"]
         self.watch = Watch(
-            limit and limit * 60, self.resources["silent_minutes"] * 60, lambda name: signs.last_beat(self.key, name)
+            limit and limit * 60,
+            self.resources["silent_minutes"] * 60,
+            lambda name: heartbeat.last_beat(self.key, name),
         )
 
     def start_next(self, trial_id: str) -> dict | None:
@@ -98,7 +100,7 @@ class Session:
             return None
         self.in_flight[trial_id] = run
         self.given[trial_id] = None if self.shared else self.held(run), products
-        signs.forget(self.key, name_of(run))
+        heartbeat.forget(self.key, name_of(run))
         return {
             "config_id": config_id,
             "replicate": replicate,
@@ -243,7 +245,7 @@ class Session:
         seconds = round(self.watch.end(trial_id, time.monotonic()), 3)
         if self.leave_by is not None:
             return  # whoever told us to stop may have told the workers too: no fault of the run
-        node, because = signs.node_of(self.key, name_of(run)), mask(self.lost.pop(trial_id, DIED))
+        node, because = heartbeat.node_of(self.key, name_of(run)), mask(self.lost.pop(trial_id, DIED))
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if because == TIMEOUT:
             limit = f"{self.resources['minutes_per_run']:g}"
@@ -278,7 +280,7 @@ class Session:
                 raise KeyboardInterrupt
             if not self.told:
                 self.told = True
-                signs.ask_to_leave(self.key)
+                heartbeat.ask_to_leave(self.key)
         for trial_id, why in self.watch.look(now).items():
             actor = self.trials[trial_id].temporary_state.ray_actor if trial_id in self.trials else None
             if actor is not None:

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.errors import SearchError
+from seedwise.search.execution.checkpoints import Shelf, pack, unpack
+from seedwise.search.execution.watchdog import Watch
+from seedwise.search.execution.worker_loss import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
 from seedwise.search.ledger.state import Ledger, read, scan
-from seedwise.search.losses import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
-from seedwise.search.watch import Watch
-from seedwise.trainables.states import Shelf, pack, unpack
 from tests.search.story import PATIENCE
 from tests.search.test_search import board, command, environment, results, run, write
 

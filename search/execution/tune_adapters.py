@@ -7,9 +7,9 @@ from ray.tune import Callback
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from seedwise.search.losses import cause_of
+from seedwise.search.execution.session import Session, name_of
+from seedwise.search.execution.worker_loss import cause_of
 from seedwise.search.progress import Progress
-from seedwise.search.session import Session, name_of
 
 
 class LedgerSearcher(Searcher):

@@ -1,0 +1,1 @@
+"""Runs on Ray: phases, the session, Tune's view of it, the worker, what happens when one is lost."""
