@@ -2,7 +2,20 @@
 
 from collections.abc import Callable, Iterable
 
-from seedwise.search.chart import BLUE, GREEN, GREY, LEGEND, ORANGE, RED, Chart, beyond, focus, label, listed, points
+from seedwise.search.drawing.chart import (
+    BLUE,
+    GREEN,
+    GREY,
+    LEGEND,
+    ORANGE,
+    RED,
+    Chart,
+    beyond,
+    focus,
+    label,
+    listed,
+    points,
+)
 from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import CONFIRM, PRUNED, SEARCH, Run
 from seedwise.search.ranking.leaderboard import number, selection_and_target, underspecification

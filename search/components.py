@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seedwise.search.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
+from seedwise.search.drawing.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
 from seedwise.search.findings import Findings
 from seedwise.search.ranking.estimator import Standing
 

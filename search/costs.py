@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seedwise.search.chart import BLUE, RED, Chart, label, listed, points
+from seedwise.search.drawing.chart import BLUE, RED, Chart, label, listed, points
 from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, State
 

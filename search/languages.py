@@ -1,6 +1,6 @@
 """A heat map of configurations by languages."""
 
-from seedwise.search.chart import Chart, label, listed
+from seedwise.search.drawing.chart import Chart, label, listed
 from seedwise.search.findings import Findings
 from seedwise.search.ranking.leaderboard import number
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from seedwise.search import pictures
+from seedwise.search.drawing import svg
 from seedwise.search.follow import SCORE, TOP, Entry, Key, Mirror
 
 WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
@@ -61,9 +61,9 @@ class Store:
                 self._client.log_artifact(self._run_id(TOP, mirror), str(folder / mirror.files[0]))
             mirror.files.pop(0)
         while mirror.drawn:
-            for picture in pictures.read(folder, *mirror.drawn[0]):
+            for picture in svg.read(folder, *mirror.drawn[0]):
                 run_id, name = self._run_id(mirror.drawn[0], mirror), f"pictures/{picture['name']}.svg"
-                self._client.log_text(run_id, pictures.svg(picture), name)
+                self._client.log_text(run_id, svg.svg(picture), name)
             mirror.drawn.pop(0)
         if self.written != mirror.position:
             self._client.set_tag(self._run_id(TOP, mirror), WRITTEN, mirror.position)

@@ -19,6 +19,7 @@ from seedwise.search.decide.next_run import Decider, next_run
 from seedwise.search.decide.policy import FRESH, Stop, Wait
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.decide.pruning import prunes
+from seedwise.search.drawing.svg import path_of
 from seedwise.search.execution import heartbeat
 from seedwise.search.execution.checkpoints import Shelf
 from seedwise.search.execution.products import Products
@@ -26,7 +27,6 @@ from seedwise.search.execution.shared_results import Same
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
 from seedwise.search.execution.worker_loss import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
-from seedwise.search.pictures import path_of
 from seedwise.trainables.method import TELLING
 
 OOM = "failed:oom"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from seedwise.search.chart import LEGEND, Chart
+from seedwise.search.drawing.chart import LEGEND, Chart
 from seedwise.search.landscape import looks, traces
 from seedwise.search.landscape.looks import LOSS, NORMALISED, SCORE, edges, languages, measure, model, span
 from seedwise.search.landscape.planes import planes

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from seedwise.search.chart import BLUE, GREEN, ORANGE, RED
-from seedwise.search.pictures import PALETTE
+from seedwise.search.drawing.chart import BLUE, GREEN, ORANGE, RED
+from seedwise.search.drawing.svg import PALETTE
 from seedwise.trainables.landscape.jobs import ALL, BOTH, ENCODER, HEAD, SOURCE, TARGET
 
 SCORE, NORMALISED, LOSS = "score", "normalised", "loss"  # measures of a curve, as the numbers have them

@@ -2,9 +2,9 @@
 
 import json
 
-from seedwise.search.chart import escaped
-from seedwise.search.choices import choosable
-from seedwise.search.frame import frame, line, table
+from seedwise.search.drawing.chart import escaped
+from seedwise.search.drawing.choices import choosable
+from seedwise.search.drawing.html import frame, line, table
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.charts import groups
 from seedwise.search.ranking.leaderboard import number

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator
 
-from seedwise.search.chart import Chart, focus, label
+from seedwise.search.drawing.chart import Chart, focus, label
+from seedwise.search.drawing.svg import SURFACE
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.looks import NORMALISED, SCORE, languages, measure, model
-from seedwise.search.pictures import SURFACE
 from seedwise.search.ranking.leaderboard import number
 from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from seedwise.files import write_atomically
 from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.drawing.svg import svg
 from seedwise.search.execution.products import Products
 from seedwise.search.findings import Findings
 from seedwise.search.landscape.numbers import Numbers
@@ -17,7 +18,6 @@ from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State, read
 from seedwise.search.page import write as write_report
-from seedwise.search.pictures import svg
 from seedwise.search.spec.schema import standing_of
 
 REPORT = "report.html"

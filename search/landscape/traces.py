@@ -1,6 +1,6 @@
 """Traces and axes that charts of a landscape are made of."""
 
-from seedwise.search.chart import GREY, LEGEND, label
+from seedwise.search.drawing.chart import GREY, LEGEND, label
 from seedwise.search.landscape.looks import COLOURS, SYMBOLS, edges, model
 from seedwise.trainables.landscape.jobs import ALL, SOURCE
 

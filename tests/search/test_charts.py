@@ -17,7 +17,7 @@ from rich.console import Console
 
 from seedwise.search import charts, components, costs, failures, importance, summary
 from seedwise.search.answer import answer
-from seedwise.search.chart import Chart, beyond, focus, script_safe
+from seedwise.search.drawing.chart import Chart, beyond, focus, script_safe
 from seedwise.search.findings import MOST, Findings
 from seedwise.search.languages import languages
 from seedwise.search.ledger.state import Configuration, Run, State, replay

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedwise.search.chart import Chart
-from seedwise.search.choices import choosable
+from seedwise.search.drawing.chart import Chart
+from seedwise.search.drawing.choices import choosable
+from seedwise.search.drawing.svg import svg
 from seedwise.search.landscape.charts import groups
 from seedwise.search.landscape.page import page, section
 from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.planes import LEVELS, step
 from seedwise.search.page import page as page_of_search
-from seedwise.search.pictures import svg
 from seedwise.trainables.pictures import checked
 from tests.landscapes import AXIS, POINTS, RADII, banded, bilingual, height, made, score, share
 from tests.ledgers import made as made_search

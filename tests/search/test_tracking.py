@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
 from seedwise.search import tracking
+from seedwise.search.drawing.svg import path_of, svg
 from seedwise.search.follow import LONGEST_PARAMETER, Mirror, mask
-from seedwise.search.pictures import path_of, svg
 from seedwise.search.store import WRITTEN
 from tests.search.story import (
     FILES,

@@ -18,7 +18,7 @@ from seedwise.search.execution.products import Products
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from tests.search.test_pictures import session_of
+from tests.search.drawing.test_svg import session_of
 
 STANDING = Standing(Selection("value", "metric", "mean", "", ()))
 BEGUN = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seedwise.search.pictures import PALETTE, plain
+from seedwise.search.drawing.svg import PALETTE, plain
 
 BLUE, RED, GREEN, _, ORANGE, *_ = PALETTE
 GREY = "#888888"
@@ -21,7 +21,7 @@ class Chart:
 
     `data` and `layout` are plotly's, without colours of text and grid: the page sets those, light or dark. Below
     `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width. `when` says which choices of
-    the reader show it, among others that differ in them; see `seedwise.search.choices`.
+    the reader show it, among others that differ in them; see `seedwise.search.drawing.choices`.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from seedwise.search.chart import escaped
+from seedwise.search.drawing.chart import escaped
 
 ASSETS = Path(__file__).with_name("assets")
 # Nothing is loaded from anywhere, whatever the page may hold.

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from mlflow import MlflowClient
 
 from seedwise.errors import RequestError
-from seedwise.search import pictures
 from seedwise.search.cluster.placement import Placement
 from seedwise.search.decide.policy import Confirmation
+from seedwise.search.drawing import svg as pictures
+from seedwise.search.drawing.svg import MOST_LABELS, svg
 from seedwise.search.execution.session import Session
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
-from seedwise.search.pictures import MOST_LABELS, svg
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from seedwise.trainables.pictures import checked

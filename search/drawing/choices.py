@@ -2,7 +2,7 @@
 
 import json
 
-from seedwise.search.chart import Chart, escaped
+from seedwise.search.drawing.chart import Chart, escaped
 
 
 def choosable(charts: list[Chart]) -> str:

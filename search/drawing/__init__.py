@@ -1,0 +1,1 @@
+"""Charts as data, pages and pictures: what report, tracking and landscapes draw with."""
