@@ -174,7 +174,7 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
     from seedwise import yaml12
     from seedwise.search.cluster.placement import this_machine
     from seedwise.search.decide.warm_start import read_earlier
-    from seedwise.search.follow import mask
+    from seedwise.search.tracking.mirror import mask
 
     warm = read_earlier(earlier, specification)
     print(mask(yaml12.dump(specification.as_dict())), end="")
@@ -264,7 +264,7 @@ def compare(options: argparse.Namespace, console: Console) -> int:
 
         show(searches_of(states), console)
     if options.ui:
-        from seedwise.search.serve import show_comparison
+        from seedwise.search.tracking.mlflow_ui import show_comparison
 
         show_comparison(list(states.values()), options.top, options.port, console)
     return DONE
@@ -402,8 +402,8 @@ def track(options: argparse.Namespace, console: Console) -> int:
     from rich.progress import Progress
 
     from seedwise.search.ledger.state import read
-    from seedwise.search.tracking import mask
-    from seedwise.search.tracking import track as write
+    from seedwise.search.tracking.follower import mask
+    from seedwise.search.tracking.follower import track as write
 
     if not (search := read(options.folder / "ledger.jsonl").search):
         raise RequestError(f"{options.folder}: there is no search here.")
@@ -420,8 +420,8 @@ def track(options: argparse.Namespace, console: Console) -> int:
 
 def ui(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read
-    from seedwise.search.serve import Pages, serve
-    from seedwise.search.tracking import address_of
+    from seedwise.search.tracking.follower import address_of
+    from seedwise.search.tracking.mlflow_ui import Pages, serve
 
     search = read(options.folder / "ledger.jsonl").search if options.folder else {}
     if options.folder and not search:

@@ -27,7 +27,7 @@ from ray.cluster_utils import Cluster
 from benchmarks.tracking import await_health
 from seedwise import yaml12
 from seedwise.search.ledger.state import read, scan
-from seedwise.search.serve import free_port
+from seedwise.search.tracking.mlflow_ui import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 NODES, AWAY_SECONDS, LEAST = 4, 5.0, 20
@@ -226,7 +226,7 @@ def tell(calm: Search, found: Search, faults: Faults, slowdown: float, address: 
 def in_mlflow(search: Search, address: str) -> int:
     from mlflow import MlflowClient
 
-    from seedwise.search.store import runs_of
+    from seedwise.search.tracking.mlflow_sink import runs_of
 
     client, known = MlflowClient(address), read(search.folder / "ledger.jsonl").search
     runs = runs_of(client, client.get_experiment_by_name("chaos").experiment_id, known["search_id"])

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-from seedwise.search import tracking
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.serve import free_port
+from seedwise.search.tracking import follower
+from seedwise.search.tracking.mlflow_ui import free_port
 
 METRICS, STEPS, REPLICATES = 20, 5, 5
 GOAL_RATIO, GOAL_DELAY = 5, 0.002
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=500, help="runs of each side (default: 500)")
     runs = parser.parse_args().runs
-    os.environ.update(tracking.ENVIRONMENT)
+    os.environ.update(follower.ENVIRONMENT)
     for where in ("sqlite", "http"):
         with tempfile.TemporaryDirectory() as folder, store(where, Path(folder)) as (first, second):
             alone = tell(Path(folder) / "alone", runs)
@@ -134,9 +134,9 @@ def followed(folder: Path, uri: str, runs: int) -> tuple[float, float]:
             time.sleep(0.1)
         started = time.perf_counter()
 
-    process = tracking.start_follower(folder)
+    process = follower.start_follower(folder)
     loop = tell(folder, runs, uri, begun)
-    if not tracking.finish(process, 3600):
+    if not follower.finish(process, 3600):
         raise RuntimeError((folder / "tracking.log").read_text())
     return time.perf_counter() - started, loop
 
@@ -148,7 +148,7 @@ def unheard(folder: Path, runs: int) -> float:
         while "cannot be written" not in (folder / "tracking.log").read_text():
             time.sleep(0.1)
 
-    process = tracking.start_follower(folder)
+    process = follower.start_follower(folder)
     loop = tell(folder, runs, f"http://127.0.0.1:{free_port()}", tried)
     process.terminate()
     process.wait()

@@ -11,7 +11,7 @@ from rich.console import Console
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.search import page, tracking
+from seedwise.search import page
 from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
@@ -20,7 +20,6 @@ from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.export import Export
 from seedwise.search.findings import Findings
-from seedwise.search.follow import mask
 from seedwise.search.landscape.phases import LandscapePhases
 from seedwise.search.landscape.results import write_landscape
 from seedwise.search.ledger.state import Ledger, State, read
@@ -29,6 +28,8 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.spec import provenance
 from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.schema import Specification, from_dict
+from seedwise.search.tracking import follower
+from seedwise.search.tracking.mirror import mask
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 LEAVING_SECONDS = 5.0  # and one that was told to stop
@@ -50,7 +51,7 @@ def search(
     resolved = specification.as_dict()
     uri = resolved["tracking"]["uri"]
     if uri != "off":  # the ledger keeps where it is, from whatever folder it is resumed, and never a password
-        uri = tracking.resolve_uri(uri, Path.cwd())
+        uri = follower.resolve_uri(uri, Path.cwd())
         resolved["tracking"]["uri"] = mask(uri)
     ledger_path = folder / "ledger.jsonl"
     earlier = read(ledger_path)
@@ -161,7 +162,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
     if uri == "off":
         yield
         return
-    follower = tracking.start_follower(folder, uri if mask(uri) != uri else "")
+    follower = follower.start_follower(folder, uri if mask(uri) != uri else "")
     patience = TRACKING_SECONDS
     try:
         yield
@@ -170,7 +171,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
         raise
     finally:
         with console.status("writing the last runs to MLflow"):
-            complete = tracking.finish(follower, patience)
+            complete = follower.finish(follower, patience)
         if not complete:
             console.print(
                 f"MLflow was not reached; nothing is lost, `python run_search.py resume {folder}` completes it.",

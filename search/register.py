@@ -11,8 +11,8 @@ from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.search.card import PIPELINES
 from seedwise.search.ledger.state import State
-from seedwise.search.store import runs_of, without_credentials
-from seedwise.search.tracking import ENVIRONMENT, address_of
+from seedwise.search.tracking.follower import ENVIRONMENT, address_of
+from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 
 
 def check_name(name: str) -> None:

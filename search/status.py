@@ -63,7 +63,7 @@ def ago(moment: float) -> str:
 
 def show_from_store(name: str, uri: str, console: Console) -> None:
     """The status of the latest search of that name in an MLflow store, which may be a server on another machine."""
-    from seedwise.search.tracking import ENVIRONMENT
+    from seedwise.search.tracking.follower import ENVIRONMENT
 
     os.environ.update(ENVIRONMENT)
     _refuse_no_store(uri)
@@ -110,7 +110,7 @@ def _runs_of(name: str, uri: str) -> list:
     """All MLflow runs of the latest search of that name, on all three levels."""
     from mlflow import MlflowClient
 
-    from seedwise.search.store import runs_of, without_credentials
+    from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 
     client = MlflowClient(without_credentials(uri))
     experiment = client.get_experiment_by_name(name)
@@ -142,7 +142,7 @@ def _score(metrics: dict[str, float], name: str) -> str:
 
 
 def _age(tags: dict[str, str]) -> str:
-    from seedwise.search.store import WRITTEN
+    from seedwise.search.tracking.mlflow_sink import WRITTEN
 
     _, _, moment = tags.get(WRITTEN, "").partition(" lines until ")
     return ago(float(moment)) if moment else "none yet"

@@ -26,10 +26,10 @@ from seedwise import yaml12
 from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
-from seedwise.search import tracking
 from seedwise.search.ledger import state
 from seedwise.search.rerun import read_best
 from seedwise.search.spec.schema import Specification, Task, from_dict, read
+from seedwise.search.tracking import follower
 from seedwise.search.vectors import by_language
 from seedwise.trainables.inputs.cache import cached
 from seedwise.trainables.inputs.lexicons import read_lexicon
@@ -118,7 +118,7 @@ def searched(tmp_path_factory):
             marker.touch()  # "ray::" are workers and agents
         if marker.exists() and '"event": "end"' in lines.read_text() and "no entry for" in log.read_text():
             for one in family(process.pid):
-                if "seedwise.search.tracking" in commands.get(one.pid, []):
+                if "seedwise.search.tracking.follower" in commands.get(one.pid, []):
                     one.kill()
         return process.poll() is not None
 
@@ -153,7 +153,7 @@ def test_a_local_search_listens_on_this_machine_only(searched):
 def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_password(tmp_path):
     port, printed = own_port(), tmp_path / "printed"
     uri = f"sqlite:///file:{tmp_path}/mlflow.db?uri=true&password=Sesam"
-    code = f"from seedwise.search.serve import *; serve(Pages({uri!r}, {port}), {{}}, Console())"
+    code = f"from seedwise.search.tracking.mlflow_ui import *; serve(Pages({uri!r}, {port}), {{}}, Console())"
     serving = tmp_path / "serving.py"
     serving.write_text(code)
     with open(printed, "w") as output:
@@ -276,7 +276,7 @@ def test_passwords_in_other_places_of_an_address_are_left_out_too(address, shown
 def test_what_libraries_print_in_the_follower_goes_through_the_same_filter(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:Sesam%40@host/db")
     file = io.BytesIO()
-    stream = tracking._Masked(file, encoding="utf-8", line_buffering=True)
+    stream = follower._Masked(file, encoding="utf-8", line_buffering=True)
     print("could not connect with Sesam@, see postgresql://me:Sesam%40@host/db", file=stream)
     assert file.getvalue() == b"could not connect with ***, see postgresql://***@host/db\n"
 

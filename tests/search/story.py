@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from seedwise.search import tracking
 from seedwise.search.ledger.state import Ledger
+from seedwise.search.tracking import follower
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
@@ -113,7 +113,7 @@ def tell(story: Story) -> None:
 
 
 def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    line = [sys.executable, "-m", "seedwise.search.tracking", str(folder), *options]
+    line = [sys.executable, "-m", "seedwise.search.tracking.follower", str(folder), *options]
     return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
@@ -121,7 +121,7 @@ def follow_here(folder: Path, grace: float = 0) -> bool:
     """The same in this process, which has MLflow imported already."""
     over = threading.Event()
     over.set()
-    return tracking.Follower(folder, over).follow(grace)
+    return follower.Follower(folder, over).follow(grace)
 
 
 def runs_of(uri: str, name: str = "story") -> dict[tuple, object]:

@@ -1,7 +1,7 @@
 """What the ledger says is what MLflow holds: once, in whole, whatever happened in between.
 
 MLflow's sqlite store is real, and where something is killed or followed live, so is the follower's process.
-tests/search/test_tracking_server.py has MLflow's server.
+tests/search/tracking/test_tracking_server.py has MLflow's server.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
-from seedwise.search import tracking
 from seedwise.search.drawing.svg import path_of, svg
-from seedwise.search.follow import LONGEST_PARAMETER, Mirror, mask
-from seedwise.search.store import WRITTEN
+from seedwise.search.tracking import follower
+from seedwise.search.tracking.mirror import LONGEST_PARAMETER, Mirror, mask
+from seedwise.search.tracking.mlflow_sink import WRITTEN
 from tests.search.story import (
     FILES,
     PATIENCE,
@@ -220,7 +220,7 @@ def test_a_search_that_is_extended_goes_on_in_the_same_runs(database, tmp_path):
 
 def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(database, tmp_path):
     folder, uri = tmp_path / "live", database()
-    process = tracking.start_follower(folder)  # before there is a ledger
+    process = follower.start_follower(folder)  # before there is a ledger
     story = story_in(folder, uri)
     story.session()
     story.ask("a")
@@ -238,7 +238,7 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     wait_for(lambda: 3 in steps_in(uri))
     story.run("a", 1, 0.7)
     story.end()
-    assert tracking.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+    assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
     other = database()
     assert follow_here(twin(folder, tmp_path / "twin", other))
     assert picture(uri) == picture(other)
@@ -264,7 +264,7 @@ def test_a_killed_follower_is_made_good_by_the_next_one(database, tmp_path):
         for replicate in range(5):
             story.run(config_id, replicate, 0.5 + replicate / 100)
     story.end()
-    process = tracking.start_follower(folder)
+    process = follower.start_follower(folder)
     wait_for(lambda: runs_in(uri) > 5)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -282,7 +282,7 @@ def test_the_second_follower_of_a_folder_waits_for_the_first(database, tmp_path,
     tell(story)
     over = threading.Event()
     over.set()
-    first, second = tracking.Follower(tmp_path, over), tracking.Follower(tmp_path, over)
+    first, second = follower.Follower(tmp_path, over), follower.Follower(tmp_path, over)
     assert first.follow(grace=0)
     assert not second.follow(grace=0)
     assert "another process" in capsys.readouterr().out
@@ -293,7 +293,7 @@ def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_pass
         tell(story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{server.server_port}"))
         ledger = (tmp_path / "ledger.jsonl").read_bytes()
         done = command(tmp_path, "--grace", "0")
-    assert done.returncode == tracking.INCOMPLETE
+    assert done.returncode == follower.INCOMPLETE
     assert f"`python run_search.py resume {tmp_path}` will complete the tracking." in done.stdout.splitlines()[-1]
     assert server.told == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
     assert "no entry for" in done.stdout
@@ -368,21 +368,21 @@ def test_credentials_are_masked(text, shown):
 
 
 def test_a_relative_database_is_made_absolute_and_its_folder_is_there(tmp_path):
-    assert tracking.resolve_uri("sqlite:///runs/mlflow.db", tmp_path) == f"sqlite:///{tmp_path}/runs/mlflow.db"
+    assert follower.resolve_uri("sqlite:///runs/mlflow.db", tmp_path) == f"sqlite:///{tmp_path}/runs/mlflow.db"
     assert (tmp_path / "runs").is_dir()
     absolute = f"sqlite:///{tmp_path}/other/mlflow.db"
-    assert tracking.resolve_uri(absolute, Path("/elsewhere")) == absolute
-    assert tracking.resolve_uri("http://host:5000", tmp_path) == "http://host:5000"
+    assert follower.resolve_uri(absolute, Path("/elsewhere")) == absolute
+    assert follower.resolve_uri("http://host:5000", tmp_path) == "http://host:5000"
 
 
 @pytest.mark.parametrize("uri", ["runs/mlruns", "file:///runs/mlruns"])
 def test_a_folder_is_no_tracking_store(uri, tmp_path):
     with pytest.raises(RequestError, match="Give a database"):
-        tracking.resolve_uri(uri, tmp_path)
+        follower.resolve_uri(uri, tmp_path)
 
 
 def test_importing_tracking_does_not_import_mlflow():
-    code = "import sys, seedwise.search.tracking; sys.exit('mlflow' in sys.modules)"
+    code = "import sys, seedwise.search.tracking.follower; sys.exit('mlflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -18,12 +18,12 @@ from rich.console import Console
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
-from seedwise.search.follow import SCORE
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.spec.schema import standing_of
-from seedwise.search.store import runs_of, without_credentials
-from seedwise.search.tracking import ENVIRONMENT, address_of
+from seedwise.search.tracking.follower import ENVIRONMENT, address_of
+from seedwise.search.tracking.mirror import SCORE
+from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 
 HOST = "127.0.0.1"
 PATIENCE = 180.0  # seconds that a server may take to answer; the first start on a new database takes ten

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from seedwise.search.drawing import svg
-from seedwise.search.follow import SCORE, TOP, Entry, Key, Mirror
+from seedwise.search.tracking.mirror import SCORE, TOP, Entry, Key, Mirror
 
 WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
 EXPERIMENT_TAGS = {

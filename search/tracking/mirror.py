@@ -16,11 +16,11 @@ from typing import NamedTuple
 from seedwise.credentials import mask
 from seedwise.search.decide.baselines import all_scores, title
 from seedwise.search.decide.policy import FRESH
-from seedwise.search.describe import description, replicated
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.table import short
+from seedwise.search.tracking.description import description, replicated
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
 LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]

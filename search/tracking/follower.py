@@ -22,9 +22,9 @@ from pathlib import Path
 
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
-from seedwise.search.follow import Mirror
 from seedwise.search.ledger.state import busy, scan
-from seedwise.search.store import Store
+from seedwise.search.tracking.mirror import Mirror
+from seedwise.search.tracking.mlflow_sink import Store
 
 LEDGER = "ledger.jsonl"
 POLL = 0.5  # seconds between two looks at the ledger
@@ -57,7 +57,7 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "tracking.log", "ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "seedwise.search.tracking", str(folder.resolve())],
+            [sys.executable, "-m", "seedwise.search.tracking.follower", str(folder.resolve())],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -258,7 +258,9 @@ def main() -> int:
     sys.stdout, sys.stderr = (
         _Masked(stream.detach(), encoding="utf-8", line_buffering=True) for stream in (sys.stdout, sys.stderr)
     )
-    parser = argparse.ArgumentParser(prog="python -m seedwise.search.tracking", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m seedwise.search.tracking.follower", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("folder", type=Path, help="a search folder; ends with the end of standard input")
     parser.add_argument(
         "--grace", type=float, default=GRACE, help="seconds to wait for MLflow after the search is over"

@@ -14,13 +14,13 @@ import pytest
 
 import run_search
 from seedwise.errors import RequestError
-from seedwise.search import tracking
 from seedwise.search.decide.policy import FRESH
-from seedwise.search.follow import Mirror
 from seedwise.search.ledger.state import Ledger, read
-from seedwise.search.serve import Pages
 from seedwise.search.spec.schema import from_dict
-from seedwise.search.store import Store
+from seedwise.search.tracking import follower
+from seedwise.search.tracking.mirror import Mirror
+from seedwise.search.tracking.mlflow_sink import Store
+from seedwise.search.tracking.mlflow_ui import Pages
 from tests.search.story import PATIENCE, Story, follow_here, picture, story_in, tell, twin, wait_for
 from tests.servers import silent_port
 
@@ -136,7 +136,7 @@ def test_any_search_goes_into_any_store_and_the_second_time_changes_nothing(told
 def test_a_ledger_is_written_alike_in_parts_of_any_size(told, database, tmp_path, monkeypatch):
     whole, parts = database(), database()
     assert follow_here(twin(told, tmp_path / "whole", whole))
-    monkeypatch.setattr(tracking, "CHUNK", 500)  # bytes: two or three lines
+    monkeypatch.setattr(follower, "CHUNK", 500)  # bytes: two or three lines
     assert follow_here(twin(told, tmp_path / "parts", parts))
     assert picture(parts) == picture(whole)
 
@@ -146,7 +146,7 @@ def test_a_second_follower_that_knows_several_parts_adds_only_the_rest(told, dat
     assert follow_here(twin(told, tmp_path / "whole", whole))
     folder = twin(told, tmp_path / "parts", uri)
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
-    monkeypatch.setattr(tracking, "CHUNK", 500)
+    monkeypatch.setattr(follower, "CHUNK", 500)
     (folder / "ledger.jsonl").write_text("".join(lines[:25]))
     assert follow_here(folder)
     (folder / "ledger.jsonl").write_text("".join(lines))
@@ -162,7 +162,7 @@ def test_a_store_that_comes_back_empty_gets_everything_again(told, database, tmp
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     (folder / "ledger.jsonl").write_text("".join(lines[:25]))
     over = threading.Event()
-    follower = tracking.Follower(folder, over)
+    follower = follower.Follower(folder, over)
     assert follower._advance(last=False)
     (folder / "ledger.jsonl").write_text("".join(lines))
     assert not follower._attempt(lambda: 1 / 0)  # the store is away
@@ -178,14 +178,14 @@ def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path, monkeypatch)
     over = threading.Event()
     over.set()
     with silent_port() as port:
-        follower = tracking.Follower(twin(told, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
+        follower = follower.Follower(twin(told, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
         assert not follower.follow(0)
     assert follower.trouble
     assert follower._mirror.lines == 0
 
 
 def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypatch):
-    monkeypatch.setattr(tracking, "TRACK_GRACE", 0.0)
+    monkeypatch.setattr(follower, "TRACK_GRACE", 0.0)
     with silent_port() as port:
         assert run_search.main(["track", str(told), "--uri", f"http://127.0.0.1:{port}"]) == 1
     assert "is incomplete" in capsys.readouterr().out
@@ -275,8 +275,8 @@ def test_two_followers_that_begin_at_once_create_one_store(tmp_path):
         tell(story)
         text = (folder / "ledger.jsonl").read_text()
         (folder / "ledger.jsonl").write_text(text.replace("5ea4c4", f"5ea4c{number}"))
-        followers.append(tracking.start_follower(folder))
-    assert [tracking.finish(one, PATIENCE) for one in followers] == [True, True]
+        followers.append(follower.start_follower(folder))
+    assert [follower.finish(one, PATIENCE) for one in followers] == [True, True]
     for number in range(2):
         assert "cannot be written" not in (tmp_path / str(number) / "tracking.log").read_text()
 

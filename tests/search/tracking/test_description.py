@@ -2,8 +2,8 @@
 
 import pytest
 
-from seedwise.search.describe import description
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.tracking.description import description
 from tests.search.told import Told, metrics, specification
 
 

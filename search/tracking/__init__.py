@@ -1,0 +1,1 @@
+"""MLflow: a mirror of the ledger, and the process that writes it."""
