@@ -232,8 +232,8 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
 
 def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
     from seedwise.search.ranking.leaderboard import in_words, leaderboard, underspecification
+    from seedwise.search.report.table import as_table
     from seedwise.search.spec.schema import standing_of
-    from seedwise.search.table import as_table
 
     standing = standing_of(state.search["specification"])
     rows = leaderboard(state, standing)
@@ -245,7 +245,7 @@ def show_leaderboard(state: "State", console: Console) -> None:  # noqa: F821
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.status import show, show_from_store
+    from seedwise.search.report.status import show, show_from_store
 
     if options.uri:
         show_from_store(str(options.folder), options.uri, console)
@@ -259,8 +259,8 @@ def compare(options: argparse.Namespace, console: Console) -> int:
     if len(states) == 1:
         show_leaderboard(*states.values(), console)
     else:
-        from seedwise.search.compare import searches_of
-        from seedwise.search.side_by_side import show
+        from seedwise.search.report.compare import searches_of
+        from seedwise.search.report.compare_table import show
 
         show(searches_of(states), console)
     if options.ui:
@@ -285,12 +285,12 @@ def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
 
 
 def report(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.findings import Findings
     from seedwise.search.landscape.results import write_again
     from seedwise.search.ledger.state import read
-    from seedwise.search.page import write
+    from seedwise.search.report.findings import Findings
+    from seedwise.search.report.html_report import write
+    from seedwise.search.report.terminal import show
     from seedwise.search.spec.schema import standing_of
-    from seedwise.search.summary import show
 
     if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
         write_again(known, options.folder, console)

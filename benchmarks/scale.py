@@ -35,7 +35,7 @@ from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Stop
 from seedwise.search.launch import search as launch
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.progress import Progress
+from seedwise.search.report.live import Progress
 from seedwise.search.spec.schema import Specification, from_dict
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest

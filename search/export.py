@@ -10,7 +10,7 @@ from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import SCORE, chosen, leaderboard, per_language, underspecification
 from seedwise.search.register import check_name
-from seedwise.search.table import NO_REPLICATES
+from seedwise.search.report.table import NO_REPLICATES
 from seedwise.trainables.streams import Streams
 
 

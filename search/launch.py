@@ -11,7 +11,6 @@ from rich.console import Console
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.search import page
 from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
@@ -19,12 +18,13 @@ from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.export import Export
-from seedwise.search.findings import Findings
 from seedwise.search.landscape.phases import LandscapePhases
 from seedwise.search.landscape.results import write_landscape
 from seedwise.search.ledger.state import Ledger, State, read
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
+from seedwise.search.report import html_report
+from seedwise.search.report.findings import Findings
 from seedwise.search.spec import provenance
 from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.schema import Specification, from_dict
@@ -139,7 +139,7 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
         found = Export(state, standing, folder)
         found.write(found.best, folder / "best.yaml")
         try:
-            page.write(Findings(state, standing), folder, ended=state.stopped)
+            html_report.write(Findings(state, standing), folder, ended=state.stopped)
         except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
             again = f"Try again with: python run_search.py report {folder}"
             console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)

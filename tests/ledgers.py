@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.report.findings import Findings
 from seedwise.spaces import config_id, load
 from seedwise.spaces.trials import Drawing
 

@@ -161,7 +161,7 @@ def fetch(options: argparse.Namespace, console: Console) -> int:
 def status(options: argparse.Namespace, console: Console) -> int:
     """Say whether a job runs, for how long, and what it said last."""
     from seedwise.search.cluster import client
-    from seedwise.search.progress import minutes_in_words
+    from seedwise.search.report.live import minutes_in_words
 
     with client.connected(options.address) as client:
         info = client.details(client, options.job)

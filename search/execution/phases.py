@@ -21,7 +21,7 @@ from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
 from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
-from seedwise.search.progress import Progress
+from seedwise.search.report.live import Progress
 from seedwise.search.spec.schema import Specification
 
 

@@ -9,7 +9,7 @@ from ray.tune.search import Searcher
 
 from seedwise.search.execution.session import Session, name_of
 from seedwise.search.execution.worker_loss import cause_of
-from seedwise.search.progress import Progress
+from seedwise.search.report.live import Progress
 
 
 class LedgerSearcher(Searcher):

@@ -9,7 +9,6 @@ from seedwise.files import write_atomically
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.drawing.svg import svg
 from seedwise.search.execution.products import Products
-from seedwise.search.findings import Findings
 from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import page
 from seedwise.search.landscape.phases import FOLDER
@@ -17,7 +16,8 @@ from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State, read
-from seedwise.search.page import write as write_report
+from seedwise.search.report.findings import Findings
+from seedwise.search.report.html_report import write as write_report
 from seedwise.search.spec.schema import standing_of
 
 REPORT = "report.html"

@@ -19,7 +19,7 @@ from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.table import short
+from seedwise.search.report.table import short
 from seedwise.search.tracking.description import description, replicated
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run

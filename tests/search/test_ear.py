@@ -15,8 +15,8 @@ from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import Streams
 from tests import tiny
 from tests.conftest import ROOT
+from tests.search.report.test_html_report import without_scripts
 from tests.search.story import PATIENCE
-from tests.search.test_page import without_scripts
 from tests.search.test_search import board, run
 
 CHANGES = [

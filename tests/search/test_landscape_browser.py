@@ -5,7 +5,7 @@ import pytest
 from seedwise.search.landscape.page import page
 from tests.browser import new_browser
 from tests.landscapes import made
-from tests.search.test_page_browser import contrast, until
+from tests.search.report.test_html_report_browser import contrast, until
 
 READY = (
     """[...document.querySelectorAll("figure:not([hidden]) .chart")].every((box) => box.querySelector(".main-svg"))"""

@@ -15,11 +15,11 @@ from seedwise.search.landscape.charts import groups
 from seedwise.search.landscape.page import page, section
 from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.planes import LEVELS, step
-from seedwise.search.page import page as page_of_search
+from seedwise.search.report.html_report import page as page_of_search
 from seedwise.trainables.pictures import checked
 from tests.landscapes import AXIS, POINTS, RADII, banded, bilingual, height, made, score, share
 from tests.ledgers import made as made_search
-from tests.search.test_page import EVIL, parsed
+from tests.search.report.test_html_report import EVIL, parsed
 
 RELATIVE = "macro_f1, relative to both"
 MOVED = {"all": "all parameters", "encoder": "encoder only", "head": "head only"}

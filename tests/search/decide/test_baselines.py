@@ -13,8 +13,8 @@ from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.report.table import as_table
 from seedwise.search.spec.schema import read
-from seedwise.search.table import as_table
 from seedwise.spaces import config_id
 from tests.simulate import SELECTION, drive, engine
 from tests.test_simulate import Hill

@@ -20,7 +20,7 @@ from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from seedwise.trainables.pictures import checked
-from tests.search.test_page import without_scripts
+from tests.search.report.test_html_report import without_scripts
 from tests.search.test_search import board, run, write
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,11 +8,11 @@ from rich.console import Console
 
 from seedwise.search.decide.baselines import varying
 from seedwise.search.ledger.state import replay
-from seedwise.search.progress import Progress, minutes_in_words
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.table import as_table
+from seedwise.search.report.live import Progress, minutes_in_words
+from seedwise.search.report.table import as_table
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
 STANDING = Standing(SELECTION)

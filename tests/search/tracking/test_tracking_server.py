@@ -9,6 +9,7 @@ import pytest
 import run_search
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
+from tests.search.report.test_status import assert_status_of_story
 from tests.search.story import (
     FILES,
     PATIENCE,
@@ -24,7 +25,6 @@ from tests.search.story import (
     wait_for,
 )
 from tests.search.test_search import command, environment, results, write
-from tests.search.test_status import assert_status_of_story
 from tests.servers import own_port
 
 pytestmark = pytest.mark.extended

@@ -10,8 +10,8 @@ from rich.console import Console
 from scipy import stats
 
 from run_search import main
-from seedwise.search.compare import Searched, pairs, side_by_side
-from seedwise.search.side_by_side import as_table
+from seedwise.search.report.compare import Searched, pairs, side_by_side
+from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.schema import from_dict
 from tests.search.test_search import SPECIFICATION
 from tests.search.told import Told, demo, metrics, specification

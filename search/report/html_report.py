@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seedwise.files import write_atomically
-from seedwise.search import charts, components, costs, importance
-from seedwise.search.answer import answer
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.drawing.chart import Chart, escaped
 from seedwise.search.drawing.html import frame, line, table
 from seedwise.search.drawing.svg import read, svg
-from seedwise.search.failures import MOST, counted, failures, in_common
-from seedwise.search.findings import Findings
-from seedwise.search.languages import languages, of_fewer
 from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.search.ranking.leaderboard import number
-from seedwise.search.table import Columns, notes
+from seedwise.search.report import charts, components, costs, importance
+from seedwise.search.report.answer import answer
+from seedwise.search.report.failures import MOST, counted, failures, in_common
+from seedwise.search.report.findings import Findings
+from seedwise.search.report.languages import languages, of_fewer
+from seedwise.search.report.table import Columns, notes
 
 
 def write(found: Findings, folder: Path, *, ended: str) -> Path:

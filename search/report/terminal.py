@@ -4,11 +4,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.search import components, costs, importance
-from seedwise.search.answer import answer
-from seedwise.search.failures import counted, failures, in_common
-from seedwise.search.findings import Findings
-from seedwise.search.table import as_table
+from seedwise.search.report import components, costs, importance
+from seedwise.search.report.answer import answer
+from seedwise.search.report.failures import counted, failures, in_common
+from seedwise.search.report.findings import Findings
+from seedwise.search.report.table import as_table
 
 SHOWN = 5  # failed runs
 

@@ -12,7 +12,7 @@ from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, RUNNING, Run, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.table import as_table, number, short
+from seedwise.search.report.table import as_table, number, short
 
 REFRESH_SECONDS = 1.0
 SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search

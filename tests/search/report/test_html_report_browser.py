@@ -2,7 +2,7 @@
 
 import pytest
 
-from seedwise.search import page
+from seedwise.search.report import html_report
 from tests.browser import new_browser
 from tests.ledgers import made
 
@@ -43,7 +43,7 @@ def address(tmp_path_factory):
         one.params["label"] = EVIL + one.config_id
         for run in one.runs.values():
             run.error = EVIL
-    return page.write(found, tmp_path_factory.mktemp("report"), ended=EVIL).as_uri()
+    return html_report.write(found, tmp_path_factory.mktemp("report"), ended=EVIL).as_uri()
 
 
 def opened(view, address):

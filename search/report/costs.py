@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from seedwise.search.drawing.chart import BLUE, RED, Chart, label, listed, points
-from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, State
+from seedwise.search.report.findings import Findings
 
 HOUR = 3600.0
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from run_search import main
-from seedwise.search import status
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.status import ago, phase_of
+from seedwise.search.report import status
+from seedwise.search.report.status import ago, phase_of
 from tests.search.story import follow_here, metrics, story_in, tell
 from tests.search.told import Told, demo, specification
 from tests.search.told import metrics as scores

@@ -10,10 +10,11 @@ from plotly.offline import get_plotlyjs
 from rich.console import Console
 
 import run_search
-from seedwise.search import launch, page, summary
-from seedwise.search.importance import importances
+from seedwise.search import launch
 from seedwise.search.ledger.state import replay
-from seedwise.search.page import page as page_of
+from seedwise.search.report import html_report, terminal
+from seedwise.search.report.html_report import page as page_of
+from seedwise.search.report.importance import importances
 from tests.ledgers import events, findings, made
 
 EVIL = '</script><img src="x" onerror="alert(1)">\u2028 $x$ & \x00 <b>'
@@ -102,13 +103,13 @@ def test_however_few_lines_there_are_there_is_a_page(count):
     found = findings(replay(lines[:count]))
     assert "No run of this search has finished" in page_of(found, Path("x"), ended="")
     console = Console(file=io.StringIO(), width=100)
-    summary.show(found, Path("x"), console)
+    terminal.show(found, Path("x"), console)
     assert "No run of this search has finished" in console.file.getvalue()
     lines[3] |= {"status": "failed:oom", "metrics": {}} if count == 2 else {}
     single = findings(replay(lines[:4]))
     assert len(single.rows) == 1
     assert "no configuration has two replicates" in page_of(single, Path("x"), ended="")
-    summary.show(single, Path("x"), console)
+    terminal.show(single, Path("x"), console)
 
 
 def test_nothing_that_people_write_breaks_out_of_its_place():
@@ -140,7 +141,7 @@ def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_pa
     found = made()
     found.state.search |= dict.fromkeys(("checksums", "versions", "revision", "command"), "")
     found.state.search["specification"] |= {"seed": 0, "model": ""}
-    monkeypatch.setattr(page, "page", broken)
+    monkeypatch.setattr(html_report, "page", broken)
     console = Console(file=io.StringIO(), width=200)
     launch.write_results(found.state, found.standing, tmp_path, console)
     assert (tmp_path / "best.yaml").exists()
@@ -150,7 +151,7 @@ def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_pa
 def test_the_terminal_says_it_too():
     console = Console(file=io.StringIO(), width=120, markup=False)
     found = made()
-    summary.show(found, Path("runs/made"), console)
+    terminal.show(found, Path("runs/made"), console)
     text, first = console.file.getvalue(), importances(found)[0]
     assert text.startswith(f"Chosen: {found.state.frozen[0]}")
     parts = ("ranked by the estimate", "spread: Standard deviation", "importance (share", f"lr {first.share:.2f}, ")

@@ -12,8 +12,8 @@ from seedwise.errors import RequestError
 from seedwise.search.decide.baselines import total_runs
 from seedwise.search.decide.policy import policy_of
 from seedwise.search.ledger.state import State, busy, read
-from seedwise.search.progress import Progress, minutes_in_words, seed
 from seedwise.search.ranking.leaderboard import number
+from seedwise.search.report.live import Progress, minutes_in_words, seed
 from seedwise.search.spec.schema import standing_of
 
 

@@ -11,7 +11,7 @@ from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import chosen, leaderboard
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.table import best_baselines, short
+from seedwise.search.report.table import best_baselines, short
 from seedwise.spaces import Space, load
 
 MOST = 30  # configurations in a chart: more cannot be told apart

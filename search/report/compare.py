@@ -18,8 +18,8 @@ from seedwise.search.ranking.difference import Statement, statement
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.leaderboard import chosen, leaderboard
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.report.table import best_baselines, short
 from seedwise.search.spec.schema import standing_of
-from seedwise.search.table import best_baselines, short
 
 USUAL = ("macro_f1", "accuracy")  # looked for where searches select by different metrics
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from seedwise.search.drawing.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
-from seedwise.search.findings import Findings
 from seedwise.search.ranking.estimator import Standing
+from seedwise.search.report.findings import Findings
 
 COLOURS = (BLUE, ORANGE, GREEN)
 LANGUAGES = 20  # that are shown at most

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from statistics import median
 
-from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import PRUNED, Run
 from seedwise.search.ranking.leaderboard import single_class
+from seedwise.search.report.findings import Findings
 
 MOST = 100  # runs that are listed
 LENGTH = 200  # letters of an error message

@@ -8,8 +8,8 @@ from scipy.special import fdtrc
 
 from seedwise.search.decide.baselines import varying
 from seedwise.search.drawing.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
-from seedwise.search.findings import Findings
 from seedwise.search.ranking.ranks import ranks
+from seedwise.search.report.findings import Findings
 from seedwise.spaces.dimension import Dimension
 
 FEWEST = 8  # configurations that have a parameter: below, chance explains as much

@@ -16,9 +16,9 @@ from seedwise.search.drawing.chart import (
     listed,
     points,
 )
-from seedwise.search.findings import Findings
 from seedwise.search.ledger.state import CONFIRM, PRUNED, SEARCH, Run
 from seedwise.search.ranking.leaderboard import number, selection_and_target, underspecification
+from seedwise.search.report.findings import Findings
 
 KINDS = {  # of runs: colours, and shapes for whoever does not see these
     "search seeds": (BLUE, "circle-open"),

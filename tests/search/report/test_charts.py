@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from plotly.offline import get_plotlyjs
 from rich.console import Console
 
-from seedwise.search import charts, components, costs, failures, importance, summary
-from seedwise.search.answer import answer
 from seedwise.search.drawing.chart import Chart, beyond, focus, script_safe
-from seedwise.search.findings import MOST, Findings
-from seedwise.search.languages import languages
 from seedwise.search.ledger.state import Configuration, Run, State, replay
-from seedwise.search.page import page
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import selection_and_target, underspecification
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.report import charts, components, costs, failures, importance, terminal
+from seedwise.search.report.answer import answer
+from seedwise.search.report.findings import MOST, Findings
+from seedwise.search.report.html_report import page
+from seedwise.search.report.languages import languages
 from seedwise.spaces import load
 from tests.ledgers import FAILS, SPECIFICATION, Uniform, events, findings, made, truth
 from tests.search.ranking import test_leaderboard
@@ -447,7 +447,7 @@ def test_where_everything_failed_no_number_is_made_up():
     assert told.endswith("runs failed, so there is nothing to choose from.")
     assert charts.replicates(found) == charts.course(found) == charts.NOTHING
     console = Console(file=io.StringIO(), width=120)
-    summary.show(found, "x", console)
+    terminal.show(found, "x", console)
     body = page(found, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
     for text in (body, console.file.getvalue()):
         assert not re.search(r"(?<![=\d])\d\.\d{3}", text)  # but behind = those of parameters
@@ -489,7 +489,7 @@ def test_one_seed_of_one_configuration_has_no_interval():
     assert trace(chart, "estimate")["error_x"]["array"] == [0.0]
     for width in (80, 120):
         console = Console(file=io.StringIO(), width=width)
-        summary.show(found, "x", console)
+        terminal.show(found, "x", console)
         assert " .. " not in console.file.getvalue()
     assert "error_y" not in importance.slices(made(replicates=1))[0].data[0]
     assert "Bars are 95 % intervals" not in page(made(replicates=1), Path("x"), ended="")

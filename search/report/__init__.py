@@ -1,0 +1,1 @@
+"""What people read: tables, the live view, the terminal, report.html, comparisons."""
