@@ -307,7 +307,7 @@ def report(options: argparse.Namespace, console: Console) -> int:
 
 
 def export(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.export import Export, Request
+    from seedwise.search.export.best import Export, Request
     from seedwise.search.spec.schema import standing_of
 
     request = Request(
@@ -316,7 +316,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
     state = whole_search(options.folder, "Export from")
     standing = standing_of(state.search["specification"])
     if options.optuna:
-        from seedwise.search.study import write_study
+        from seedwise.search.export.optuna_study import write_study
 
         done = "wrote" if write_study(state, standing, options.optuna) else "nothing to do: the same is in"
         console.print(
@@ -328,7 +328,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
         again = "" if options.format == "hf" else f"; rerun it with: python run_search.py run {path}"
         console.print(f"wrote {path}{again}", soft_wrap=True)
     if options.model:
-        from seedwise.search.models import export_models
+        from seedwise.search.export.models import export_models
 
         folders = export_models(state, written[0][1], options.model, options.replicate, console)
         for folder in folders:
@@ -337,7 +337,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
                 use = f"another search can start from it: --set model={folder}"
             console.print(f"wrote {folder}; {use}", soft_wrap=True)
         if options.register:
-            from seedwise.search.register import register
+            from seedwise.search.export.model_registry import register
 
             for model in register(state, written[0][1], options.replicate, folders, options.register):
                 console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
@@ -345,8 +345,8 @@ def export(options: argparse.Namespace, console: Console) -> int:
 
 
 def rerun(options: argparse.Namespace, console: Console) -> int:
+    from seedwise.search.export.rerun import differences, read_best, rerun_specification
     from seedwise.search.launch import search as launch
-    from seedwise.search.rerun import differences, read_best, rerun_specification
 
     exported = read_best(options.file)
     specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
@@ -368,7 +368,7 @@ def rerun(options: argparse.Namespace, console: Console) -> int:
 
 def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
     """Where data or model are not those of an exported configuration, say which; go on only if told to."""
-    from seedwise.search.rerun import other_inputs
+    from seedwise.search.export.rerun import other_inputs
     from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(exported["specification"])):

@@ -17,7 +17,7 @@ from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.shutdown import Leaver
-from seedwise.search.export import Export
+from seedwise.search.export.best import Export
 from seedwise.search.landscape.phases import LandscapePhases
 from seedwise.search.landscape.results import write_landscape
 from seedwise.search.ledger.state import Ledger, State, read

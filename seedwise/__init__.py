@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_search"]
 
-_NAMES = {"load_search": "seedwise.search.export.frames"}
+_NAMES = {"load_search": "seedwise.search.export.best.frames"}
 
 
 def __getattr__(name: str) -> Any:

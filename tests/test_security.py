@@ -26,8 +26,8 @@ from seedwise import yaml12
 from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
+from seedwise.search.export.rerun import read_best
 from seedwise.search.ledger import state
-from seedwise.search.rerun import read_best
 from seedwise.search.spec.schema import Specification, Task, from_dict, read
 from seedwise.search.tracking import follower
 from seedwise.search.vectors import by_language
@@ -614,7 +614,7 @@ def test_an_exported_configuration_cannot_name_another_folder(tmp_path):
     exported = {"name": "../../x", "config_id": "a", "params": {"x": 0.5}, "checksums": {}}
     exported |= {"specification": SPECIFICATION, "replicates": [{"replicate": 0, "metrics": {}}]}
     (tmp_path / "best.yaml").write_text(yaml12.dump(exported))
-    from seedwise.search.rerun import rerun_specification
+    from seedwise.search.export.rerun import rerun_specification
 
     with pytest.raises(RequestError, match=r"name: '../../x-rerun' is wrong"):
         rerun_specification(read_best(tmp_path / "best.yaml"), None)

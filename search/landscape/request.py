@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seedwise.errors import RequestError
-from seedwise.search.rerun import read_best
+from seedwise.search.export.rerun import read_best
 from seedwise.search.spec.schema import Specification, content_of, from_dict, set_all
 
 

@@ -20,10 +20,10 @@ from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Given, Stop, Wait
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
+from seedwise.search.export.rerun import rerun_specification
 from seedwise.search.landscape.request import exported, landscape_specification
 from seedwise.search.landscape.results import show, write_landscape
 from seedwise.search.ledger.state import DONE, PLANNED, State
-from seedwise.search.rerun import rerun_specification
 from seedwise.search.spec.schema import from_dict
 from seedwise.search.spec.schema import read as read_specification
 from seedwise.spaces import config_id, load

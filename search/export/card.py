@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from seedwise import yaml12
-from seedwise.search.citations import PAPERS
 from seedwise.search.decide.policy import FRESH
+from seedwise.search.export.citations import PAPERS
 from seedwise.search.ranking.leaderboard import number
 
 SHOWN = ("macro_f1", "accuracy")  # beside the metric that selects

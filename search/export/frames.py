@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.export import Export
+from seedwise.search.export.best import Export
 from seedwise.search.ledger.state import State, read
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import flat, leaderboard

@@ -13,9 +13,9 @@ import pytest
 from optuna.trial import TrialState
 
 from run_search import main
+from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
 from seedwise.search.spec.schema import standing_of
-from seedwise.search.study import write_study
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics
 from tests.servers import own_port

@@ -10,8 +10,8 @@ from scipy import stats
 
 from run_search import main
 from seedwise import yaml12
-from seedwise.search.formats import training_arguments
-from seedwise.search.rerun import other_inputs, read_best
+from seedwise.search.export.formats import training_arguments
+from seedwise.search.export.rerun import other_inputs, read_best
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import space_of
 from seedwise.spaces import config_id

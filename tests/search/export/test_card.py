@@ -8,9 +8,9 @@ from huggingface_hub.repocard import metadata_load
 
 from run_search import main
 from seedwise import yaml12
-from seedwise.search.card import Card
-from seedwise.search.citations import PAPERS
-from seedwise.search.export import Export
+from seedwise.search.export.best import Export
+from seedwise.search.export.card import Card
+from seedwise.search.export.citations import PAPERS
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import standing_of
 from tests.search.told import Told, demo, metrics, specification

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.progress import track
 
 from seedwise.errors import RequestError
-from seedwise.search.card import Card
 from seedwise.search.cluster.placement import this_machine
+from seedwise.search.export.card import Card
+from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
-from seedwise.search.rerun import other_inputs
 from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import from_dict

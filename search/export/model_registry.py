@@ -9,7 +9,7 @@ from pathlib import Path
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
-from seedwise.search.card import PIPELINES
+from seedwise.search.export.card import PIPELINES
 from seedwise.search.ledger.state import State
 from seedwise.search.tracking.follower import ENVIRONMENT, address_of
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.search.formats import FORMATS, as_text, check_format
+from seedwise.search.export.formats import FORMATS, as_text, check_format
+from seedwise.search.export.model_registry import check_name
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import SCORE, chosen, leaderboard, per_language, underspecification
-from seedwise.search.register import check_name
 from seedwise.search.report.table import NO_REPLICATES
 from seedwise.trainables.streams import Streams
 

@@ -1,0 +1,1 @@
+"""What leaves a search: best.yaml, models, cards, an Optuna study, tables for pandas."""
