@@ -162,8 +162,8 @@ def search(options: argparse.Namespace, console: Console) -> int:
     options.folder = options.out or Path("runs") / specification.name
     if options.dry_run:
         return dry_run(specification, options.earlier)
-    from seedwise.search.launch import search as launch
     from seedwise.search.ledger.state import read as read_ledger
+    from seedwise.search.studies.launch import search as launch
 
     before = read_ledger(options.folder / "ledger.jsonl")
     state = launch(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
@@ -197,8 +197,8 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:  # noqa
 
 
 def resume(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.launch import resume as go_on
     from seedwise.search.ledger.state import read
+    from seedwise.search.studies.launch import resume as go_on
 
     before = read(options.folder / "ledger.jsonl")
     return conclude(before.finished, go_on(options.folder, console, address=options.address), options.folder, console)
@@ -206,8 +206,8 @@ def resume(options: argparse.Namespace, console: Console) -> int:
 
 def conclude(finished_before: str, state: "State", folder: Path, console: Console, *, spec: str = "SPEC") -> int:  # noqa: F821
     """Say how it ended and what to do next."""
-    from seedwise.search.decompose import report as decompose
-    from seedwise.search.landscape.results import show as show_landscape
+    from seedwise.search.studies.decomposition import report as decompose
+    from seedwise.search.studies.landscape_files import show as show_landscape
 
     if state.search["specification"]["landscape"]:
         return DONE if show_landscape(state, folder, console, nothing_new=bool(finished_before)) else FAILED
@@ -285,12 +285,12 @@ def whole_search(folder: Path, action: str) -> "State":  # noqa: F821
 
 
 def report(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.landscape.results import write_again
     from seedwise.search.ledger.state import read
     from seedwise.search.report.findings import Findings
     from seedwise.search.report.html_report import write
     from seedwise.search.report.terminal import show
     from seedwise.search.spec.schema import standing_of
+    from seedwise.search.studies.landscape_files import write_again
 
     if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
         write_again(known, options.folder, console)
@@ -346,7 +346,7 @@ def export(options: argparse.Namespace, console: Console) -> int:
 
 def rerun(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.export.rerun import differences, read_best, rerun_specification
-    from seedwise.search.launch import search as launch
+    from seedwise.search.studies.launch import search as launch
 
     exported = read_best(options.file)
     specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
@@ -379,9 +379,9 @@ def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Co
 
 
 def landscape(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.landscape.request import exported, landscape_specification
-    from seedwise.search.launch import search as launch
     from seedwise.search.ledger.state import read as read_ledger
+    from seedwise.search.studies.landscape_request import exported, landscape_specification
+    from seedwise.search.studies.launch import search as launch
 
     given = {"replicates": options.replicates, "equal": options.equal, "baseline": options.baseline}
     given |= {"labels": False} if options.seeds_only else {}

@@ -21,8 +21,8 @@ from ray.tune.search.optuna import OptunaSearch
 from rich.console import Console
 
 from seedwise.search.cluster.nodes import ENVIRONMENT
-from seedwise.search.launch import search as launch
 from seedwise.search.spec.schema import from_dict
+from seedwise.search.studies.launch import search as launch
 
 SLOTS = 2
 LIMIT = 0.06  # seconds per run

@@ -33,10 +33,10 @@ from benchmarks.waiting import SECONDS, waited
 from seedwise.search.cluster.nodes import ENVIRONMENT
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Stop
-from seedwise.search.launch import search as launch
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.report.live import Progress
 from seedwise.search.spec.schema import Specification, from_dict
+from seedwise.search.studies.launch import search as launch
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
 LAST = 10  # turns at the end of a search that are told apart: they know the most configurations

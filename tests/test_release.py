@@ -8,7 +8,7 @@ import pytest
 
 from seedwise.search.ledger.state import read
 from tests.conftest import ROOT
-from tests.search.test_search import board, run
+from tests.search.studies.test_search import board, run
 
 pytestmark = [pytest.mark.release, pytest.mark.timeout(3600)]
 

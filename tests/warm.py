@@ -5,7 +5,7 @@ A fresh worker of a method spends five CPU seconds on imports, and a small searc
 warm server (the same file, run with --serve) to fork, and the child becomes the worker. All else is Ray as it is.
 
 The server never imports Ray: Ray's core does not survive a fork. Runs compute what they compute in a fresh worker:
-tests/search/test_demo.py compares forked workers, and test_demo_apart.py fresh ones, with runs outside Ray.
+tests/search/studies/test_demo.py compares forked workers, and test_demo_apart.py fresh ones, with runs outside Ray.
 """
 
 import atexit

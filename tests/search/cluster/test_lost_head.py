@@ -5,7 +5,7 @@ import pytest
 from tests.raylets import raylets
 from tests.search.cluster.test_nodes import done, same_board, start, wait_for, write_patient
 from tests.search.story import PATIENCE
-from tests.search.test_search import board, results, run, write
+from tests.search.studies.test_search import board, results, run, write
 
 pytestmark = [pytest.mark.extended, pytest.mark.usefixtures("ray_here")]
 

@@ -10,7 +10,7 @@ import pytest
 from seedwise.search.ledger.state import scan
 from tests.raylets import raylets
 from tests.search.story import PATIENCE
-from tests.search.test_search import board, command, environment, results, run, write
+from tests.search.studies.test_search import board, command, environment, results, run, write
 from tests.servers import own_port
 
 pytestmark = pytest.mark.usefixtures("ray_here")

@@ -19,7 +19,7 @@ from seedwise.search.ledger.state import scan
 from seedwise.search.spec import provenance
 from tests.search.cluster.test_submit import METHOD, SPECIFICATION
 from tests.search.story import PATIENCE, runs_of, server
-from tests.search.test_search import board, command, results
+from tests.search.studies.test_search import board, command, results
 from tests.servers import Head, Relay, own_port, postgres
 
 pytestmark = pytest.mark.extended

@@ -21,7 +21,7 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from seedwise.trainables.pictures import checked
 from tests.search.report.test_html_report import without_scripts
-from tests.search.test_search import board, run, write
+from tests.search.studies.test_search import board, run, write
 
 SVG = "{http://www.w3.org/2000/svg}"
 SEARCHED = {

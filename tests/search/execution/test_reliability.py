@@ -18,7 +18,7 @@ from seedwise.search.execution.watchdog import Watch
 from seedwise.search.execution.worker_loss import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
 from seedwise.search.ledger.state import Ledger, read, scan
 from tests.search.story import PATIENCE
-from tests.search.test_search import board, command, environment, results, run, write
+from tests.search.studies.test_search import board, command, environment, results, run, write
 
 pytestmark = pytest.mark.usefixtures("ray_here")
 

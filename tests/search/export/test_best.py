@@ -222,7 +222,7 @@ def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeyp
 
 
 def test_with_anyway_it_runs_and_says_what_is_other(folder, tmp_path, capsys, monkeypatch):
-    from seedwise.search import launch
+    from seedwise.search.studies import launch
 
     class Launched(Exception):
         pass

@@ -13,7 +13,7 @@ from run_search import main
 from seedwise.search.report.compare import Searched, pairs, side_by_side
 from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.schema import from_dict
-from tests.search.test_search import SPECIFICATION
+from tests.search.studies.test_search import SPECIFICATION
 from tests.search.told import Told, demo, metrics, specification
 
 FIRST = [(0.80, 0.61, 0.42), (0.83, 0.66, 0.45), (0.79, 0.60, 0.38), (0.82, 0.67, 0.46)]

@@ -10,11 +10,11 @@ from plotly.offline import get_plotlyjs
 from rich.console import Console
 
 import run_search
-from seedwise.search import launch
 from seedwise.search.ledger.state import replay
 from seedwise.search.report import html_report, terminal
 from seedwise.search.report.html_report import page as page_of
 from seedwise.search.report.importance import importances
+from seedwise.search.studies import launch
 from tests.ledgers import events, findings, made
 
 EVIL = '</script><img src="x" onerror="alert(1)">\u2028 $x$ & \x00 <b>'

@@ -24,7 +24,7 @@ from tests.search.story import (
     twin,
     wait_for,
 )
-from tests.search.test_search import command, environment, results, write
+from tests.search.studies.test_search import command, environment, results, write
 from tests.servers import own_port
 
 pytestmark = pytest.mark.extended

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.landscape.request import landscape_specification
+from seedwise.search.studies.landscape_request import landscape_specification
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import (

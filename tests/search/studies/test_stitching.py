@@ -10,7 +10,7 @@ from seedwise.search.ledger.state import read
 from seedwise.search.spec.schema import read as read_specification
 from seedwise.trainables.tasks.sources import Classification
 from tests import tiny
-from tests.search.test_search import run
+from tests.search.studies.test_search import run
 
 CHANGES = [
     "name=small",

@@ -13,7 +13,7 @@ from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import read as read_specification
 from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 from tests import tiny
-from tests.search.test_search import run
+from tests.search.studies.test_search import run
 from tests.search.told import Told, metrics
 
 SEARCH = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seedwise.trainables.landscape.jobs import LINE_POINTS
-from tests.search.test_landscape import made, numbers_of
+from tests.search.studies.test_landscape import made, numbers_of
 
 pytestmark = pytest.mark.extended
 

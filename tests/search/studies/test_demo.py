@@ -11,7 +11,7 @@ from seedwise.search.ledger.state import read
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from tests import tiny
-from tests.search.test_search import board, run
+from tests.search.studies.test_search import board, run
 
 SMALL = [
     "budget.runs=10",

@@ -18,7 +18,7 @@ from seedwise.search.tracking.mlflow_ui import Pages, free_port
 from seedwise.trainables.tasks.sources import Classification
 from tests.browser import new_browser
 from tests.search.story import PATIENCE
-from tests.search.test_search import board, command, environment, run
+from tests.search.studies.test_search import board, command, environment, run
 
 SMALL = [
     "budget.runs=10",

@@ -15,7 +15,7 @@ from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.world import FILES
 from tests import tiny
-from tests.search.test_search import board, run
+from tests.search.studies.test_search import board, run
 
 CHANGES = [
     "task.targets=[qan]",

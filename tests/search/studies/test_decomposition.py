@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats
 
-from seedwise.search.decompose import as_table, decompose, in_words, report
 from seedwise.search.ledger.state import State
+from seedwise.search.studies.decomposition import as_table, decompose, in_words, report
 
 BY_HAND = {
     "head": [0.1, 0.2, 0.3],  # variance 0.01

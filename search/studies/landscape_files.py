@@ -11,7 +11,6 @@ from seedwise.search.drawing.svg import svg
 from seedwise.search.execution.products import Products
 from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import page
-from seedwise.search.landscape.phases import FOLDER
 from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
@@ -19,6 +18,7 @@ from seedwise.search.ledger.state import State, read
 from seedwise.search.report.findings import Findings
 from seedwise.search.report.html_report import write as write_report
 from seedwise.search.spec.schema import standing_of
+from seedwise.search.studies.landscape_phases import FOLDER
 
 REPORT = "report.html"
 

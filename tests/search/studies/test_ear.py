@@ -17,7 +17,7 @@ from tests import tiny
 from tests.conftest import ROOT
 from tests.search.report.test_html_report import without_scripts
 from tests.search.story import PATIENCE
-from tests.search.test_search import board, run
+from tests.search.studies.test_search import board, run
 
 CHANGES = [
     "task.targets=[qan]",
@@ -160,7 +160,7 @@ def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(state):
 def test_a_process_of_its_own_has_the_same_scores_bit_for_bit(state):
     program = """
 import json, sys
-from tests.search.test_ear import outside_ray
+from tests.search.studies.test_ear import outside_ray
 print(json.dumps(outside_ray(*json.load(sys.stdin))))
 """
     line, given = [sys.executable, "-c", program], json.dumps(request_of(state))

@@ -18,8 +18,6 @@ from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.export.best import Export
-from seedwise.search.landscape.phases import LandscapePhases
-from seedwise.search.landscape.results import write_landscape
 from seedwise.search.ledger.state import Ledger, State, read
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
@@ -28,6 +26,8 @@ from seedwise.search.report.findings import Findings
 from seedwise.search.spec import provenance
 from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.schema import Specification, from_dict
+from seedwise.search.studies.landscape_files import write_landscape
+from seedwise.search.studies.landscape_phases import LandscapePhases
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
 

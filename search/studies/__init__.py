@@ -1,0 +1,1 @@
+"""Searches, decompositions and landscapes from beginning to end: the only room that composes the others."""
