@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
-from seedwise.search import vectors
 from seedwise.search.cluster import submit
+from seedwise.search.commands import vectors
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"

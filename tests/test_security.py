@@ -26,11 +26,11 @@ from seedwise import yaml12
 from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
+from seedwise.search.commands.vectors import by_language
 from seedwise.search.export.rerun import read_best
 from seedwise.search.ledger import state
 from seedwise.search.spec.schema import Specification, Task, from_dict, read
 from seedwise.search.tracking import follower
-from seedwise.search.vectors import by_language
 from seedwise.trainables.inputs.cache import cached
 from seedwise.trainables.inputs.lexicons import read_lexicon
 from seedwise.trainables.inputs.subwords import MAGIC, read_fasttext

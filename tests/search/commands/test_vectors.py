@@ -7,7 +7,7 @@ import pytest
 
 from run_search import main
 from seedwise.errors import RequestError
-from seedwise.search.vectors import by_language, settings_of
+from seedwise.search.commands.vectors import by_language, settings_of
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.align_options import AlignOptions
 from seedwise.trainables.static.options import ExtractOptions
