@@ -21,7 +21,7 @@ from seedwise.search.ledger.state import busy
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient
 
-LINE = re.compile(rf"^{send.MARK} ([0-9a-f]{{64}}) ([A-Za-z0-9+/=]+)$", re.MULTILINE)
+LINE = re.compile(rf"^{pack_on_head.MARK} ([0-9a-f]{{64}}) ([A-Za-z0-9+/=]+)$", re.MULTILINE)
 POLL = 0.3  # seconds between two looks at whether the folder is packed
 
 

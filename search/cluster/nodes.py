@@ -1,4 +1,4 @@
-"""Ray under a search: on this machine or a cluster that is there, its nodes as they come and go, the code it needs."""
+"""Ray under a search: on this machine, or a cluster that is there; its nodes as they come and go."""
 
 import contextlib
 import json
@@ -6,14 +6,15 @@ import logging
 import os
 import socket
 import sys
-import sysconfig
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console
 
 from seedwise.errors import RequestError
+from seedwise.search.cluster.code import assemble, own_code
 from seedwise.search.cluster.loopback import loopback
 from seedwise.search.cluster.placement import Node, Placement
 
@@ -30,8 +31,7 @@ ENVIRONMENT = {
     "RAY_AIR_NEW_OUTPUT": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-PACKAGES = ("search", "spaces", "trainables")
-INSTALLED = {"site-packages", "dist-packages"}  # folders of installed packages, those of other Pythons on the path too
+QUIET = {"logging_level": "ERROR", "log_to_driver": False}
 CONNECT_SECONDS = 10.0  # to wait for a machine that does not answer at all
 LOOK_SECONDS = 1.0  # how old the list of nodes may be
 TELL_SECONDS = 10.0  # between two requests to an autoscaler, which itself looks every few seconds
@@ -45,32 +45,58 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
     A cluster gets this project's code, and that of a method or policy of one's own; its nodes need the packages that
     they import, and nothing of the project.
     """
-    os.environ.update(ENVIRONMENT)
-    import ray
+    with environment(ENVIRONMENT):
+        import ray
 
-    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-    if ray.is_initialized():
-        yield
-        return
-    if address is None:
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # workers import what the driver could
-        more = {"address": "local", "include_dashboard": False}  # whatever cluster may be running here too
-    elif "working_dir" in json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")).get("runtime_env", {}):
-        # A submitted job, which has brought its code.
-        more = {"address": address}
-    else:
-        more = {"address": address, "runtime_env": {"py_modules": own_code()}}
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
-    with console.status("starting Ray" if address is None else f"connecting to Ray at {address}"):
+        logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+        if ray.is_initialized():
+            yield
+            return
         if address is None:
-            with loopback():
-                ray.init(**quiet, **more)
+            with console.status("starting Ray"):
+                start_here()
         else:
-            connect(address, {**quiet, **more})
+            with console.status(f"connecting to Ray at {address}"):
+                join(address)
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for as long as the block lasts."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        ray.shutdown()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def start_here() -> None:
+    """A Ray of our own, whatever cluster may be running here too; its workers import what this process can."""
+    import ray
+
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with environment(path), loopback():
+        ray.init("local", include_dashboard=False, **QUIET)
+
+
+def join(address: str) -> None:
+    """Connect to a cluster. It gets our code, unless this is a submitted job, which has brought it."""
+    about = json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}"))
+    if "working_dir" in about.get("runtime_env", {}):
+        connect(address, {"address": address, **QUIET})
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        modules = [str(path) for path in (assemble(Path(folder)), *own_code())]
+        connect(address, {"address": address, "runtime_env": {"py_modules": modules}, **QUIET})
 
 
 def connect(address: str, options: dict) -> None:
@@ -92,24 +118,6 @@ def connect(address: str, options: dict) -> None:
             f"--address {address}: {reason}. Is Ray running there? On a node of a cluster write auto, from outside "
             "ray://HEAD:10001 (which needs ray[client]), or submit the search."
         ) from error
-
-
-def own_code() -> list[str]:
-    """The packages and files of all code that is imported here and not installed: what nodes of a cluster lack.
-
-    Called after the method and the policy are imported, so that theirs is among it.
-    """
-    standard = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib")}
-    found = set()
-    for name in {known.partition(".")[0] for known in list(sys.modules)}.difference(["__main__"]):
-        module = sys.modules.get(name)
-        places = list(getattr(module, "__path__", [])) or [getattr(module, "__file__", None) or ""]
-        for place in map(Path, filter(None, places)):
-            installed = INSTALLED.intersection(place.parts) or standard.intersection(place.parents)
-            ours = name in PACKAGES or not installed
-            if ours and (place.is_dir() or place.suffix == ".py"):
-                found.add(str(place))
-    return sorted(found)
 
 
 def nodes_now() -> list[Node]:

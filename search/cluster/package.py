@@ -10,11 +10,10 @@ from typing import Any
 from seedwise import yaml12
 from seedwise.credentials import has_password
 from seedwise.errors import RequestError
-from seedwise.search.cluster.nodes import own_code
+from seedwise.search.cluster.code import PACKAGE, files_below, own_code, package_files
 from seedwise.search.spec import provenance
 from seedwise.search.spec.methods import method_class
 
-ROOT = Path(__file__).resolve().parent.parent
 SPECIFICATION = "search.yaml"
 LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (DASHBOARD_CLIENT_MAX_SIZE of its constants)
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that the same content is the same package, and sent once
@@ -23,7 +22,7 @@ DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that the same content is the sa
 def write(resolved: dict, path: Path) -> None:
     """Write the package of a resolved specification to `path`, a zip file."""
     refuse_passwords(resolved)
-    texts = {SPECIFICATION: yaml12.dump(resolved), f"search/{provenance.REVISION.name}": provenance.revision()}
+    texts = {SPECIFICATION: yaml12.dump(resolved), f"{PACKAGE}/{provenance.REVISION.name}": provenance.revision()}
     files = contents(resolved)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
         for name, text in texts.items():
@@ -63,15 +62,15 @@ def contents(resolved: dict) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for key, name in provenance.named(resolved).items():
         if relative(name) and Path(name).exists():
-            found |= _below(Path(name), _inside(name, key))
+            found |= files_below(Path(name), _inside(name, key))
     task = resolved["task"]
     if task and relative(task["data"]):
         found |= {_inside(str(file), "task.data"): file for file in Classification(task).paths()}
     if isinstance(resolved["method"], dict):
         method_class(resolved)  # so that its module, and what that imports, is among the code
-    for place in map(Path, own_code()):
-        found |= _below(place, place.name)
-    return found | {"run_search.py": ROOT / "run_search.py"}
+    for path in own_code():
+        found |= files_below(path, path.name)
+    return found | package_files()
 
 
 def relative(name: str) -> bool:
@@ -87,13 +86,6 @@ def _inside(name: str, key: str) -> str:
             "that holds it, or name it by an absolute path of the head."
         )
     return inside
-
-
-def _below(place: Path, name: str) -> dict[str, Path]:
-    """A file, or all files of a folder, but what Python has compiled."""
-    files = [place] if place.is_file() else [file for file in place.rglob("*") if file.is_file()]
-    files = [file for file in files if "__pycache__" not in file.parts]
-    return {os.path.normpath(Path(name) / file.relative_to(place)): file for file in files}
 
 
 def _strings(content: Any, key: str = "") -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """How many runs fit at once: CPU slots and fractions of GPUs, given or worked out from what a run was measured to need.
 
-Pure arithmetic: `search/cluster/measure.py` measures, Ray places. One number of CPUs and one share of a GPU hold for all nodes of
-a cluster, since that is what Ray places runs by; so the smallest device decides.
+Pure arithmetic: `measure.py` measures, Ray places. One number of CPUs and one share of a GPU hold for all nodes of a
+cluster, since that is what Ray places runs by; so the smallest device decides.
 """
 
 import math

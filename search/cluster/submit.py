@@ -54,8 +54,8 @@ def _add_place(one: argparse.ArgumentParser) -> None:
 def submit(options: argparse.Namespace, console: Console) -> int:
     """Send a search to the cluster, then follow and fetch it. A search that is there already goes on."""
     from seedwise.search.cluster import package
-    from seedwise.search.cluster.client import connected
     from seedwise.search.cluster.fetch import in_shell
+    from seedwise.search.cluster.jobs import connected
     from seedwise.search.spec.schema import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()
@@ -66,16 +66,16 @@ def submit(options: argparse.Namespace, console: Console) -> int:
     if local:
         resolved["tracking"]["uri"] = "off"  # the cluster cannot write to a file that is here
     with tempfile.TemporaryDirectory() as folder:
-        package = Path(folder) / "package.zip"
+        path = Path(folder) / "package.zip"
         with console.status("packing"):
-            package.write(resolved, package)
+            package.write(resolved, path)
         seconds = int(resolved["checkpoints"]["grace"]) + ENDING
         with connected(options.address) as client, console.status("submitting"):
             options.job = client.submit_job(
-                entrypoint=f"python run_search.py search {parcel.SPECIFICATION} --address auto --out {in_shell(there)}",
+                entrypoint=f"python -m seedwise search {package.SPECIFICATION} --address auto --out {in_shell(there)}",
                 submission_id=f"{resolved['name']}-{secrets.token_hex(4)}",
                 runtime_env={
-                    "working_dir": str(package),
+                    "working_dir": str(path),
                     "env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": str(seconds), "COLUMNS": str(console.width)},
                 },
                 metadata={"seedwise": resolved["name"], "there": there, "store": local},
@@ -101,12 +101,12 @@ def refuse_places(resolved: dict, there: str, out: Path) -> None:
 
 def follow(options: argparse.Namespace, console: Console) -> int:
     """Show the log of a job until it ends, then bring its results. Ctrl-C leaves it running."""
-    from seedwise.search.cluster import client
+    from seedwise.search.cluster import jobs
 
-    with client.connected(options.address) as client:
-        client.details(client, options.job)
+    with jobs.connected(options.address) as client:
+        jobs.details(client, options.job)
         try:
-            info = client.follow(client, options.job, lambda text: print(text, end="", flush=True))
+            info = jobs.follow(client, options.job, lambda text: print(text, end="", flush=True))
         except KeyboardInterrupt:
             print("\nseedwise: the job goes on without this terminal.", file=sys.stderr)
             _say_how(options, "follow", "stop", "fetch", file=sys.stderr)
@@ -136,10 +136,10 @@ def exit_code(info: "JobDetails") -> int:
 
 def stop(options: argparse.Namespace, console: Console) -> int:
     """End a job in such a way that its search can go on, and wait for that."""
-    from seedwise.search.cluster import client
+    from seedwise.search.cluster import jobs
 
-    with client.connected(options.address) as client, console.status("it saves what it has"):
-        _search_of(client.details(client, options.job))
+    with jobs.connected(options.address) as client, console.status("it saves what it has"):
+        _search_of(jobs.details(client, options.job))
         running = client.stop_job(options.job)
         while not (info := client.get_job_info(options.job)).status.is_terminal():
             time.sleep(POLL)
@@ -151,20 +151,20 @@ def stop(options: argparse.Namespace, console: Console) -> int:
 
 def fetch(options: argparse.Namespace, console: Console) -> int:
     """Bring the results of a job as they are now."""
-    from seedwise.search.cluster import client
+    from seedwise.search.cluster import jobs
 
-    with client.connected(options.address) as client:
-        _bring(client, client.details(client, options.job), options.out, console)
+    with jobs.connected(options.address) as client:
+        _bring(client, jobs.details(client, options.job), options.out, console)
     return DONE
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
     """Say whether a job runs, for how long, and what it said last."""
-    from seedwise.search.cluster import client
+    from seedwise.search.cluster import jobs
     from seedwise.search.report.live import minutes_in_words
 
-    with client.connected(options.address) as client:
-        info = client.details(client, options.job)
+    with jobs.connected(options.address) as client:
+        info = jobs.details(client, options.job)
         said = client.get_job_logs(options.job).strip().splitlines()
     _, there, _ = _search_of(info)
     minutes = ((info.end_time or time.time() * 1000) - info.start_time) / 60_000

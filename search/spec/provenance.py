@@ -8,10 +8,12 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import seedwise
 from seedwise.credentials import mask
 
 PACKAGES = ("seedwise", "torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
-REVISION = Path(__file__).with_name("revision.txt")  # goes along with a submitted job, which is no checkout
+PACKAGE = Path(seedwise.__file__).resolve().parent
+REVISION = PACKAGE / "revision.txt"  # goes along with a submitted job, which is no checkout
 
 
 def versions() -> dict[str, str]:
@@ -26,13 +28,18 @@ def versions() -> dict[str, str]:
 
 
 def revision() -> str:
-    """The commit of this code, with `-dirty` where files differ from it; empty outside a checkout."""
+    """The commit of this code, with `-dirty` where files differ from it; empty where it is no checkout.
+
+    An installed package may lie below somebody's repository, as a virtual environment does: its commit is not ours.
+    """
     if REVISION.is_file():
         return REVISION.read_text(encoding="utf-8").strip()
+    if not (PACKAGE.parent / ".git").exists():
+        return ""
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match", "no-tag"],
-            cwd=Path(__file__).parent,
+            cwd=PACKAGE,
             capture_output=True,
             text=True,
             check=True,

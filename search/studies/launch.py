@@ -162,7 +162,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
     if uri == "off":
         yield
         return
-    follower = follower.start_follower(folder, uri if mask(uri) != uri else "")
+    process = follower.start_follower(folder, uri if mask(uri) != uri else "")
     patience = TRACKING_SECONDS
     try:
         yield
@@ -171,7 +171,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
         raise
     finally:
         with console.status("writing the last runs to MLflow"):
-            complete = follower.finish(follower, patience)
+            complete = follower.finish(process, patience)
         if not complete:
             console.print(
                 f"MLflow was not reached; nothing is lost, `python run_search.py resume {folder}` completes it.",

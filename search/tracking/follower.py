@@ -20,6 +20,7 @@ from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+import seedwise
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
 from seedwise.search.ledger.state import busy, scan
@@ -47,11 +48,11 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
     `uri` is needed only where the ledger has the address without its password: it reaches the follower through the
     environment, where other users cannot read it. What the follower has to say goes to tracking.log.
     """
-    paths = [str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
+    paths = [str(Path(seedwise.__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "PYTHONSAFEPATH": "1",  # a folder `search` in the current directory is not this package
+        "PYTHONSAFEPATH": "1",  # a folder `seedwise` in the current directory is not this package
         **({"MLFLOW_TRACKING_URI": uri} if uri else {}),
     }
     folder.mkdir(parents=True, exist_ok=True)

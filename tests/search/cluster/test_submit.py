@@ -144,28 +144,28 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
     sent = {"near.vec", "text/de.txt", "text/en.txt", "encoder/config.json", "sets/en/train.tsv", "data/words.txt"}
     ours = {path.name for path in folder.iterdir()}
     assert {name for name in found if name.partition("/")[0] in ours} == sent | {"mine.py"}
-    assert found["run_search.py"] == ROOT / "run_search.py"
+    assert found["seedwise/search/ledger/state.py"].samefile(ROOT / "search" / "ledger" / "state.py")
 
 
 def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_content(folder, tmp_path):
     resolved = read("spec.yaml").as_dict()
     packages = [tmp_path / "one.zip", tmp_path / "two.zip"]
-    for package in packages:
-        package.write(resolved, package)
+    for path in packages:
+        package.write(resolved, path)
         os.utime("mine.py", (1, 2**31))
     assert packages[0].read_bytes() == packages[1].read_bytes()
     names = set(zipfile.ZipFile(packages[0]).namelist())
     listed = subprocess.run(
-        ["git", "ls-files", "run_search.py", "search", "spaces", "trainables"],
+        ["git", "ls-files", "search", "spaces", "trainables"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert set(listed.stdout.split()) <= names
+    assert {f"seedwise/{name}" for name in listed.stdout.split()} | {"seedwise/__main__.py"} <= names
     assert not [name for name in names if "__pycache__" in name]
-    with zipfile.ZipFile(packages[0]) as package:
-        assert read_again(package.read("search.yaml").decode()) == resolved
+    with zipfile.ZipFile(packages[0]) as written:
+        assert read_again(written.read("search.yaml").decode()) == resolved
 
 
 def read_again(text: str) -> dict:

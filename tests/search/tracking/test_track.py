@@ -162,13 +162,13 @@ def test_a_store_that_comes_back_empty_gets_everything_again(told, database, tmp
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     (folder / "ledger.jsonl").write_text("".join(lines[:25]))
     over = threading.Event()
-    follower = follower.Follower(folder, over)
-    assert follower._advance(last=False)
+    following = follower.Follower(folder, over)
+    assert following._advance(last=False)
     (folder / "ledger.jsonl").write_text("".join(lines))
-    assert not follower._attempt(lambda: 1 / 0)  # the store is away
+    assert not following._attempt(lambda: 1 / 0)  # the store is away
     shutil.copy(empty.removeprefix("sqlite:///"), uri.removeprefix("sqlite:///"))
     over.set()
-    assert follower.follow(0)
+    assert following.follow(0)
     assert picture(uri) == picture(whole)
 
 
@@ -178,10 +178,10 @@ def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path, monkeypatch)
     over = threading.Event()
     over.set()
     with silent_port() as port:
-        follower = follower.Follower(twin(told, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
-        assert not follower.follow(0)
-    assert follower.trouble
-    assert follower._mirror.lines == 0
+        following = follower.Follower(twin(told, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
+        assert not following.follow(0)
+    assert following.trouble
+    assert following._mirror.lines == 0
 
 
 def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypatch):
