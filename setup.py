@@ -32,10 +32,23 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.11",
-    packages=find_packages(include=["search*", "spaces*", "trainables*"]),
-    py_modules=["run_search"],
-    package_data={"search": ["builtin/*.yaml", "assets/*"], "seedwise.trainables.world": ["files/**/*"]},
-    entry_points={"console_scripts": ["seedwise=run_search:main"]},
+    # The folders stay at the top; what is imported is `seedwise`, so that a user's search.py stays theirs.
+    packages=[
+        "seedwise",
+        *(f"seedwise.{name}" for name in find_packages(include=["search*", "spaces*", "trainables*"])),
+    ],
+    package_dir={
+        "seedwise": "seedwise",
+        "seedwise.search": "search",
+        "seedwise.spaces": "spaces",
+        "seedwise.trainables": "trainables",
+    },
+    package_data={
+        "seedwise.search.spec": ["builtin/*.yaml"],
+        "seedwise.search.drawing": ["assets/*"],
+        "seedwise.trainables.world": ["files/**/*"],
+    },
+    entry_points={"console_scripts": ["seedwise=seedwise.__main__:main"]},
     install_requires=[
         "ray[tune]>=2.55,<3",
         "torch>=2.6,<2.14",

@@ -119,7 +119,7 @@ def of_ear(inputs: LandscapeInputs, on: str, target: str, params: dict, streams:
 
 
 def of_stitching(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
-    """One pair of stitching. Its word table is frozen, as one language reads rows of F^s and the other of F^t: all three
+    """One pair of stitching. Its word table is frozen, as one language reads rows of F^s and the other of F^t: all the
     models differ in the body and the head alone. Where anchors are drawn, all replicates have those of replicate 0: on
     the way from one seed to another there is one table, so that both ends read their own.
     """
