@@ -1,9 +1,12 @@
 """The package `seedwise`: `pip install -e .` for use, `pip install -e .[dev]` to work on it."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
+ROOT = Path(__file__).parent
+VERSION = re.search(r'^__version__ = "(.+)"$', (ROOT / "seedwise" / "__init__.py").read_text(), re.MULTILINE)[1]
 FASTTEXT = ["gensim>=4.4,<5"]  # binary models: subword vectors of unknown words
 CHINESE = ["jieba>=0.42,<1"]
 CLUSTER = ["ray[default,client]>=2.55,<3"]  # `submit` and `--address ray://`
@@ -26,9 +29,9 @@ TEST += [
 
 setup(
     name="seedwise",
-    version="0.8.0",
+    version=VERSION,
     description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.11",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seedwise.search.export.frames import load_search
 
-__all__ = ["load_search"]
+__all__ = ["__version__", "load_search"]
+__version__ = "0.8.0"
 
 _NAMES = {"load_search": "seedwise.search.export.best.frames"}
 

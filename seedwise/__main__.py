@@ -2,7 +2,7 @@
 
 import sys
 
-from run_search import main
+from seedwise.search.commands.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,7 +13,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-import run_search
+from seedwise.search.commands import search
+from seedwise.search.commands.main import parser
 from tests.conftest import ROOT
 
 CLUSTER = ROOT / "cluster"
@@ -42,7 +43,7 @@ def test_the_guide_names_every_file_and_its_commands_are_taken():
     commands = re.findall(r"python run_search\.py ((?:search|resume|submit|job|track|status|report) [^`#\n]+)", guide)
     assert len(commands) > 10
     for line in commands:
-        run_search.parser().parse_args(shlex.split(line))
+        parser().parse_args(shlex.split(line))
 
 
 @pytest.fixture(params=["aws", "local"])
@@ -158,8 +159,8 @@ def test_rays_autoscaler_reads_gpu_workers_and_a_head_without_runs_out_of_the_jo
 
 def test_the_job_calls_a_search_that_our_own_command_line_takes():
     name, *arguments = shlex.split(of_kind("RayJob", "seedwise")["spec"]["entrypoint"])
-    options = run_search.parser().parse_args(arguments)
-    assert (name, options.command, options.address) == ("seedwise", run_search.search, "auto")
+    options = parser().parse_args(arguments)
+    assert (name, options.command, options.address) == ("seedwise", search.run, "auto")
     head = of_kind("RayJob", "seedwise")["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
     mounts = {one["mountPath"] for one in head["containers"][0]["volumeMounts"]}
     assert {str(options.out.parent), str(Path(options.spec).parent)} <= mounts

@@ -21,11 +21,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from run_search import main
 from seedwise import yaml12
 from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
+from seedwise.search.commands.main import main
 from seedwise.search.commands.vectors import by_language
 from seedwise.search.export.rerun import read_best
 from seedwise.search.ledger import state

@@ -1,1 +1,1 @@
-"""The command line, one module per command."""
+"""The command line, one module per command: each parses, calls and prints."""

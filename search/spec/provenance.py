@@ -11,14 +11,14 @@ from pathlib import Path
 import seedwise
 from seedwise.credentials import mask
 
-PACKAGES = ("seedwise", "torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
+PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 PACKAGE = Path(seedwise.__file__).resolve().parent
 REVISION = PACKAGE / "revision.txt"  # goes along with a submitted job, which is no checkout
 
 
 def versions() -> dict[str, str]:
     """Python's and the packages' versions that a score may depend on."""
-    found = {"python": sys.version.split()[0]}
+    found = {"python": sys.version.split()[0], "seedwise": seedwise.__version__}
     for package in PACKAGES:
         try:
             found[package] = metadata.version(package)
@@ -51,7 +51,7 @@ def revision() -> str:
 
 def command() -> str:
     """The command line of this process, to be typed again; passwords of addresses are left out of it."""
-    return shlex.join(["python", "run_search.py", *map(mask, sys.argv[1:])])
+    return shlex.join(["seedwise", *map(mask, sys.argv[1:])])
 
 
 def checksums(specification: dict) -> dict[str, str]:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-import run_search
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.search.cluster import fetch, pack_on_head, package, submit
+from seedwise.search.commands.main import main
 from seedwise.search.spec.schema import read
 from tests.conftest import ROOT
 
@@ -90,7 +90,7 @@ ADDRESS = ["--address", "http://127.0.0.1:1"]
 )
 def test_a_wrong_submission_is_one_line_without_secrets(folder, capsys, options, said):
     (folder.parent / "words.txt").touch()
-    assert run_search.main(["submit", "spec.yaml", *options]) == 2
+    assert main(["submit", "spec.yaml", *options]) == 2
     output = capsys.readouterr()
     assert said in output.err
     assert output.err.count("\n") == 1
@@ -122,13 +122,13 @@ def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, ca
     assert package.LIMIT < ray_constants.DASHBOARD_CLIENT_MAX_SIZE
     monkeypatch.setattr(package, "LIMIT", 3 << 20)
     (folder / "data" / "words.txt").write_bytes(os.urandom(5 << 20))
-    assert run_search.main(["submit", "spec.yaml", *ADDRESS]) == 2
+    assert main(["submit", "spec.yaml", *ADDRESS]) == 2
     assert re.search(r"have \d+ MiB, data/words.txt alone 5; a job takes 3, packed\.", capsys.readouterr().err)
 
 
 def test_without_ray_default_it_says_what_to_install(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "aiohttp", None)
-    assert run_search.main(["submit", "spec.yaml", *ADDRESS]) == 2
+    assert main(["submit", "spec.yaml", *ADDRESS]) == 2
     assert "pip install 'ray[default]'" in capsys.readouterr().err
 
 

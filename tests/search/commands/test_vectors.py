@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from run_search import main
 from seedwise.errors import RequestError
+from seedwise.search.commands.main import main
 from seedwise.search.commands.vectors import by_language, settings_of
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.align_options import AlignOptions

@@ -8,8 +8,8 @@ import pytest
 import torch
 from scipy import stats
 
-from run_search import main
 from seedwise import yaml12
+from seedwise.search.commands.main import main
 from seedwise.search.export.formats import training_arguments
 from seedwise.search.export.rerun import other_inputs, read_best
 from seedwise.search.spec.provenance import checksums

@@ -6,8 +6,8 @@ import pytest
 from huggingface_hub import ModelCard
 from huggingface_hub.repocard import metadata_load
 
-from run_search import main
 from seedwise import yaml12
+from seedwise.search.commands.main import main
 from seedwise.search.export.best import Export
 from seedwise.search.export.card import Card
 from seedwise.search.export.citations import PAPERS

@@ -12,7 +12,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from run_search import main
+from seedwise.search.commands.main import main
 from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
 from seedwise.search.spec.schema import standing_of

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats
 
-from run_search import main
+from seedwise.search.commands.main import main
 from seedwise.search.report.compare import Searched, pairs, side_by_side
 from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.schema import from_dict

@@ -9,7 +9,7 @@ import pytest
 from plotly.offline import get_plotlyjs
 from rich.console import Console
 
-import run_search
+from seedwise.search.commands.main import main
 from seedwise.search.ledger.state import replay
 from seedwise.search.report import html_report, terminal
 from seedwise.search.report.html_report import page as page_of
@@ -166,6 +166,6 @@ def test_the_help_imports_no_charts(monkeypatch, capsys):
     for name in [name for name in sys.modules if name.split(".")[0] in ("plotly", "optuna")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(SystemExit):
-        run_search.main(["--help"])
+        main(["--help"])
     assert "report" in capsys.readouterr().out
     assert not {"plotly", "optuna"} & set(sys.modules)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from run_search import main
+from seedwise.search.commands.main import main
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.report import status
 from seedwise.search.report.status import ago, phase_of

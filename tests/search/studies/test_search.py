@@ -13,8 +13,8 @@ import sys
 import pytest
 import ray
 
-import run_search
 from seedwise import yaml12
+from seedwise.search.commands.main import main
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.ledger.state import read, replay, scan
 from seedwise.search.spec.schema import from_dict
@@ -53,7 +53,7 @@ def run(folder, *arguments, code=0, apart=False):
         output = io.StringIO()
         try:
             with contextlib.chdir(folder), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-                returned = run_search.main([*map(str, arguments)])
+                returned = main([*map(str, arguments)])
         except BaseException:  # its runs may still have the slots that the next search would wait for
             ray.shutdown()
             raise

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-import run_search
 from seedwise.errors import RequestError
+from seedwise.search.commands.main import main
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import Ledger, read
 from seedwise.search.spec.schema import from_dict
@@ -124,12 +124,12 @@ def told(tmp_path_factory):
 
 def test_any_search_goes_into_any_store_and_the_second_time_changes_nothing(told, database, capsys):
     uri = database()
-    assert run_search.main(["track", str(told), "--uri", uri]) == 0
+    assert main(["track", str(told), "--uri", uri]) == 0
     assert "complete" in capsys.readouterr().out
     before = picture(uri)
     assert len(before[1]) == 11
     assert before[1][("search",)][0] == "FINISHED"
-    assert run_search.main(["track", str(told), "--uri", uri]) == 0
+    assert main(["track", str(told), "--uri", uri]) == 0
     assert picture(uri) == before
 
 
@@ -187,7 +187,7 @@ def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path, monkeypatch)
 def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypatch):
     monkeypatch.setattr(follower, "TRACK_GRACE", 0.0)
     with silent_port() as port:
-        assert run_search.main(["track", str(told), "--uri", f"http://127.0.0.1:{port}"]) == 1
+        assert main(["track", str(told), "--uri", f"http://127.0.0.1:{port}"]) == 1
     assert "is incomplete" in capsys.readouterr().out
 
 
@@ -200,7 +200,7 @@ def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypa
     ],
 )
 def test_a_wrong_request_to_track_is_one_line(told, arguments, said, capsys):
-    assert run_search.main(["track", *(one.format(told=told) for one in arguments)]) == 2
+    assert main(["track", *(one.format(told=told) for one in arguments)]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -208,7 +208,7 @@ def test_a_running_search_is_not_tracked_twice(told, tmp_path, capsys):
     folder = twin(told, tmp_path / "twin", "off")
     ledger = Ledger(folder / "ledger.jsonl")
     try:
-        assert run_search.main(["track", str(folder), "--uri", "sqlite:////nowhere/mlflow.db"]) == 2
+        assert main(["track", str(folder), "--uri", "sqlite:////nowhere/mlflow.db"]) == 2
     finally:
         ledger.close()
     assert "this search is running" in capsys.readouterr().err

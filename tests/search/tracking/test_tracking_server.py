@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-import run_search
+from seedwise.search.commands.main import main
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
 from tests.search.report.test_status import assert_status_of_story
@@ -119,5 +119,5 @@ def test_a_search_goes_on_while_its_server_is_killed_and_nothing_is_missing_when
     assert len(results(folder)) == len(set(results(folder))) == 24
     assert "answers again" in (folder / "tracking.log").read_text()
     undisturbed = database()
-    assert run_search.main(["track", str(folder), "--uri", undisturbed]) == 0
+    assert main(["track", str(folder), "--uri", undisturbed]) == 0
     assert picture(uri, "quadratic") == picture(undisturbed, "quadratic")

@@ -1,0 +1,37 @@
+"""`compare`: the leaderboard; of several searches, which is better and by how much."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from seedwise.exit_codes import DONE
+from seedwise.search.commands.arguments import add_port, positive
+from seedwise.search.commands.conclude import show_leaderboard, whole_search
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "compare", help="the leaderboard; of several searches, which is better, and by how much"
+    )
+    parser.add_argument("folders", type=Path, metavar="DIR", nargs="+")
+    parser.add_argument("--ui", action="store_true", help="open MLflow's comparison page on the best configurations")
+    parser.add_argument("--top", type=positive, default=10, metavar="N", help="how many of each search (default: 10)")
+    add_port(parser, "of the server that --ui starts (default: 5000)")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    states = {folder: whole_search(folder, "Compare") for folder in options.folders}
+    if len(states) == 1:
+        show_leaderboard(*states.values(), console)
+    else:
+        from seedwise.search.report.compare import searches_of
+        from seedwise.search.report.compare_table import show
+
+        show(searches_of(states), console)
+    if options.ui:
+        from seedwise.search.tracking.mlflow_ui import show_comparison
+
+        show_comparison(list(states.values()), options.top, options.port, console)
+    return DONE

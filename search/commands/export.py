@@ -1,0 +1,63 @@
+"""`export`: the best configuration so far as a file that reruns it, its models, the search as an Optuna study."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from seedwise.exit_codes import DONE
+from seedwise.program import called
+from seedwise.search.commands.arguments import add_folder, positive
+from seedwise.search.commands.conclude import whole_search
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("export", help="the best configuration so far as a file that reruns it")
+    add_folder(parser)
+    parser.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml, DIR/top, DIR/tied)")
+    parser.add_argument("--top", type=positive, metavar="N", help="the N best, as best-1.yaml ... in a folder")
+    parser.add_argument("--tied", action="store_true", help="all that cannot be told apart from the best, likewise")
+    parser.add_argument("--format", default="yaml", help="yaml, json, or hf: keys of TrainingArguments (default: yaml)")
+    parser.add_argument("--model", type=Path, metavar="FOLDER", help="also train the best and write its models")
+    parser.add_argument("--replicate", type=int, default=0, metavar="N", help="the seed of that training (default: 0)")
+    parser.add_argument("--register", metavar="NAME", help="also register the models in MLflow under this name")
+    parser.add_argument("--optuna", type=Path, metavar="FILE", help="only write the search as an Optuna study (SQLite)")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from seedwise.search.export.best import Export, Request
+    from seedwise.search.spec.schema import standing_of
+
+    request = Request(
+        options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
+    )
+    state = whole_search(options.folder, "Export from")
+    standing = standing_of(state.search["specification"])
+    if options.optuna:
+        from seedwise.search.export.optuna_study import write_study
+
+        done = "wrote" if write_study(state, standing, options.optuna) else "nothing to do: the same is in"
+        console.print(
+            f"{done} {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
+        )
+        return DONE
+    written = request.write(Export(state, standing, options.folder))
+    for path, _ in written:
+        again = "" if options.format == "hf" else f"; rerun it with: {called('run', path)}"
+        console.print(f"wrote {path}{again}", soft_wrap=True)
+    if options.model:
+        from seedwise.search.export.models import export_models
+
+        folders = export_models(state, written[0][1], options.model, options.replicate, console)
+        for folder in folders:
+            use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
+            if state.search["specification"]["method"] == "dcca":
+                use = f"another search can start from it: --set model={folder}"
+            console.print(f"wrote {folder}; {use}", soft_wrap=True)
+        if options.register:
+            from seedwise.search.export.model_registry import register
+
+            for model in register(state, written[0][1], options.replicate, folders, options.register):
+                console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
+    return DONE

@@ -1,0 +1,23 @@
+"""`resume`: go on with a search after any interruption."""
+
+import argparse
+
+from rich.console import Console
+
+from seedwise.search.commands.arguments import add_address, add_folder
+from seedwise.search.commands.conclude import conclude
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("resume", help="go on after any interruption")
+    add_folder(parser)
+    add_address(parser)
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from seedwise.search.ledger.state import read
+    from seedwise.search.studies.launch import resume
+
+    before = read(options.folder / "ledger.jsonl")
+    return conclude(before.finished, resume(options.folder, console, address=options.address), options.folder, console)

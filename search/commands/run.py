@@ -1,0 +1,61 @@
+"""`run`: rerun an exported configuration and compare its scores."""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from seedwise.errors import RequestError
+from seedwise.exit_codes import DONE, FAILED
+from seedwise.search.commands.arguments import add_anyway, positive
+from seedwise.search.commands.conclude import conclude
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--replicates", type=positive, metavar="N", help="how many seeds (default: those of the file)")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME-rerun, NAME-decompose)"
+    )
+    parser.add_argument(
+        "--decompose",
+        action="store_true",
+        help="vary one random stream at a time: where does the spread come from?",
+    )
+    add_anyway(parser)
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from seedwise.search.export.rerun import differences, read_best, rerun_specification
+    from seedwise.search.studies.launch import search as launch
+
+    exported = read_best(options.file)
+    specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
+    options.folder = options.out or Path("runs") / specification.name
+    refuse_other_inputs(exported, options, console)
+    state = launch(specification, options.folder, console)
+    conclude("", state, options.folder, console)
+    compared, changed = differences(exported, state)
+    for line in changed[:10]:
+        console.print(line)
+    console.print(
+        f"{len(changed)} metrics of {compared} replicates differ from {options.file}."
+        if changed
+        else f"All scores of {compared} replicates are those of {options.file}.",
+        soft_wrap=True,
+    )
+    return FAILED if changed else DONE
+
+
+def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
+    """Where data or model are not those of an exported configuration, say which; go on only if told to."""
+    from seedwise.search.export.rerun import other_inputs
+    from seedwise.search.spec.provenance import checksums
+
+    if changed := other_inputs(exported, checksums(exported["specification"])):
+        told = f"{options.file}: not what it was made with: {', '.join(changed)}."
+        if not options.anyway:
+            raise RequestError(f"{told} Bring those files back, or run it on these with --anyway.")
+        console.print(told, style="yellow", soft_wrap=True)

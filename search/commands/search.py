@@ -1,0 +1,74 @@
+"""`search`: start a search, or go on with it."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from seedwise.exit_codes import DONE
+from seedwise.search.commands.arguments import add_address, add_settings
+from seedwise.search.commands.conclude import conclude
+
+if TYPE_CHECKING:
+    from seedwise.search.spec.schema import Specification
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("search", help="start a search, or go on with it")
+    parser.add_argument("spec", metavar="SPEC", help="a YAML file, or a built-in name such as demo")
+    add_settings(parser, "override a key of it, e.g. budget.runs=20")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME)")
+    add_address(parser)
+    parser.add_argument(
+        "--from",
+        dest="earlier",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="learn from an earlier search",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print what would be searched, and start nothing")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from seedwise.search.spec.schema import read
+
+    specification = read(options.spec, options.set)
+    options.folder = options.out or Path("runs") / specification.name
+    if options.dry_run:
+        return dry_run(specification, options.earlier)
+    from seedwise.search.ledger.state import read as read_ledger
+    from seedwise.search.studies.launch import search
+
+    before = read_ledger(options.folder / "ledger.jsonl")
+    state = search(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
+    return conclude(before.finished, state, options.folder, console, spec=options.spec)
+
+
+def dry_run(specification: "Specification", earlier: list[Path]) -> int:
+    from seedwise import yaml12
+    from seedwise.search.cluster.placement import this_machine
+    from seedwise.search.decide.warm_start import read_earlier
+    from seedwise.search.tracking.mirror import mask
+
+    warm = read_earlier(earlier, specification)
+    print(mask(yaml12.dump(specification.as_dict())), end="")
+    placement, slots = this_machine(specification.resources.model_dump())
+    print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
+    if specification.landscape:
+        from seedwise.search.decide.landscape_plan import Plan
+
+        print(f"# landscape: {Plan.of(specification.as_dict()).in_words()}")
+        return DONE
+    print(f"# space: {specification.load_space().size()}")
+    standing = specification.standing()
+    print(f"# budget: {specification.policy(standing).in_words()}")
+    if baselines := specification.baseline_runs(standing):
+        n, each = len(baselines.configurations), baselines.replicates
+        print(f"# baselines: {n} configurations at {each} replicates, beside the budget")
+    if warm:
+        print(f"# from earlier searches: {len(warm)} configurations")
+    return DONE

@@ -1,0 +1,25 @@
+"""`status`: what ran, what runs, what is left."""
+
+import argparse
+
+from rich.console import Console
+
+from seedwise.exit_codes import DONE
+from seedwise.search.commands.arguments import add_folder
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("status", help="what ran, what runs, what is left")
+    add_folder(parser, "the search folder; with --uri the name of the search")
+    parser.add_argument("--uri", help="ask MLflow there, e.g. http://host:5000, where the folder cannot be seen")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    from seedwise.search.report.status import show, show_from_store
+
+    if options.uri:
+        show_from_store(str(options.folder), options.uri, console)
+    else:
+        show(options.folder, console)
+    return DONE
