@@ -1,5 +1,8 @@
 """What may be tried: one Optuna define-by-run function per method, its canonical form, the papers' grids."""
 
+if __name__ == "spaces":
+    raise ImportError("'spaces' is now 'seedwise.spaces'")
+
 from seedwise.spaces.space import Space, config_id, load
 
 __all__ = ["Space", "config_id", "load"]

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from seedwise import load_search
 from seedwise.errors import RequestError
-from seedwise.search import load_search
 from seedwise.search.ranking import leaderboard
 from seedwise.search.spec.schema import standing_of
 from tests.conftest import ROOT
