@@ -4,6 +4,7 @@ The names below are imported on first use, so that `import seedwise` is instant.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "load_search"]
 __version__ = "0.8.0"
 
-_NAMES = {"load_search": "seedwise.search.export.best.frames"}
+_FOLDER = Path(__file__).resolve().parent
+if not (_FOLDER / "search").is_dir():  # a checkout without its links, as on Windows, or an unpacked sdist
+    __path__.append(str(_FOLDER.parent))
+
+_NAMES = {"load_search": "seedwise.search.export.frames"}
 
 
 def __getattr__(name: str) -> Any:

@@ -33,8 +33,8 @@ def package_files() -> dict[str, Path]:
     """Every file of this package by its name in it, such as `seedwise/search/ledger/state.py`."""
     found = {}
     for module in (PACKAGE, *(f"{PACKAGE}.{part}" for part in PARTS)):
-        (folder,) = import_module(module).__path__
-        found |= files_below(Path(folder), module.replace(".", "/"))
+        folder = Path(import_module(module).__path__[0])
+        found |= files_below(folder, module.replace(".", "/"))
     return found
 
 
