@@ -57,12 +57,12 @@ def run(folder, *arguments, code=0, apart=False):
         except BaseException:  # its runs may still have the slots that the next search would wait for
             ray.shutdown()
             raise
-        assert returned == code, output.getvalue()
+        assert code in (None, returned), output.getvalue()
         return output.getvalue()
     found = subprocess.run(
         command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
     )
-    assert found.returncode == code, found.stdout + found.stderr
+    assert code in (None, found.returncode), found.stdout + found.stderr
     return found.stdout + found.stderr
 
 

@@ -1,0 +1,57 @@
+"""Search folders that version 0.8.0 wrote, before modules moved: they open, and go on where they were."""
+
+import json
+import shutil
+
+import pytest
+
+from seedwise import load_search, yaml12
+from tests.conftest import ROOT
+from tests.search.studies.test_search import board, results, run, without_tracking
+
+WRITTEN = ROOT / "tests" / "data" / "0.8.0"
+pytestmark = pytest.mark.usefixtures("ray_here")
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A search of stitching on the embedded world: 4 configurations at 2 replicates, one confirmed."""
+    return shutil.copytree(WRITTEN / "finished", tmp_path / "runs" / "earlier")
+
+
+def test_a_finished_search_is_shown_reported_and_compared(finished, tmp_path):
+    rows = board(WRITTEN / "finished")
+    assert "10 runs" in run(tmp_path, "status", finished)
+    run(tmp_path, "report", finished)
+    best = rows[0]["config_id"]
+    assert best[:10] in run(tmp_path, "compare", finished)
+    assert best in (finished / "report.html").read_text()
+    assert list(load_search(finished).leaderboard["config_id"]) == [row["config_id"] for row in rows]
+
+
+def test_a_finished_search_exports_the_same_best_configuration(finished, tmp_path):
+    run(tmp_path, "export", finished, "--to", tmp_path / "best.yaml")
+    then, now = (yaml12.load((folder / "best.yaml").read_text()) for folder in (WRITTEN / "finished", tmp_path))
+    for key in then.keys() - {"rerun_by"}:
+        assert now[key] == then[key], key
+
+
+def test_its_exported_file_reruns_to_its_scores(finished, tmp_path):
+    """To the last bit on the machine that wrote it; elsewhere another processor may round otherwise."""
+    without_tracking(finished / "best.yaml")
+    returned = run(tmp_path, "run", finished / "best.yaml", code=None)
+    assert "replicates" in returned.splitlines()[-1]
+    (then, *_), (now, *_) = board(WRITTEN / "finished"), board(tmp_path / "runs" / "earlier-rerun")
+    assert now["config_id"] == then["config_id"]
+    assert now["mean"] == pytest.approx(then["mean"], abs=0.02)
+
+
+def test_an_interrupted_search_resumes_to_the_leaderboard_of_an_undisturbed_one(tmp_path):
+    folder = shutil.copytree(WRITTEN / "interrupted", tmp_path / "runs" / "interrupted")
+    before = results(folder)
+    assert len(before) == 5
+    run(tmp_path, "resume", folder)
+    assert results(folder)[:5] == before
+    assert len(set(results(folder))) == len(results(folder)) == 11
+    expected = json.loads((WRITTEN / "interrupted" / "expected.json").read_text())
+    assert board(folder) == [{key: value for key, value in row.items() if key != "seconds"} for row in expected]
