@@ -20,11 +20,14 @@ import transformers
 from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
+from seedwise.search.decide.baselines import asked_of
+from seedwise.search.spec.methods import prepare
 from seedwise.search.spec.schema import from_dict, read
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.inputs.lexicons import read_lexicon
 from seedwise.trainables.inputs.vectors import read_vectors
+from seedwise.trainables.method import Method
 from seedwise.trainables.stitching.prepare import StitchingInputs
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
@@ -113,6 +116,11 @@ def show(title: str, configurations: dict[str, Callable[[int], Scores]], replica
         print(f"  {language}: best - worst = {apart:.3f}, seeds' sd = {seeds:.3f}, ratio {apart / seeds:.1f}")
 
 
+def prepared(method: type[Method], specification: dict) -> object:
+    """The inputs of a method, as a search reads them."""
+    return prepare(method, specification, asked_of(specification))
+
+
 def constant(language: str) -> float:
     """Macro-F1 of always answering the commonest class of source train."""
     answer = np.bincount(TOPICS.split(SOURCE, "train")[1]).argmax()
@@ -137,7 +145,7 @@ def stitching_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]
             },
             "budget": {"runs": 100},
         }
-        inputs = Stitching.prepare(from_dict(specification).as_dict())
+        inputs = prepared(Stitching, from_dict(specification).as_dict())
         runs = {"original table, no stitching": lambda replicate, inputs=inputs: original(inputs, replicate)}
         for name, params in STITCHING.items():
             runs[name] = lambda replicate, inputs=inputs, params=params: stitched(inputs, params, replicate)
@@ -170,7 +178,7 @@ def original(inputs: StitchingInputs, replicate: int) -> Scores:
 
 
 def ear_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]:
-    inputs = Ear.prepare(read("demo-ear").as_dict())
+    inputs = prepared(Ear, read("demo-ear").as_dict())
     runs = {name: (lambda replicate, params=params: ear(inputs, params, replicate)) for name, params in EAR.items()}
     yield "EAR on the multilingual encoder, layer 2, eight encoder passes each", runs
 

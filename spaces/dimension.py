@@ -1,11 +1,10 @@
 """One dimension of a space, and what a person's override makes of it."""
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from seedwise.errors import RequestError
+from seedwise.suggest import nearest
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,3 @@ def _range(name: str, low: Any, high: Any, base: Dimension, log: bool, step: flo
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def nearest(name: str, known: Iterable) -> str:
-    """' Did you mean ...?' with the closest known name, or all of them."""
-    close = difflib.get_close_matches(str(name), [str(key) for key in known], n=1, cutoff=0.5)
-    return f" Did you mean {close[0]}?" if close else f" There are: {', '.join(map(str, known))}."

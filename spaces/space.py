@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from seedwise.errors import RequestError
-from seedwise.spaces.dimension import Dimension, nearest, overridden
+from seedwise.spaces.dimension import Dimension, overridden
 from seedwise.spaces.trials import Open, Overriding, Probe, Scripted
+from seedwise.suggest import nearest
 
 BUILT_IN = {
     "stitching": {"default": "seedwise.spaces.stitching:default", "paper": "seedwise.spaces.stitching:paper"},

@@ -19,7 +19,7 @@ def use_fake_loop(patch: pytest.MonkeyPatch) -> None:
     """Searches in this process take turns here instead of being run by Tune. Ray must be running for its stores."""
     patch.setattr(tune, "run", run)
     patch.setattr(
-        "seedwise.trainables.method.begin_together", lambda *_, **__: None
+        "seedwise.search.execution.worker.begin_together", lambda *_, **__: None
     )  # one process would wait for itself
 
 

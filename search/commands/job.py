@@ -96,7 +96,7 @@ def status(options: argparse.Namespace, console: Console) -> int:
     """Say whether a job runs, for how long, and what it said last."""
     from seedwise.search.cluster import jobs
     from seedwise.search.cluster.submit import search_of
-    from seedwise.search.report.live import minutes_in_words
+    from seedwise.text import minutes_in_words
 
     with jobs.connected(options.address) as client:
         info = jobs.details(client, options.job)

@@ -19,10 +19,10 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read
     from seedwise.search.report.findings import Findings
-    from seedwise.search.report.html_report import write
     from seedwise.search.report.terminal import show
     from seedwise.search.spec.schema import standing_of
     from seedwise.search.studies.landscape_files import write_again
+    from seedwise.search.studies.report import write_report
 
     if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
         write_again(known, options.folder, console)
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     found = Findings(state, standing_of(state.search["specification"]))
     show(found, options.folder, console)
     try:
-        path = write(found, options.folder, ended=state.finished)
+        path = write_report(found, options.folder, ended=state.finished)
     except OSError as error:
         raise RequestError(f"{options.folder}/report.html: {error.strerror}. Make room for it there.") from error
     console.print(f"wrote {path}", soft_wrap=True)

@@ -10,7 +10,7 @@ from rich.console import Console
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
-from seedwise.spaces.dimension import nearest
+from seedwise.suggest import nearest
 
 ROWS = 200_000  # words read from the top of a file
 

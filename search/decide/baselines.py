@@ -4,18 +4,17 @@ They have small spaces of their own, which are tried completely once the policy 
 baseline is proposed, ranked, or chosen. The best of each kind is confirmed with the chosen configurations.
 """
 
-import json
 from dataclasses import dataclass
-from statistics import fmean
 
 from seedwise.errors import RequestError
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Policy, Replicate, Stop, free_replicate
 from seedwise.search.ledger.state import SEARCH, State
-from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.baseline_scores import title, varying
 from seedwise.spaces import Space, config_id, load
-from seedwise.spaces.baselines import NAMES, OPTIONS, baseline_space
-from seedwise.spaces.dimension import nearest
+from seedwise.spaces.baselines import NAMES, baseline_space
+from seedwise.suggest import nearest
+from seedwise.trainables.method import Asked
 
 
 def spaces_of(method: object, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:
@@ -28,35 +27,26 @@ def spaces_of(method: object, space: Space, chosen: dict[str, dict]) -> dict[str
     return {name: baseline_space(name, space, overrides) for name, overrides in chosen.items()}
 
 
-def asked_of(specification: dict) -> dict[str, list[dict]]:
-    """Configurations that a search can ask for, the ends of all ranges among them, by the key that says so."""
+def asked_of(specification: dict) -> Asked:
+    """Every configuration that a search can ask for, baselines and enqueued ones among them."""
     space = load(specification["method"], specification["space"], specification["compat"])
     asked = {"space": space.met()}
     for name, one in spaces_of(specification["method"], space, specification["baselines"]).items():
         asked[f"baselines.{name}"] = one.met()
     for index, params in enumerate(specification["enqueue"] or []):
         asked[f"enqueue.{index}"] = [space.complete(params)]
-    return asked
+    return Asked(asked)
 
 
-def searched(specification: dict) -> dict[str, list[str]]:
+def searched(asked: Asked) -> dict[str, list[str]]:
     """Names of the parameters that differ between the configurations of a search, and between those of each baseline.
 
     The method's own are under an empty name. They are what a person would tell configurations apart by.
     """
     families: dict[str, list[dict]] = {}
-    for params in (params for found in asked_of(specification).values() for params in found):
+    for params in (params for met in asked.configurations.values() for params in met):
         families.setdefault(params.get("baseline", ""), []).append(params)
     return {kind: varying(found) for kind, found in families.items()}
-
-
-def varying(params: list[dict]) -> list[str]:
-    """Names of the parameters that differ between the configurations that have them, in the order they come.
-
-    Whether a configuration has one follows from the others.
-    """
-    names = dict.fromkeys(name for one in params for name in one)
-    return [name for name in names if len({json.dumps(one[name]) for one in params if name in one}) > 1]
 
 
 @dataclass(frozen=True)
@@ -113,49 +103,3 @@ def total_runs(specification: dict, policy: Policy, state: State) -> int | None:
     if total is None or baselines is None:
         return total
     return total + baselines.runs + (baselines.kinds * confirm["fresh"] if confirm["top"] else 0)
-
-
-def best_of_each(state: State, selection: Selection) -> list[str]:
-    """The best configuration of each baseline, by the mean of the score that ranks the method.
-
-    A baseline that does not report that score (logistic regression has no source) is judged by target dev: it uses
-    labels of the target anyway, and is marked so.
-    """
-    families: dict[str, dict[str, float]] = {}
-    for identity, found in scores_of(state, selection, SEARCH).items():
-        one = state.configurations[identity]
-        if None in found.values():
-            audits = [
-                [run.metrics.get(name, 0.0) for name in selection.audit] for run in one.of_phase(SEARCH) if run.finished
-            ]
-            found = {index: fmean(scores or [0.0]) for index, scores in enumerate(audits)}
-        families.setdefault(title(one.params), {})[identity] = fmean(found.values())
-    return [max(scores, key=scores.get) for scores in families.values()]
-
-
-def scores_of(state: State, selection: Selection, phase: str) -> dict[str, dict[int, float | None]]:
-    """Scores of all finished runs of baselines: configuration id -> replicate -> score, None where none is reported.
-
-    As for the method, a run that failed counts as the lowest score of its phase, its own last one included.
-    """
-    table = {}
-    for one in state.configurations.values():
-        runs = [run for run in one.of_phase(phase) if run.finished]
-        if one.baseline and runs:
-            table[one.config_id] = {run.replicate: (selection.score(run.metrics), run.failed) for run in runs}
-    lowest = min((score for row in table.values() for score, _ in row.values() if score is not None), default=0.0)
-    return {
-        identity: {replicate: lowest if failed else score for replicate, (score, failed) in row.items()}
-        for identity, row in table.items()
-    }
-
-
-def all_scores(state: State, selection: Selection, phase: str) -> dict[str, dict[int, float | None]]:
-    """Scores of all finished runs of a phase, the method's own and those of baselines."""
-    return selection.scores(state, phase) | scores_of(state, selection, phase)
-
-
-def title(params: dict) -> str:
-    """What a leaderboard calls a baseline. Maps count as kinds: they share one source model, so no source score tells
-    them apart."""
-    return " ".join([OPTIONS[params["baseline"]].title, *([params["map"]] if "map" in params else [])])

@@ -1,15 +1,16 @@
 """From the ledger to the next run: the policy, then, where it asks for something new, the proposer."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from seedwise.search.decide.baselines import Baselines, best_of_each
+from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
 from seedwise.search.decide.proposal import Known, Proposer
 from seedwise.search.ledger.state import WAITING, State
+from seedwise.search.ranking.baseline_scores import best_of_each
 from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.twins import twins
 
 
 class Decider(Protocol):
@@ -83,25 +84,3 @@ def freeze(state: State, standing: Standing, because: str, top: int) -> dict:
     repeated = twins(state, working)
     chosen = [key for key in working if key not in repeated]
     return {"event": "freeze", "because": because, "configs": chosen[:top], "estimates": estimates, **best}
-
-
-def twins(state: State, ranked: Sequence[str]) -> dict[str, str]:
-    """Configurations that do the same work as one before them in `ranked`, and which one that is."""
-    first: dict[str, list[str]] = {}
-    found = {}
-    for config_id in ranked:
-        for mark in {run.fingerprint for run in state.configurations[config_id].runs.values() if run.replicate == 0}:
-            others = first.setdefault(mark, []) if mark else []
-            twin = next((other for other in others if same(state, config_id, other)), None)
-            others.append(config_id)
-            if twin is not None:
-                found[config_id] = twin
-    return found
-
-
-def same(state: State, one: str, other: str) -> bool:
-    """Whether two configurations do the same work, as far as replicates that both have run can tell."""
-    runs, others = state.configurations[one].runs, state.configurations[other].runs
-    shared = [replicate for replicate in runs if replicate in others]
-    marks = [(runs[replicate].fingerprint, others[replicate].fingerprint) for replicate in shared]
-    return bool(marks) and all(mark and mark == theirs for mark, theirs in marks)

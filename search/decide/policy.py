@@ -10,8 +10,8 @@ from seedwise.errors import RequestError
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
 from seedwise.search.ranking.estimator import Standing
-from seedwise.spaces.dimension import nearest
 from seedwise.spaces.space import import_path
+from seedwise.suggest import nearest
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
 

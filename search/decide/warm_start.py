@@ -9,13 +9,12 @@ from seedwise.errors import RequestError
 from seedwise.search.ledger.state import read
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 
 MOST = 100  # configurations that one earlier search tells: the best, and a spread of the others
 
 
-def read_earlier(folders: Sequence[Path], specification: Specification) -> list[dict]:
+def read_earlier(folders: Sequence[Path], selection: Selection, method: str | dict) -> list[dict]:
     """The configurations of earlier searches, best first, as `{params, suggested, score}`.
 
     Scores are in standard deviations from the median of their own search: the data need not be the same. What lies
@@ -23,7 +22,6 @@ def read_earlier(folders: Sequence[Path], specification: Specification) -> list[
     a target is refused: it would bring them in by the back door.
     """
     found = []
-    selection, method = specification.selection(), specification.as_dict()["method"]
     for folder in folders:
         state = read(folder / "ledger.jsonl")
         if not state.search:

@@ -1,4 +1,4 @@
-"""Pictures that methods draw of their runs: where they lie in a search folder, and how they look as SVG."""
+"""Pictures that methods draw of their runs: read from a search folder, and drawn as SVG."""
 
 import io
 import json
@@ -9,6 +9,7 @@ from textwrap import fill
 from xml.etree import ElementTree
 
 from seedwise.errors import RequestError
+from seedwise.folder import pictures_of
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito; no yellow
 MARKERS = "os^DvPX"  # shapes beside colours, for whoever does not see these
@@ -24,16 +25,11 @@ STYLE = {"svg.fonttype": "none", "svg.hashsalt": "seedwise", "font.sans-serif": 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def path_of(folder: Path, config_id: str, replicate: int) -> Path:
-    """The file with all pictures of one run of a search folder, if it has any."""
-    return folder / "pictures" / f"{config_id}-{replicate}.json"
-
-
 def read(folder: Path, config_id: str, replicate: int) -> list[dict]:
     """The pictures of a run; none where it has not drawn any."""
     from seedwise.trainables.pictures import checked
 
-    path = path_of(folder, config_id, replicate)
+    path = pictures_of(folder, config_id, replicate)
     if not path.exists():
         return []
     try:

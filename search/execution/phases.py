@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,8 +20,9 @@ from seedwise.search.decide.policy import Confirmation
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
 from seedwise.search.execution.shutdown import Leaver
-from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger
-from seedwise.search.report.live import Progress
+from seedwise.search.execution.view import View
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger, State
+from seedwise.search.ranking.estimator import Standing
 from seedwise.search.spec.schema import Specification
 
 
@@ -36,6 +37,7 @@ class Phases:
     inputs: Any
     console: Console
     leaver: Leaver
+    view: Callable[[State, Standing, int | None], View]  # of a phase, for people
 
     plan: ClassVar[Plan | None] = None  # those of a landscape, which has one phase
     products: ClassVar[Products | None] = None
@@ -121,7 +123,7 @@ class Phases:
 
         from seedwise.search.execution.session import Session, publish_known
         from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
-        from seedwise.trainables.method import RunTrainable
+        from seedwise.search.execution.worker import RunTrainable
 
         publish_known(self.ledger.state, phase)
         planned = self.specification.policy(self.standing)
@@ -129,7 +131,7 @@ class Phases:
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as place,
-            Progress(self.console, self.ledger.state, self.standing, total) as progress,
+            self.view(self.ledger.state, self.standing, total) as view,
             Slots(placement) as slots,
         ):
             session = Session(
@@ -149,7 +151,7 @@ class Phases:
                 baselines,
                 passing=isinstance(policy, Alone),
                 can_wait=self.placement.whole(nodes_now()) is not None,
-                on_result=progress.result,
+                on_result=view.result,
             )
             with self.leaver.of(session), tunes_files(place), uncounted():
                 tune.run(
@@ -163,7 +165,7 @@ class Phases:
                     storage_path=place,  # for Tune's own files, which nobody reads
                     max_failures=0,  # a run that lost its worker is ours to start again
                     checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
-                    callbacks=[Ticker(progress, session)],
+                    callbacks=[Ticker(view, session)],
                     verbose=0,
                     raise_on_failed_trial=False,
                     _remote=False,

@@ -12,6 +12,7 @@ from ray.exceptions import RayError
 from seedwise.credentials import mask
 from seedwise.errors import SearchError
 from seedwise.files import write_atomically
+from seedwise.folder import pictures_of, run_name
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
@@ -19,15 +20,13 @@ from seedwise.search.decide.next_run import Decider, next_run
 from seedwise.search.decide.policy import FRESH, Stop, Wait
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.decide.pruning import prunes
-from seedwise.search.drawing.svg import path_of
 from seedwise.search.execution import heartbeat
 from seedwise.search.execution.checkpoints import Shelf
 from seedwise.search.execution.products import Products
-from seedwise.search.execution.shared_results import Same
+from seedwise.search.execution.shared_results import TELLING, Same
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
 from seedwise.search.execution.worker_loss import DIED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
-from seedwise.trainables.method import TELLING
 
 OOM = "failed:oom"
 BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short
@@ -213,7 +212,7 @@ class Session:
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
         if ended["status"] == DONE and result.get("pictures"):  # before the line that MLflow's follower goes by
             try:
-                write_atomically(path_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
+                write_atomically(pictures_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
             except OSError as error:  # a picture costs no run
                 print(f"the pictures of {name_of(run)} were not kept: {error.strerror}", flush=True)
         self.end(run, ended)
@@ -300,8 +299,7 @@ def identity(run: Run) -> dict:
 
 
 def name_of(run: Run) -> str:
-    """The name of a run in file names and messages between processes."""
-    return f"{run.config_id}-{run.replicate}"
+    return run_name(run.config_id, run.replicate)
 
 
 def session_key(state: State, phase: str) -> str:

@@ -11,6 +11,9 @@ import time
 
 from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put
 
+from seedwise.search.ledger.state import DONE
+
+TELLING = (DONE, "failed:nan", "failed:collapsed")  # how a run ends whose results others with its fingerprint may take
 POLL_SECONDS = 0.05
 BEAT_SECONDS = 2.0  # how often the run that does the work says that it is alive
 PATIENCE = 30.0  # seconds without such a sign: then it counts as dead

@@ -8,8 +8,8 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from seedwise.search.execution.session import Session, name_of
+from seedwise.search.execution.view import View
 from seedwise.search.execution.worker_loss import cause_of
-from seedwise.search.report.live import Progress
 
 
 class LedgerSearcher(Searcher):
@@ -64,8 +64,8 @@ class Pruner(FIFOScheduler):
 class Ticker(Callback):
     """Redraws the progress and looks after runs in every turn of Tune's loop: no second thread reads a moving state."""
 
-    def __init__(self, progress: Progress, session: Session):
-        self.progress, self.session = progress, session
+    def __init__(self, view: View, session: Session):
+        self.view, self.session = view, session
 
     def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
         self.session.trials[trial.trial_id] = trial
@@ -73,15 +73,15 @@ class Ticker(Callback):
         self.session.watch.begin(trial.trial_id, name_of(self.session.in_flight[trial.trial_id]), time.monotonic())
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
-        self.progress.tick()
+        self.view.tick()
         if self.session.leave_by is not None and not self.session.told:
             seconds = max(0.0, self.session.leave_by - time.monotonic())
             told = f"stopping: running epochs have {seconds:.0f} s to end and be saved; once more to leave at once."
-            self.progress.console.print(told, soft_wrap=True)
+            self.view.say(told)
         self.session.look_after()
         self.session.slots.ask_for(self.session.left())
         for trial_id in [known for known in self.session.trials if known not in self.session.in_flight]:
             del self.session.trials[trial_id]
 
     def __getstate__(self) -> dict:
-        return {"progress": None, "session": None}
+        return {"view": None, "session": None}

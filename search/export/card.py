@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from seedwise import yaml12
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.export.citations import PAPERS
-from seedwise.search.ranking.leaderboard import number
+from seedwise.text import number
 
 SHOWN = ("macro_f1", "accuracy")  # beside the metric that selects
 HUB_METRICS = {"macro_f1": "f1"}  # what the hub calls them; others have the same name

@@ -10,10 +10,11 @@ from rich.progress import track
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import this_machine
+from seedwise.search.decide.baselines import asked_of
 from seedwise.search.export.card import Card
 from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
-from seedwise.search.spec.methods import method_class
+from seedwise.search.spec.methods import method_class, prepare
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import from_dict
 from seedwise.trainables.method import Method, RunFailed
@@ -69,7 +70,7 @@ def _train_and_export(
     A model with other scores than the search's is another model, which nobody has tested.
     """
     with console.status("reading the inputs"):
-        inputs = method.prepare(specification)
+        inputs = prepare(method, specification, asked_of(specification))
     placement, _ = this_machine(specification["resources"])
     place = device.set_up(placement.cpus, placement.gpus)
     run = method(inputs, dict(configuration.params), Streams(specification["seed"], replicate), place)

@@ -8,7 +8,7 @@ from seedwise.search.landscape import looks, traces
 from seedwise.search.landscape.looks import LOSS, NORMALISED, SCORE, edges, languages, measure, model, span
 from seedwise.search.landscape.planes import planes
 from seedwise.search.landscape.statistics import KEPT
-from seedwise.search.ranking.leaderboard import number
+from seedwise.text import number
 from seedwise.trainables.landscape.jobs import BOTH, SOURCE, TARGET
 
 NAMED = 6  # pairs of seeds; more would make a legend that nobody reads

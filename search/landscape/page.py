@@ -7,7 +7,7 @@ from seedwise.search.drawing.choices import choosable
 from seedwise.search.drawing.html import frame, line, table
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.charts import groups
-from seedwise.search.ranking.leaderboard import number
+from seedwise.text import number
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE, TARGET
 
 WORDS = {  # what each kind of picture is for, said once above it

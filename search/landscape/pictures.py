@@ -3,7 +3,7 @@
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.looks import NORMALISED, SCORE, edges, languages, measure, model
 from seedwise.search.landscape.planes import PLACES, surfaces
-from seedwise.search.ranking.leaderboard import number
+from seedwise.text import number
 from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 from seedwise.trainables.pictures import checked
 

@@ -7,7 +7,7 @@ from seedwise.search.drawing.chart import Chart, focus, label
 from seedwise.search.drawing.svg import SURFACE
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.looks import NORMALISED, SCORE, languages, measure, model
-from seedwise.search.ranking.leaderboard import number
+from seedwise.text import number
 from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 
 PLACES = {BOTH: (0.0, 0.0), SOURCE: (1.0, 0.0), TARGET: (0.0, 1.0)}  # of the models, in units of both directions

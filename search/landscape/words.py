@@ -3,7 +3,7 @@ up, and how much of the seeds' spread that explains."""
 
 from seedwise.search.landscape.looks import far
 from seedwise.search.landscape.statistics import KEPT
-from seedwise.search.ranking.leaderboard import number
+from seedwise.text import number
 from seedwise.trainables.landscape.jobs import ALL, SOURCE
 
 

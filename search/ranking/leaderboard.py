@@ -8,13 +8,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from seedwise.files import write_atomically, writing
-from seedwise.search.decide.baselines import best_of_each, scores_of, title
-from seedwise.search.decide.next_run import twins
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
+from seedwise.search.ranking.baseline_scores import best_of_each, scores_of, title
 from seedwise.search.ranking.estimate import Estimate, summary
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.ranks import rank_correlation
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.twins import twins
+from seedwise.text import number
 
 SCORE = ("mean", "sd", "ci_low", "ci_high")
 
@@ -274,7 +275,3 @@ def _pairs(scores: dict[str, dict]) -> list[tuple[str, str]]:
 def mean_of(row: dict, name: str) -> float | None:
     metric, _, language = name.rpartition("/")
     return row["scores"].get(metric or name, {}).get(language, {}).get("mean")
-
-
-def number(value: float | None) -> str:
-    return "-" if value is None else f"{value:z.3f}"

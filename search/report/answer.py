@@ -6,12 +6,13 @@ from statistics import fmean
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH
 from seedwise.search.ranking.difference import Statement, statement
-from seedwise.search.ranking.leaderboard import in_words, number, underspecification
+from seedwise.search.ranking.leaderboard import in_words, underspecification
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.charts import in_interval
 from seedwise.search.report.failures import counted
 from seedwise.search.report.findings import Findings
 from seedwise.search.report.table import NO_REPLICATES
+from seedwise.text import number
 
 NAMED = 5  # tied configurations that are named
 

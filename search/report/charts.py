@@ -17,8 +17,9 @@ from seedwise.search.drawing.chart import (
     points,
 )
 from seedwise.search.ledger.state import CONFIRM, PRUNED, SEARCH, Run
-from seedwise.search.ranking.leaderboard import number, selection_and_target, underspecification
+from seedwise.search.ranking.leaderboard import selection_and_target, underspecification
 from seedwise.search.report.findings import Findings
+from seedwise.text import number
 
 KINDS = {  # of runs: colours, and shapes for whoever does not see these
     "search seeds": (BLUE, "circle-open"),

@@ -12,14 +12,15 @@ from pathlib import Path
 from statistics import fmean
 
 from seedwise.errors import RequestError
-from seedwise.search.decide.baselines import all_scores, varying
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
+from seedwise.search.ranking.baseline_scores import all_scores, varying
 from seedwise.search.ranking.difference import Statement, statement
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.leaderboard import chosen, leaderboard
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.report.table import best_baselines, short
+from seedwise.search.report.table import best_baselines
 from seedwise.search.spec.schema import standing_of
+from seedwise.text import short
 
 USUAL = ("macro_f1", "accuracy")  # looked for where searches select by different metrics
 

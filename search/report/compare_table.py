@@ -6,8 +6,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from seedwise.search.ranking.leaderboard import number
 from seedwise.search.report.compare import Searched, pairs, side_by_side
+from seedwise.text import number
 
 TEXT, CELL = 80, 15  # columns of a terminal that names and parameters need, and a mean with its spread
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from seedwise.search.drawing.chart import BLUE, RED, Chart, label, listed, points
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, State
 from seedwise.search.report.findings import Findings
-
-HOUR = 3600.0
+from seedwise.text import duration
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,6 @@ def in_words(of: Cost) -> str:
         kinds = ", ".join(f"{count} {status}" for status, (count, _) in of.lost.items())
         told += f" {kinds}: {runs / of.runs:.0%} of the runs and {seconds / (of.seconds or 1):.0%} of their time."
     return told
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that it is told in."""
-    for unit, size in (("h", HOUR), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
 
 
 def chart(found: Findings) -> Chart:

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seedwise.errors import RequestError
-from seedwise.search.decide.baselines import scores_of, varying
 from seedwise.search.ledger.state import SEARCH, State
+from seedwise.search.ranking.baseline_scores import scores_of, varying
 from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import chosen, leaderboard
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.report.table import best_baselines, short
+from seedwise.search.report.table import best_baselines
 from seedwise.spaces import Space, load
+from seedwise.text import short
 
 MOST = 30  # configurations in a chart: more cannot be told apart
 

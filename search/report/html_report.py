@@ -1,7 +1,7 @@
 """The report: the answer, the leaderboard, charts and all pictures of a search as one page that needs no network."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seedwise.files import write_atomically
@@ -10,23 +10,28 @@ from seedwise.search.drawing.chart import Chart, escaped
 from seedwise.search.drawing.html import frame, line, table
 from seedwise.search.drawing.svg import read, svg
 from seedwise.search.ledger.state import CONFIRM, DONE
-from seedwise.search.ranking.leaderboard import number
 from seedwise.search.report import charts, components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import MOST, counted, failures, in_common
 from seedwise.search.report.findings import Findings
 from seedwise.search.report.languages import languages, of_fewer
 from seedwise.search.report.table import Columns, notes
+from seedwise.text import number
+
+Section = tuple[str, str, str]  # key, title, content
 
 
-def write(found: Findings, folder: Path, *, ended: str) -> Path:
-    """Write `report.html` of a search folder. `ended` says why the search did; without it the page is one so far."""
+def write(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
+    """Write `report.html` of a search folder. `ended` says why the search did; without it the page is one so far.
+
+    `more` are sections after the report's own.
+    """
     path = folder / "report.html"
-    write_atomically(path, page(found, folder, ended=ended))
+    write_atomically(path, page(found, folder, ended=ended, more=more))
     return path
 
 
-def page(found: Findings, folder: Path, *, ended: str) -> str:
+def page(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> str:
     """The page as text."""
     runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
     said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
@@ -37,12 +42,12 @@ def page(found: Findings, folder: Path, *, ended: str) -> str:
         found.state.search["name"],
         f"{compared} configurations, {runs} runs: {said}",
         [*map(escaped, sentences), closing],
-        list(_parts(found, folder)) if found.ranked else [],
+        [*_parts(found, folder), *more] if found.ranked else [],
     )
 
 
-def _parts(found: Findings, folder: Path) -> Iterator[tuple[str, str, str]]:
-    """The sections: key, title, content."""
+def _parts(found: Findings, folder: Path) -> Iterator[Section]:
+    """The sections of every search."""
     pictures = {row["config_id"]: drawn for row in found.rows if (drawn := _pictures(row, found, folder))}
     yield "leaderboard", "Leaderboard", _board(found, links=set(pictures))
     yield "replicates", "Replicates of every configuration", _shown(charts.replicates(found))
@@ -60,8 +65,6 @@ def _parts(found: Findings, folder: Path) -> Iterator[tuple[str, str, str]]:
     yield "failures", "What was tried and failed", _failures(found)
     if pictures:
         yield "pictures", "Pictures of fresh runs", "\n".join(pictures.values())
-    if landscape := _landscape(folder):
-        yield "landscape", "Why seeds disagree", landscape
 
 
 def _shown(chart: Chart | str) -> str:
@@ -124,17 +127,3 @@ def _pictures(row: dict, found: Findings, folder: Path) -> str:
     params = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row["params"].items())
     head = f'<h3 id="{escaped(config_id)}">{escaped(title)}</h3>\n<p class="note">{escaped(params)}</p>'
     return "\n".join([f"<section>\n{head}", *figures, "</section>"]) if figures else ""
-
-
-def _landscape(folder: Path) -> str:
-    """What lies between models of a configuration of this search; empty where nobody looked."""
-    from seedwise.search.landscape.page import section
-    from seedwise.search.landscape.stored import NUMBERS, read_numbers
-
-    if not (folder / NUMBERS).exists():
-        return ""
-    try:
-        return section(read_numbers(folder))
-    except Exception as error:  # a file that somebody changed: the report is of the search, and goes on
-        told = f"{NUMBERS} of this folder cannot be shown ({type(error).__name__}: {error})."
-        return f'<p class="note">{escaped(told)}</p>'

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import fdtrc
 
-from seedwise.search.decide.baselines import varying
 from seedwise.search.drawing.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
+from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.ranks import ranks
 from seedwise.search.report.findings import Findings
 from seedwise.spaces.dimension import Dimension

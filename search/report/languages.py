@@ -1,8 +1,8 @@
 """A heat map of configurations by languages."""
 
 from seedwise.search.drawing.chart import Chart, label, listed
-from seedwise.search.ranking.leaderboard import number
 from seedwise.search.report.findings import Findings
+from seedwise.text import number
 
 CELL = 64  # pixels that a number needs
 NAMED = 5  # configurations that are named in a remark

@@ -12,7 +12,8 @@ from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, RUNNING, Run, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.report.table import as_table, number, short
+from seedwise.search.report.table import as_table, number
+from seedwise.text import minutes_in_words, short
 
 REFRESH_SECONDS = 1.0
 SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search
@@ -52,6 +53,10 @@ class Progress:
             f"{self._count(done)}  {self.named(run)} {seed(run)}: {run.status}, {told} ({run.seconds:.1f} s)",
             soft_wrap=True,
         )
+
+    def say(self, text: str) -> None:
+        """Show one line that stays."""
+        self.console.print(text, soft_wrap=True)
 
     def named(self, run: Run) -> str:
         """What a person calls a configuration: its id, and in a landscape what is done there."""
@@ -106,10 +111,3 @@ class Progress:
 def seed(run: Run) -> str:
     """A run's replicate as a person would say it."""
     return f"fresh seed {run.replicate - FRESH}" if run.phase == CONFIRM else f"seed {run.replicate}"
-
-
-def minutes_in_words(minutes: float) -> str:
-    """A duration as a person says it: 40 s, 12 min, 3.5 h."""
-    if minutes < 1.5:
-        return f"{minutes * 60:.0f} s"
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -1,7 +1,6 @@
 """What ran, what runs, what is left: from the ledger, on any machine that sees the folder, or from MLflow."""
 
 import os
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from seedwise.errors import RequestError
 from seedwise.search.decide.baselines import total_runs
 from seedwise.search.decide.policy import policy_of
 from seedwise.search.ledger.state import State, busy, read
-from seedwise.search.ranking.leaderboard import number
-from seedwise.search.report.live import Progress, minutes_in_words, seed
+from seedwise.search.report.live import Progress, seed
 from seedwise.search.spec.schema import standing_of
+from seedwise.text import ago, number
 
 
 def show(folder: Path, console: Console) -> None:
@@ -54,11 +53,6 @@ def phase_of(state: State) -> str:
     if state.stopped:
         return "confirmation" if state.frozen else "writing the results"
     return "baselines" if state.policy_stopped else "search"
-
-
-def ago(moment: float) -> str:
-    """How long a time of the ledger is past, by this machine's clock."""
-    return f"{minutes_in_words(max(0.0, time.time() - moment) / 60)} ago"
 
 
 def show_from_store(name: str, uri: str, console: Console) -> None:

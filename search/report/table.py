@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from seedwise.search.decide.baselines import varying
-from seedwise.search.ranking.leaderboard import mean_of, number
+from seedwise.search.ranking.baseline_scores import varying
+from seedwise.search.ranking.leaderboard import mean_of
 from seedwise.search.ranking.selection import Selection
+from seedwise.text import number, short
 
 WIDE = 100  # columns of a terminal that has room for intervals
 NO_REPLICATES = (
@@ -139,10 +140,3 @@ def best_baselines(rows: list[dict]) -> list[dict]:
         if row["baseline"]:
             found.setdefault(row["baseline"], row)
     return list(found.values())
-
-
-def short(name: str, value: object) -> str:
-    """A parameter in few letters: words speak for themselves, numbers need their name."""
-    if isinstance(value, str) and value != "all":
-        return value
-    return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"

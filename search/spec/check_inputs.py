@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
 from seedwise.search.decide.baselines import asked_of
-from seedwise.spaces.dimension import nearest
+from seedwise.suggest import nearest
 from seedwise.trainables.dcca.options import OPTIONS
 from seedwise.trainables.inputs.paths import locate
 
@@ -40,7 +40,7 @@ def _check_stitching(specification: "Specification") -> None:
         if name and name.startswith(("world:", ".", "/")):
             locate(name, key, folder=True)
     inputs, languages = specification.inputs, [*specification.task.targets, *specification.task.pivots]
-    drops = "drop" in specification.load_space().reachable("stop_words")
+    drops = "drop" in asked_of(specification.as_dict()).values("stop_words")
     if inputs.subwords and inputs.unknown != "subword":
         raise RequestError("inputs.subwords: these models are read where inputs.unknown is subword. Set that too.")
     if isinstance(inputs.splitting, dict) and (others := set(inputs.splitting) - set(languages)):
@@ -77,7 +77,7 @@ def _check_dcca(specification: "Specification") -> None:
     _check_files("inputs.text", inputs.text, languages)
     for name, files in inputs.static.items():
         _check_files(f"inputs.static.{name}", files, languages)
-    for key, met in asked_of(specification.as_dict()).items():
+    for key, met in asked_of(specification.as_dict()).configurations.items():
         for params in met:
             _check_static(key, params, inputs.static)
     if inputs.lexicons and inputs.align == "off":

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
 from seedwise.spaces.baselines import NAMES
-from seedwise.spaces.dimension import nearest
+from seedwise.suggest import nearest
 
 if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification

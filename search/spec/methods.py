@@ -1,6 +1,10 @@
-"""The class of the method that a specification names."""
+"""The class of the method that a specification names, and its inputs."""
+
+from inspect import signature
+from typing import Any
 
 from seedwise.spaces.space import import_path
+from seedwise.trainables.method import Asked, Method
 
 TRAINABLES = {
     "stitching": "seedwise.trainables.stitching.trainable:Stitching",
@@ -19,3 +23,9 @@ def method_class(specification: dict) -> type:
     custom = isinstance(specification["method"], dict)
     path = specification["method"]["trainable"] if custom else TRAINABLES[specification["method"]]
     return import_path(path, "method.trainable")
+
+
+def prepare(method: type[Method], specification: dict, asked: Asked) -> Any:
+    """What a method reads for all runs; one that takes only the specification gets no more."""
+    takes_asked = len(signature(method.prepare).parameters) > 1
+    return method.prepare(specification, asked) if takes_asked else method.prepare(specification)

@@ -17,7 +17,7 @@ from seedwise.search.ranking.selection import AGGREGATES, Selection
 from seedwise.search.spec.landscape_defaults import normalised
 from seedwise.search.spec.validate import check
 from seedwise.spaces import Space, load
-from seedwise.spaces.dimension import nearest
+from seedwise.suggest import nearest
 from seedwise.trainables.inputs.paths import read_text
 from seedwise.trainables.landscape.jobs import PARTS
 from seedwise.trainables.streams import STREAMS

@@ -6,8 +6,8 @@ from seedwise.errors import RequestError
 from seedwise.search.decide.baselines import asked_of
 from seedwise.search.spec.check_inputs import check_inputs
 from seedwise.search.spec.landscape_check import LABELS, check_landscape
-from seedwise.spaces.dimension import nearest
 from seedwise.spaces.space import compat_of
+from seedwise.suggest import nearest
 from seedwise.trainables.tasks.layouts import LAYOUTS
 from seedwise.trainables.tasks.sources import Classification
 
@@ -91,7 +91,9 @@ def _check_metric(specification: "Specification") -> None:
         for language in specification.task.targets:
             if language not in getattr(specification.inputs, kind):
                 raise RequestError(f"inputs.{kind}.{language}: {select.metric} selects, and needs it. Add it.")
-    for key, met in asked_of(specification.as_dict()).items() if dcca and select.metric in METRICS else ():
+    if not dcca or select.metric not in METRICS:
+        return
+    for key, met in asked_of(specification.as_dict()).configurations.items():
         if any(params["tune_epochs"] == 0 for params in met):
             raise RequestError(
                 f"{key}.tune_epochs: {select.metric} selects, which needs a classifier. Write 1 or more, or select by "

@@ -16,9 +16,9 @@ from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State, read
 from seedwise.search.report.findings import Findings
-from seedwise.search.report.html_report import write as write_report
 from seedwise.search.spec.schema import standing_of
 from seedwise.search.studies.landscape_phases import FOLDER
+from seedwise.search.studies.report import write_report
 
 REPORT = "report.html"
 

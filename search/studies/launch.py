@@ -4,6 +4,7 @@ import contextlib
 import os
 import uuid
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.search.cluster.nodes import ray_running
-from seedwise.search.decide.baselines import searched
+from seedwise.search.decide.baselines import asked_of, searched
 from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.phases import Phases
@@ -21,13 +22,14 @@ from seedwise.search.export.best import Export
 from seedwise.search.ledger.state import Ledger, State, read
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.estimator import Standing
-from seedwise.search.report import html_report
 from seedwise.search.report.findings import Findings
+from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
-from seedwise.search.spec.methods import method_class
+from seedwise.search.spec.methods import method_class, prepare
 from seedwise.search.spec.schema import Specification, from_dict
 from seedwise.search.studies.landscape_files import write_landscape
 from seedwise.search.studies.landscape_phases import LandscapePhases
+from seedwise.search.studies.report import write_report
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
 
@@ -64,10 +66,10 @@ def search(
                 return earlier
     if at := resolved["checkpoints"]["at"]:
         check_place(at)
-    warm = read_earlier(earlier_folders, specification)
-    method = method_class(resolved)
+    warm = read_earlier(earlier_folders, specification.selection(), resolved["method"])
+    method, asked = method_class(resolved), asked_of(resolved)
     with console.status("reading the inputs"):
-        inputs = method.prepare(resolved)
+        inputs = prepare(method, resolved, asked)
         sums = provenance.checksums(resolved)
     for note in getattr(inputs, "notes", ()):
         console.print(note, style="yellow", soft_wrap=True)
@@ -90,7 +92,7 @@ def search(
                 "revision": provenance.revision(),
                 "versions": provenance.versions(),
                 "checksums": sums,
-                "searched": told_apart_by(resolved) if specification.landscape else searched(resolved),
+                "searched": told_apart_by(resolved) if specification.landscape else searched(asked),
                 "earlier": warm,
                 "notes": list(getattr(inputs, "notes", ())),
             }
@@ -102,7 +104,7 @@ def search(
             Leaver(grace).listening() as leaver,
         ):
             kind = LandscapePhases if specification.landscape else Phases
-            phases = kind(specification, ledger, folder, method, inputs, console, leaver)
+            phases = kind(specification, ledger, folder, method, inputs, console, leaver, partial(Progress, console))
             phases.run_all()
             written = write_results(ledger.state, phases.standing, folder, console)
             ledger.append({"event": "end", "because": ledger.state.stopped, **written})
@@ -139,7 +141,7 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
         found = Export(state, standing, folder)
         found.write(found.best, folder / "best.yaml")
         try:
-            html_report.write(Findings(state, standing), folder, ended=state.stopped)
+            write_report(Findings(state, standing), folder, ended=state.stopped)
         except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
             again = f"Try again with: python run_search.py report {folder}"
             console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from seedwise.search.decide.baselines import all_scores
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
+from seedwise.search.ranking.baseline_scores import all_scores
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.selection import Selection
 

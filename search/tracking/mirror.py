@@ -14,13 +14,13 @@ from statistics import fmean
 from typing import NamedTuple
 
 from seedwise.credentials import mask
-from seedwise.search.decide.baselines import all_scores, title
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
+from seedwise.search.ranking.baseline_scores import all_scores, title
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.report.table import short
 from seedwise.search.tracking.description import description, replicated
+from seedwise.text import short
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
 LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]

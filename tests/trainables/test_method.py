@@ -6,7 +6,8 @@ import json
 import pytest
 
 from seedwise.search.execution.checkpoints import pack, unpack
-from seedwise.trainables.method import Method, RunFailed, RunTrainable, describe, kind_of
+from seedwise.search.execution.worker import RunTrainable, describe, kind_of
+from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import STREAMS
 from tests import methods
 from tests.methods import Draws, Quadratic, Tested

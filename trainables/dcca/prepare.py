@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from seedwise.errors import RequestError
-from seedwise.search.decide.baselines import asked_of
 from seedwise.trainables.dcca.blocks import read_blocks
 from seedwise.trainables.dcca.masking import Hiding
 from seedwise.trainables.dcca.model import load_masked
@@ -17,6 +16,7 @@ from seedwise.trainables.dcca.words import Static, join
 from seedwise.trainables.ear.prepare import EarInputs, read_task
 from seedwise.trainables.inputs.paths import by_language, locate
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Asked
 from seedwise.trainables.training.encoder import Encoder
 
 MASK_RATE, MASK_SEED = 0.15, 0  # of the hidden tokens that runs are scored on: the same in all searches
@@ -46,7 +46,7 @@ class DccaTests:
     parallel: dict[str, tuple[Encoded, Encoded]]
 
 
-def prepare(specification: dict) -> DccaInputs:
+def prepare(specification: dict, asked: Asked) -> DccaInputs:
     """Read the encoder, the task, the text and the static vectors that a specification names."""
     inputs, reader = specification["inputs"], DccaReader(specification)
     loaded, task = load_masked(specification["model"]), read_task(reader)
@@ -68,7 +68,7 @@ def prepare(specification: dict) -> DccaInputs:
         vectors, said = reader.vectors(f"inputs.static.{name}", files)
         static[name], more = join(vectors, reader.tokenizer, f"inputs.static.{name}")
         notes += [*said, *more]
-    check(specification, reader.encoder, static, blocks=sum(map(len, blocks)))
+    check(specification, asked, reader.encoder, static, blocks=sum(map(len, blocks)))
     for language in inputs["parallel"]:
         reader.translations(language)  # which only the confirmation reads: better to know now that it can
     return DccaInputs(
@@ -95,10 +95,10 @@ def prepare_test(specification: dict) -> DccaTests:
     return DccaTests({one: reader.encoded(one, "test") for one in reader.languages}, reader.parallel(split))
 
 
-def check(specification: dict, encoder: Encoder, static: dict[str, Static], *, blocks: int) -> None:
+def check(specification: dict, asked: Asked, encoder: Encoder, static: dict[str, Static], *, blocks: int) -> None:
     """Whether all that the search can ask for fits the encoder, the vectors and the text."""
     layers, width = encoder.config["num_hidden_layers"], encoder.config["hidden_size"]
-    for key, met in asked_of(specification).items():
+    for key, met in asked.configurations.items():
         for params in met:
             if params.get("blocks", 0) > blocks:
                 raise RequestError(

@@ -20,7 +20,7 @@ from seedwise.trainables.dcca.prepare import DccaInputs, DccaTests, prepare, pre
 from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
 from seedwise.trainables.ear.baselines import Plain
-from seedwise.trainables.method import Method, RunFailed
+from seedwise.trainables.method import Asked, Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, set_weights
 
@@ -175,8 +175,8 @@ class Dcca(Untouched):
     baselines: ClassVar[dict[str, type[Method]]] = {"untouched": Untouched, "mlm": Masked, "mse": Squares}
 
     @classmethod
-    def prepare(cls, specification: dict) -> DccaInputs:
-        return prepare(specification)
+    def prepare(cls, specification: dict, asked: Asked) -> DccaInputs:
+        return prepare(specification, asked)
 
     @classmethod
     def prepare_test(cls, specification: dict) -> DccaTests:

@@ -8,7 +8,7 @@ import math
 from random import Random
 from unicodedata import category  # M are marks: vowel signs of Hindi or Thai are part of a word
 
-Sentences = tuple[list[str], ...]  # of an example: one, or two
+from seedwise.trainables.inputs.pieces import Sentences
 
 
 class Dictionary:

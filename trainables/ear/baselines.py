@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
-from seedwise.trainables.ear.augment import Sentences
 from seedwise.trainables.ear.embeddings import Embeddings, Move, climbed, within_ball
 from seedwise.trainables.ear.options import AdversarialOptions, AugmentedOptions, PerturbedOptions, PlainOptions
 from seedwise.trainables.ear.tuned import Tuned
+from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.training.learner import Batch
 
 

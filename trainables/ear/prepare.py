@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 import torch
 
 from seedwise.errors import RequestError
-from seedwise.spaces import load
 from seedwise.trainables.ear.augment import Dictionary
-from seedwise.trainables.ear.examples import Examples, examples, tokenise
+from seedwise.trainables.ear.examples import Examples, examples
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.twin import Twin
 from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.pieces import tokenise
 from seedwise.trainables.inputs.synonyms import read_synonyms
 from seedwise.trainables.inputs.text import Encoded, encode
+from seedwise.trainables.method import Asked
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder, skeleton
 
@@ -56,10 +57,10 @@ class Reader:
         return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
 
 
-def prepare(specification: dict) -> EarInputs:
+def prepare(specification: dict, asked: Asked) -> EarInputs:
     """Read the encoder, the task and the dictionary of synonyms that a specification names."""
     task, reader = specification["task"], Reader(specification)
-    check_layers(specification, reader.encoder)
+    check_layers(specification["model"], reader.encoder, asked)
     inputs, key, name = read_task(reader), "inputs.synonyms", specification["inputs"]["synonyms"]
     if name:
         found = read_synonyms(locate(name, key), key)
@@ -112,29 +113,25 @@ def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: 
         )
 
 
-def check_layers(specification: dict, encoder: Encoder) -> None:
+def check_layers(name: str, encoder: Encoder, asked: Asked) -> None:
     """Whether the two-stream pass works on this encoder, for all layers that the search can ask for.
 
     It is tried on an encoder of the same kind with a short vocabulary and random weights: with the same sentence in
     both streams and shared dropout, both must come out the same but for rounding.
     """
-    space = load(specification["method"], specification["space"], specification["compat"])
-    asked = {"space.layer": max(space.reachable("layer"), default=1)}
-    enqueued = [space.complete(params) for params in specification["enqueue"] or []]
-    for index, params in enumerate(enqueued):  # one that does not name a layer has the default's
-        asked[f"enqueue.{index}.layer"] = params.get("layer", 1)
+    layers = {"space.layer": max(asked.values("layer"), default=1)}
+    for key, params in asked.enqueued.items():
+        layers[f"{key}.layer"] = params.get("layer", 1)
     small = Encoder({**encoder.config, "vocab_size": (encoder.config.get("pad_token_id") or 0) + 2}, {})
     model = skeleton(small, 2)
-    for head in {*space.reachable("head"), *(params["head"] for params in enqueued)}:
+    for head in asked.values("head") | {params["head"] for params in asked.enqueued.values()}:
         set_head(skeleton(small, 2), head)
     twin = Twin(model, maps=1, states=None, shared_dropout=True)
-    for key, layer in asked.items():
+    for key, layer in layers.items():
         if layer > twin.layers:
             way_out = f"space.layer: [1, {twin.layers}], or fewer" if key == "space.layer" else "a lower one there"
-            raise RequestError(
-                f"{key}: {layer}, but {specification['model']} has {twin.layers} layers. Write {way_out}."
-            )
-    if True not in space.reachable("shared_dropout"):
+            raise RequestError(f"{key}: {layer}, but {name} has {twin.layers} layers. Write {way_out}.")
+    if True not in asked.values("shared_dropout"):
         return
     ids = torch.full((2, 4), small.config["vocab_size"] - 1)
     model.train()

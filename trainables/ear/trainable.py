@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from seedwise.trainables.ear import targets
-from seedwise.trainables.ear.augment import Sentences
 from seedwise.trainables.ear.baselines import BASELINES
 from seedwise.trainables.ear.embeddings import gaussian
 from seedwise.trainables.ear.examples import compacted
@@ -16,7 +15,9 @@ from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.prepare import EarInputs, prepare, prepare_test
 from seedwise.trainables.ear.tuned import POINTS, Tuned
 from seedwise.trainables.ear.twin import Seen, Twin
+from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Asked
 from seedwise.trainables.training import device
 
 FLOORS = 10  # times per run that the value of identical inputs is measured
@@ -39,8 +40,8 @@ class Ear(Tuned):
     options: EarOptions
 
     @classmethod
-    def prepare(cls, specification: dict) -> EarInputs:
-        return prepare(specification)
+    def prepare(cls, specification: dict, asked: Asked) -> EarInputs:
+        return prepare(specification, asked)
 
     @classmethod
     def prepare_test(cls, specification: dict) -> dict[str, Encoded]:

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from seedwise.trainables.ear.augment import Dictionary, Sentences
+from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.examples import Examples
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.options import AugmentedOptions, PlainOptions
 from seedwise.trainables.ear.prepare import EarInputs
+from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams

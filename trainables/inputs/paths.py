@@ -4,12 +4,13 @@ import hashlib
 from pathlib import Path
 
 from seedwise.errors import RequestError
-from seedwise.trainables import world
+
+FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the embedded world
 
 
 def locate(name: str, key: str, *, folder: bool = False) -> Path:
     """The path that a specification names: below the current folder, or `world:NAME` for the embedded world."""
-    path = world.FILES / name.removeprefix("world:") if name.startswith("world:") else Path(name).expanduser()
+    path = FILES / name.removeprefix("world:") if name.startswith("world:") else Path(name).expanduser()
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
         raise RequestError(f"{key}: {name}: there is no such {kind}. Write the path of one that exists.")

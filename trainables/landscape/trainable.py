@@ -8,7 +8,7 @@ import numpy as np
 
 from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
 from seedwise.trainables.landscape.subjects import METHODS, SUBJECTS, LandscapeInputs, read_labelled
-from seedwise.trainables.method import Method, RunFailed
+from seedwise.trainables.method import Asked, Method, RunFailed
 from seedwise.trainables.streams import DIRECTIONS, Streams
 
 
@@ -20,9 +20,9 @@ class Landscape(Method):
         return Trained if params["landscape"] == TRAIN else Points
 
     @classmethod
-    def prepare(cls, specification: dict) -> LandscapeInputs:
+    def prepare(cls, specification: dict, asked: Asked) -> LandscapeInputs:
         options, task = specification["landscape"], specification["task"]
-        own = METHODS[specification["method"]].prepare(specification)
+        own = METHODS[specification["method"]].prepare(specification, asked)
         labelled = read_labelled(specification) if options["labels"] else {}
         return LandscapeInputs(specification["method"], own, task["targets"], labelled, options["equal"])
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModel
 
 from seedwise.errors import RequestError
-from seedwise.trainables.ear.examples import tokenise, words_of
+from seedwise.trainables.inputs.pieces import tokenise, words_of
 from seedwise.trainables.static.options import ExtractOptions
 from seedwise.trainables.training.encoder import Encoder
 

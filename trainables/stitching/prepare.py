@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seedwise.spaces import load
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Asked
 from seedwise.trainables.stitching.reader import Multilingual, Reader, Target, WordSet
 from seedwise.trainables.training.encoder import Encoder
 
@@ -37,13 +37,14 @@ class StitchingTests:
     multilingual: dict[str, Encoded]  # the same sets for the zero-shot baseline; empty without it
 
 
-def prepare(specification: dict) -> StitchingInputs:
+def prepare(specification: dict, asked: Asked) -> StitchingInputs:
     """Read the encoder, the task, the vectors and the lexica that a specification names."""
     task, reader, baselines = specification["task"], Reader(specification), specification["baselines"]
     languages = [*task["targets"], *(task.get("pivots") or [])]
     train, unknown_in_train = reader.source("train")
     dev, unknown_in_dev = reader.source("dev")
-    targets = {language: reader.target(language) for language in languages}
+    asks_quality = any(asked.values("quality"))
+    targets = {language: reader.target(language, asks_quality=asks_quality) for language in languages}
     return StitchingInputs(
         source=task["source"],
         labels=reader.task.labels,
@@ -55,7 +56,7 @@ def prepare(specification: dict) -> StitchingInputs:
         targets=targets,
         labelled={name: reader.word_set(name, "train") for name in task["targets"]} if "lr" in baselines else {},
         multilingual=reader.multilingual(languages) if "zero_shot" in baselines else None,
-        largest_k=largest_k(specification),
+        largest_k=largest_k(asked),
         notes=tuple(reader.notes),
     )
 
@@ -71,8 +72,7 @@ def prepare_test(specification: dict) -> StitchingTests:
     return StitchingTests(*reader.source("test"), targets, pieces)
 
 
-def largest_k(specification: dict) -> int:
+def largest_k(asked: Asked) -> int:
     """The largest number of neighbours that the search can ask for, `all` apart."""
-    found = load(specification["method"], specification["space"], specification["compat"]).reachable("k")
-    found += [params.get("k", 1) for params in specification["enqueue"] or []]
+    found = asked.values("k") | {params.get("k", 1) for params in asked.enqueued.values()}
     return max((k for k in found if k != "all"), default=1)

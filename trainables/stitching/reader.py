@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from seedwise.errors import RequestError
-from seedwise.spaces import load
 from seedwise.trainables.inputs.lexicons import read_lexicon, read_words
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.subwords import Subwords
@@ -62,8 +61,6 @@ class Reader:
         self.encoder, self.tokenizer = load_encoder(specification["model"])
         check_encoder("model", specification["model"], self.encoder, self.tokenizer, self.inputs["max_length"])
         self.specials = ordered_specials(self.tokenizer)
-        space = load(specification["method"], specification["space"], specification["compat"])
-        self.asks_quality = any(space.reachable("quality"))
         self.notes: list[str] = []
         self.language = cache(self._language)
 
@@ -89,13 +86,14 @@ class Reader:
         dev = {language: self.pieces(language, "dev", tokenizer)[0] for language in [self.source_language, *languages]}
         return Multilingual(encoder, self.pieces(self.source_language, "train", tokenizer)[0], dev)
 
-    def target(self, language: str) -> Target:
+    def target(self, language: str, *, asks_quality: bool) -> Target:
+        """A language of the search. `asks_quality`: whether it tries to leave out pairs of low quality."""
         known = self.language(language)
         used, dev, unknown_share = self.words(language, "dev")
         key = f"inputs.lexicons.{language}"
         lexicon = read_lexicon(locate(self.inputs["lexicons"][language], key), key, quality=self.inputs["quality"])
         self.notes += [f"{key}: {note}" for note in lexicon.notes]
-        if (self.inputs["quality"] or self.asks_quality) and all(entry.quality is None for entry in lexicon.entries):
+        if (self.inputs["quality"] or asks_quality) and all(entry.quality is None for entry in lexicon.entries):
             self.notes.append(f"{key}: no pair has a quality, so none is left out for it")
         stop_words = frozenset()
         if language in self.inputs["stop_words"]:

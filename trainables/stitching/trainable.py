@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seedwise.trainables.inputs.cache import content_hash
-from seedwise.trainables.method import Method, RunFailed
+from seedwise.trainables.method import Asked, Method, RunFailed
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair
 from seedwise.trainables.stitching.options import StitchingOptions
@@ -27,8 +27,8 @@ class Stitching(Method):
     baselines = BASELINES
 
     @classmethod
-    def prepare(cls, specification: dict) -> StitchingInputs:
-        return prepare(specification)
+    def prepare(cls, specification: dict, asked: Asked) -> StitchingInputs:
+        return prepare(specification, asked)
 
     @classmethod
     def prepare_test(cls, specification: dict) -> StitchingTests:

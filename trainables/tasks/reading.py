@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seedwise.errors import RequestError
-from seedwise.spaces.dimension import nearest
+from seedwise.suggest import nearest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 JSON = (".json", ".jsonl")

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from seedwise.errors import RequestError
-from seedwise.spaces.dimension import nearest
+from seedwise.suggest import nearest
 from seedwise.trainables.inputs.paths import read_text
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
 from seedwise.trainables.tasks.reading import JSON, columns_of, kind, missing_column, place, read_file, read_hub

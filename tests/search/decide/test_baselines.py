@@ -6,13 +6,15 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from seedwise.search.decide.baselines import Baselines, best_of_each, scores_of, total_runs
-from seedwise.search.decide.next_run import freeze, next_run, twins
+from seedwise.search.decide.baselines import Baselines, total_runs
+from seedwise.search.decide.next_run import freeze, next_run
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.ranking import leaderboard
+from seedwise.search.ranking.baseline_scores import best_of_each, scores_of
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.twins import twins
 from seedwise.search.report.table import as_table
 from seedwise.search.spec.schema import read
 from seedwise.spaces import config_id

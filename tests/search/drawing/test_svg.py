@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mlflow import MlflowClient
 
 from seedwise.errors import RequestError
+from seedwise.folder import pictures_of
 from seedwise.search.cluster.placement import Placement
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.drawing import svg as pictures
@@ -121,7 +122,7 @@ def test_the_command_writes_the_same_report_again(searched):
 
 def test_a_file_that_holds_no_pictures_is_named(tmp_path):
     for content in ("{", "[1]"):
-        path = pictures.path_of(tmp_path, "abc", 1000)
+        path = pictures_of(tmp_path, "abc", 1000)
         path.parent.mkdir(exist_ok=True)
         path.write_text(content)
         with pytest.raises(RequestError, match=r"abc-1000.json: these are no pictures .* Delete that file"):

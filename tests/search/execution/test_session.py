@@ -135,7 +135,7 @@ def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, mon
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
 def test_a_worker_that_dies_before_it_handed_over_its_product_is_lost_and_has_no_result(tmp_path, monkeypatch, error):
-    monkeypatch.setattr("seedwise.search.execution.session.signs.node_of", lambda *names: "n")
+    monkeypatch.setattr("seedwise.search.execution.session.heartbeat.node_of", lambda *names: "n")
     monkeypatch.setattr("seedwise.search.execution.session.nodes_now", list)
     session = produced(tmp_path, error, monkeypatch)
     session.record_result("trial", PRODUCED)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from seedwise.search.decide.baselines import varying
 from seedwise.search.ledger.state import replay
 from seedwise.search.ranking import leaderboard
+from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.report.live import Progress, minutes_in_words
+from seedwise.search.report.live import Progress
 from seedwise.search.report.table import as_table
+from seedwise.text import minutes_in_words
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
 STANDING = Standing(SELECTION)

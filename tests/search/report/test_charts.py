@@ -26,6 +26,7 @@ from seedwise.search.report.findings import MOST, Findings
 from seedwise.search.report.html_report import page
 from seedwise.search.report.languages import languages
 from seedwise.spaces import load
+from seedwise.text import duration
 from tests.ledgers import FAILS, SPECIFICATION, Uniform, events, findings, made, truth
 from tests.search.ranking import test_leaderboard
 
@@ -333,7 +334,7 @@ def test_cost_adds_up():
     ("seconds", "words"), [(0, "0.0 s"), (119, "119.0 s"), (120, "2.0 min"), (7199, "120.0 min"), (9000, "2.5 h")]
 )
 def test_a_duration_is_told_in_its_unit(seconds, words):
-    assert costs.duration(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_failed_pruned_and_collapsed_runs_are_listed_with_what_they_have_in_common():
@@ -449,8 +450,8 @@ def test_where_everything_failed_no_number_is_made_up():
     console = Console(file=io.StringIO(), width=120)
     terminal.show(found, "x", console)
     body = page(found, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
-    for text in (body, console.file.getvalue()):
-        assert not re.search(r"(?<![=\d])\d\.\d{3}", text)  # but behind = those of parameters
+    for shown in (body, console.file.getvalue()):
+        assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but behind = those of parameters
 
 
 def test_where_all_fresh_runs_failed_there_is_no_score_of_them():

@@ -8,7 +8,8 @@ import pytest
 from seedwise.search.commands.main import main
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.report import status
-from seedwise.search.report.status import ago, phase_of
+from seedwise.search.report.status import phase_of
+from seedwise.text import ago
 from tests.search.story import follow_here, metrics, story_in, tell
 from tests.search.told import Told, demo, specification
 from tests.search.told import metrics as scores

@@ -15,6 +15,7 @@ from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.world import FILES
 from tests import tiny
+from tests.prepared import prepare
 from tests.search.studies.test_search import board, run
 
 CHANGES = [
@@ -79,13 +80,13 @@ def test_another_method_starts_from_the_exported_encoder(searched):
     assert json.loads((folder / "config.json").read_text())["architectures"] == ["BertForMaskedLM"]
     # EAR begins with all of its weights, and stitching reconstructs the word table that was just trained.
     trained = load_file(folder / "model.safetensors")
-    ear = Ear.prepare(specify("demo-ear", [f"model={folder}", "task.targets=[qan]"]).as_dict())
+    ear = prepare(Ear, specify("demo-ear", [f"model={folder}", "task.targets=[qan]"]).as_dict())
     begun = Ear(ear, {"layer": 2}, Streams(0, 0), torch.device("cpu")).learner.model.state_dict()
     shared = [name for name in trained if name in begun]
     assert len(shared) > 4 * 10  # of four layers
     for name in shared:
         np.testing.assert_array_equal(begun[name].numpy(), trained[name], err_msg=name)
-    table = Stitching.prepare(specify("demo", [f"model={folder}"]).as_dict())
+    table = prepare(Stitching, specify("demo", [f"model={folder}"]).as_dict())
     word_table = "embeddings.word_embeddings.weight"
     np.testing.assert_array_equal(table.encoder.weights[word_table], trained[f"bert.{word_table}"])
 

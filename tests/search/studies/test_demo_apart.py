@@ -73,7 +73,7 @@ from seedwise.trainables.training.device import set_up
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 specification, runs = json.load(sys.stdin)
-place, inputs, tests = set_up(1, 0.0), Stitching.prepare(specification), Stitching.prepare_test(specification)
+place, inputs, tests = set_up(1, 0.0), prepare(Stitching, specification), Stitching.prepare_test(specification)
 for params, replicate, phase in runs:
     method = Stitching(inputs, params, Streams(0, replicate), place)
     metrics = [method.epoch(number) for number in range(method.epochs)][-1]

@@ -15,6 +15,7 @@ from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import Streams
 from tests import tiny
 from tests.conftest import ROOT
+from tests.prepared import prepare
 from tests.search.report.test_html_report import without_scripts
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, run
@@ -138,7 +139,7 @@ def chosen(state):
 def outside_ray(specification: dict, runs: list) -> list[dict]:
     """The metrics of (parameters, replicate, phase) in this process, one run after another."""
     torch.set_num_threads(1)
-    inputs, tests, found = Ear.prepare(specification), Ear.prepare_test(specification), []
+    inputs, tests, found = prepare(Ear, specification), Ear.prepare_test(specification), []
     for params, replicate, phase in runs:
         method = Ear.class_for(params)(inputs, params, Streams(0, replicate), torch.device("cpu"))
         metrics = [method.epoch(number) for number in range(method.epochs)][-1]

@@ -21,7 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
-from seedwise.search.drawing.svg import path_of, svg
+from seedwise.folder import pictures_of
+from seedwise.search.drawing.svg import svg
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import LONGEST_PARAMETER, Mirror, mask
 from seedwise.search.tracking.mlflow_sink import WRITTEN
@@ -488,8 +489,8 @@ def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(
     series = {"name": "train", "kind": "line", "x": [1.0, 2.0], "y": [0.7, 0.5]}
     panels = [{"title": "", "x": "epoch", "y": "loss", "series": [series]}]
     drawn = [{"name": name, "title": name, "text": "", "columns": 1, "panels": panels} for name in ("loss", "map")]
-    path_of(tmp_path, "a", 1000).parent.mkdir()
-    path_of(tmp_path, "a", 1000).write_text(json.dumps(drawn))
+    pictures_of(tmp_path, "a", 1000).parent.mkdir()
+    pictures_of(tmp_path, "a", 1000).write_text(json.dumps(drawn))
 
     def files() -> dict[tuple, dict[str, str]]:
         client, found = MlflowClient(uri), {}

@@ -19,6 +19,7 @@ from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, load_encoder
 from seedwise.trainables.world import FILES
 from tests import tiny
+from tests.prepared import prepare
 
 CPU = torch.device("cpu")
 TUNED = {"tune_epochs": 2, "tune_lr": 2e-3, "tune_batch_size": 8}
@@ -33,7 +34,7 @@ def demo(*changes):
 
 @functools.cache
 def world():
-    return Dcca.prepare(demo())
+    return prepare(Dcca, demo())
 
 
 @functools.cache
@@ -203,7 +204,7 @@ def test_what_does_not_fit_is_said_before_anything_starts(tmp_path, change, mess
     tiny.topics(tmp_path / "topics")
     small = [f"task.data={tmp_path / 'topics'}", f"inputs.text={tiny.text(tmp_path / 'text')}"]
     with pytest.raises(RequestError, match=message):
-        Dcca.prepare(demo(*small, change))
+        prepare(Dcca, demo(*small, change))
 
 
 def test_the_world_has_what_its_files_have():

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from seedwise.trainables.ear.examples import Examples, compacted, examples, tokenise, words_of
+from seedwise.trainables.ear.examples import Examples, compacted, examples
+from seedwise.trainables.inputs.pieces import tokenise, words_of
 from tests.conftest import ROOT, real
 
 CPU = torch.device("cpu")

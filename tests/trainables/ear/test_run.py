@@ -35,6 +35,7 @@ from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.world import FILES
+from tests.prepared import prepare
 
 CPU = torch.device("cpu")
 ENCODER = FILES / "multilingual-encoder"
@@ -52,7 +53,7 @@ def demo():
 
 @functools.cache
 def world():
-    return Ear.prepare(demo())
+    return prepare(Ear, demo())
 
 
 @functools.cache
@@ -562,8 +563,8 @@ def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folde
     wanted = specification(task={"data": str(folder), "targets": ["qan"], "pivots": ["qor"]})
     for language in ("qel", "qan", "qor"):
         (folder / language / "test.tsv").rename(folder / language / "hidden.tsv")
-    assert set(Ear.prepare(wanted).dev) == {"qel", "qan", "qor"}
-    assert set(Ear.prepare(wanted).parallel) == {"qel", "qan"}
+    assert set(prepare(Ear, wanted).dev) == {"qel", "qan", "qor"}
+    assert set(prepare(Ear, wanted).parallel) == {"qel", "qan"}
     with pytest.raises(RequestError, match=r"test\.tsv"):
         Ear.prepare_test(wanted)
     for language in ("qel", "qan"):
@@ -598,7 +599,7 @@ def test_a_test_row_without_a_label_is_an_error_and_never_a_class(folder):
 def test_a_layer_that_the_encoder_does_not_have_is_refused_with_those_it_has():
     for space in ({"layer": [1, 12]}, {"layer": {"choices": [2, 12]}}, {"layer": 12}):
         with pytest.raises(RequestError) as found:
-            Ear.prepare(specification(space=space))
+            prepare(Ear, specification(space=space))
         assert str(found.value) == (
             "space.layer: 12, but world:multilingual-encoder has 4 layers. Write space.layer: [1, 4], or fewer."
         )
@@ -607,7 +608,7 @@ def test_a_layer_that_the_encoder_does_not_have_is_refused_with_those_it_has():
 @pytest.mark.parametrize("params", [{"layer": 6}, {"alpha": 1.0}])
 def test_a_layer_of_an_enqueued_configuration_counts_its_default_too(params):
     with pytest.raises(RequestError) as found:
-        Ear.prepare(specification(enqueue=[{"push": "none", "pull": "none"}, params]))
+        prepare(Ear, specification(enqueue=[{"push": "none", "pull": "none"}, params]))
     assert str(found.value) == (
         "enqueue.1.layer: 6, but world:multilingual-encoder has 4 layers. Write a lower one there."
     )
@@ -615,14 +616,14 @@ def test_a_layer_of_an_enqueued_configuration_counts_its_default_too(params):
 
 def test_a_space_without_a_pull_asks_for_no_layer():
     whole = {"pull": "none", "layer": [1, 12]}
-    assert Ear.prepare(specification(space=whole, enqueue=[{"push": "none"}])).labels == world().labels
+    assert prepare(Ear, specification(space=whole, enqueue=[{"push": "none"}])).labels == world().labels
 
 
 def test_a_dictionary_of_another_language_is_refused(tmp_path):
     path = tmp_path / "english.json"
     path.write_text(json.dumps({"good": ["fine", "nice"], "bad": []}))
     with pytest.raises(RequestError) as found:
-        Ear.prepare(specification(inputs={"synonyms": str(path)}))
+        prepare(Ear, specification(inputs={"synonyms": str(path)}))
     assert str(found.value) == (
         f"inputs.synonyms: {path} has a synonym for no word of the training set. Name one of the source language."
     )
@@ -637,7 +638,7 @@ def test_pairs_of_sentences_are_classified_as_one_input(tmp_path):
             csv.writer(file).writerows([("text", "b", "label"), *rows])
     pairs = {"name": "text", "data": f"{tmp_path}/{{language}}-{{split}}.csv", "second": "b", "targets": ["qan"]}
     made_of = from_dict(specification(task=pairs)).as_dict()
-    inputs = Ear.prepare(made_of)
+    inputs = prepare(Ear, made_of)
     assert (len(inputs.train), inputs.parallel, set(inputs.dev)) == (FEW, {}, {"qel", "qan"})
     method, (metrics,) = run(inputs, until=1)
     assert 0 < metrics["train/changed_share/qel"] < 1

@@ -34,6 +34,7 @@ from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.world import FILES
+from tests.prepared import prepare
 
 CPU = torch.device("cpu")
 FEW, SHOWN = 48, 40  # training and dev examples: nothing needs to be learnt well
@@ -69,7 +70,7 @@ def inputs_of(tmp_path_factory):
         overrides = {"stitching": [STITCHED], "drawn": [DRAWN], "pairs": [TUNED, pairs]}.get(kind, [TUNED])
         name = "demo" if kind in ("stitching", "drawn") else "demo-ear"
         specification = landscape_specification(name, None, options, overrides).as_dict()
-        return cut(Landscape.prepare(specification)), Plan.of(specification).params
+        return cut(prepare(Landscape, specification)), Plan.of(specification).params
 
     return made
 

@@ -26,6 +26,7 @@ from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.world import FILES
+from tests.prepared import prepare
 
 CPU = torch.device("cpu")
 FINE_TUNED = ("ls", "zero_shot")
@@ -48,7 +49,7 @@ def tests():
 @pytest.fixture(scope="module")
 def inputs(tests):
     """The world has no labelled training data in its targets; here their test sets serve as such."""
-    return dataclasses.replace(Stitching.prepare(specification()), labelled=tests.targets)
+    return dataclasses.replace(prepare(Stitching, specification()), labelled=tests.targets)
 
 
 @pytest.fixture(scope="module")

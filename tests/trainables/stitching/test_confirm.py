@@ -15,6 +15,7 @@ from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.tasks.classification import macro_f1
 from seedwise.trainables.world import FILES
+from tests.prepared import prepare
 
 CPU = torch.device("cpu")
 OPTIONS = {
@@ -48,7 +49,7 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="module")
 def world():
-    return Stitching.prepare(specification("world:topics")), Stitching.prepare_test(specification("world:topics"))
+    return prepare(Stitching, specification("world:topics")), Stitching.prepare_test(specification("world:topics"))
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -56,7 +57,7 @@ def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(folder, options):
     for language in ("qel", "qan", "qor"):
         shutil.copy(folder / language / "dev.tsv", folder / language / "test.tsv")
     both = specification(folder, ["qan", "qor"])
-    run, metrics = trained(Stitching.prepare(both), **OPTIONS[options])
+    run, metrics = trained(prepare(Stitching, both), **OPTIONS[options])
     tested = run.test(Stitching.prepare_test(both))
     assert tested == {f"test/{name[4:]}": value for name, value in metrics.items() if name.startswith("dev/")}
     assert {"test/macro_f1/qan", "test/accuracy/qor", "test/macro_f1/qel", "test/macro_f1/qel:qan"} <= set(tested)
@@ -67,7 +68,7 @@ def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folde
     expected = Stitching.prepare_test(wanted)
     for language in ("qel", "qan", "qor"):
         (folder / language / "test.tsv").rename(folder / language / "hidden.tsv")
-    assert set(Stitching.prepare(wanted).targets) == {"qan", "qor"}
+    assert set(prepare(Stitching, wanted).targets) == {"qan", "qor"}
     with pytest.raises(RequestError, match=r"test\.tsv"):
         Stitching.prepare_test(wanted)
     for language in ("qel", "qan"):
@@ -108,8 +109,8 @@ def test_testing_twice_is_testing_once_and_changes_nothing(world):
 
 
 def test_a_pivot_is_scored_on_dev_as_if_it_were_a_target_and_has_no_test(world):
-    run, with_pivot = trained(Stitching.prepare(specification("world:topics", ["qan"], ["qor"])))
-    _, as_target = trained(Stitching.prepare(specification("world:topics", ["qan", "qor"], [])))
+    run, with_pivot = trained(prepare(Stitching, specification("world:topics", ["qan"], ["qor"])))
+    _, as_target = trained(prepare(Stitching, specification("world:topics", ["qan", "qor"], [])))
     assert with_pivot == as_target
     assert "dev/macro_f1/qor" in with_pivot
     tested = run.test(world[1])

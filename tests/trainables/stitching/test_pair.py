@@ -12,6 +12,7 @@ from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.pair import RECENT, Tables, found_neighbours
 from seedwise.trainables.stitching.tables import neighbours
 from seedwise.trainables.stitching.trainable import Stitching
+from tests.prepared import prepare
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +25,8 @@ def own_cache(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def pair():
     changes = ["task.targets=[qan]", "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}"]
-    inputs = Stitching.prepare(
-        read("demo", [*changes, "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}"]).as_dict()
+    inputs = prepare(
+        Stitching, read("demo", [*changes, "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}"]).as_dict()
     )
     original = torch.from_numpy(np.array(inputs.encoder.weights["embeddings.word_embeddings.weight"]))
     return original, torch.from_numpy(inputs.specials), inputs.targets["qan"]

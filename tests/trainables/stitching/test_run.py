@@ -9,18 +9,20 @@ from seedwise.spaces.stitching import default
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
+from tests.prepared import prepare
 
 CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
 def inputs():
-    return Stitching.prepare(read("demo").as_dict())
+    return prepare(Stitching, read("demo").as_dict())
 
 
 @pytest.fixture(scope="module")
 def one_target(inputs):
-    return Stitching.prepare(
+    return prepare(
+        Stitching,
         read(
             "demo",
             [
@@ -28,7 +30,7 @@ def one_target(inputs):
                 "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
                 "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}",
             ],
-        ).as_dict()
+        ).as_dict(),
     )
 
 

@@ -1,0 +1,13 @@
+"""What is where in a search folder."""
+
+from pathlib import Path
+
+
+def run_name(config_id: str, replicate: int) -> str:
+    """The name of a run in file names and in messages between processes."""
+    return f"{config_id}-{replicate}"
+
+
+def pictures_of(folder: Path, config_id: str, replicate: int) -> Path:
+    """The file with all pictures of one run of a search folder, if it has any."""
+    return folder / "pictures" / f"{run_name(config_id, replicate)}.json"

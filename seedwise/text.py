@@ -1,0 +1,37 @@
+"""Numbers, parameters and times as people read them."""
+
+import time
+
+HOUR = 3600.0  # seconds
+
+
+def number(value: float | None) -> str:
+    """A score with three decimals, and a dash where there is none."""
+    return "-" if value is None else f"{value:z.3f}"
+
+
+def short(name: str, value: object) -> str:
+    """A parameter in few letters: words speak for themselves, numbers need their name."""
+    if isinstance(value, str) and value != "all":
+        return value
+    return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that it is told in."""
+    for unit, size in (("h", HOUR), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def minutes_in_words(minutes: float) -> str:
+    """A duration as a person says it: 40 s, 12 min, 3.5 h."""
+    if minutes < 1.5:
+        return f"{minutes * 60:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def ago(moment: float) -> str:
+    """How long a time of the ledger is past, by this machine's clock."""
+    return f"{minutes_in_words(max(0.0, time.time() - moment) / 60)} ago"
