@@ -12,11 +12,16 @@ NAME = "seedwise"
 
 
 def called(*arguments: object) -> str:
-    """The command line that runs this program with `arguments`, from the current folder.
+    """The command line that runs this program with `arguments`, as it can be typed in the current folder.
 
-    For the terminal only: a file that is kept may be read elsewhere, and says `seedwise`.
+    For what is printed. A file that is kept may be read elsewhere: see `command`.
     """
-    return " ".join([_program(), *(shlex.quote(str(argument)) for argument in arguments)])
+    return " ".join([_program(), *map(_quoted, arguments)])
+
+
+def command(*arguments: object) -> str:
+    """The command line for a file that is kept, which says `seedwise` however this process was started."""
+    return " ".join([NAME, *map(_quoted, arguments)])
 
 
 def _program() -> str:
@@ -27,6 +32,10 @@ def _program() -> str:
     python = "python" if _is(shutil.which("python"), Path(sys.executable)) else _typed(Path(sys.executable))
     door = Path(seedwise.__file__).resolve().parent.parent / "run_search.py"
     return f"{python} {_typed(door)}" if door.exists() else f"{python} -m {NAME}"
+
+
+def _quoted(argument: object) -> str:
+    return shlex.quote(str(argument))
 
 
 def _is(found: str | None, path: Path) -> bool:

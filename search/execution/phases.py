@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
+from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.cluster.placement import Need, Placement, measures, place
@@ -113,7 +114,7 @@ class Phases:
             if WAITING in open_runs and INTERRUPTED not in open_runs:
                 self.tune(phase, Alone(phase), None, tests, self.placement.whole(nodes_now()) or self.placement)
             elif RUNNING in open_runs:
-                raise SearchError(f"a run was left without a result. Go on: python run_search.py resume {self.folder}")
+                raise SearchError(f"a run was left without a result. Go on: {called('resume', self.folder)}")
             elif not open_runs:
                 return because
 

@@ -13,6 +13,7 @@ from seedwise.credentials import mask
 from seedwise.errors import SearchError
 from seedwise.files import write_atomically
 from seedwise.folder import pictures_of, run_name
+from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
@@ -229,9 +230,7 @@ class Session:
             self.products.keep(name_of(run), product)
         except OSError as error:
             folder = self.ledger.path.parent
-            told = (
-                f"{self.products.folder}: {error.strerror}. Make room there, then: python run_search.py resume {folder}"
-            )
+            told = f"{self.products.folder}: {error.strerror}. Make room there, then: {called('resume', folder)}"
             self.broken = self.broken or SearchError(told)
         return self.broken is None
 

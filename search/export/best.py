@@ -5,6 +5,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
+from seedwise.program import command
 from seedwise.search.export.formats import FORMATS, as_text, check_format
 from seedwise.search.export.model_registry import check_name
 from seedwise.search.ledger.state import SEARCH, State
@@ -88,7 +89,7 @@ class Export:
             "versions": search["versions"],
             "revision": search["revision"],
             "made_by": search["command"],
-            "rerun_by": f"python run_search.py run {path}",
+            "rerun_by": command("run", path),
             "specification": {key: value for key, value in specification.items() if key != "tracking"}
             | {"resources": threads},
         }

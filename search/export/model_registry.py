@@ -9,6 +9,7 @@ from pathlib import Path
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.export.card import PIPELINES
 from seedwise.search.ledger.state import State
 from seedwise.search.tracking.follower import ENVIRONMENT, address_of
@@ -70,7 +71,5 @@ def _run(client: "MlflowClient", search: dict, config_id: str, replicate: int) -
     by_replicate = {run.data.tags.get("replicate", ""): run for run in of_it}
     chosen = by_replicate.get(str(replicate)) or by_replicate.get("")
     if chosen is None:
-        raise RequestError(
-            "--register: MLflow does not have this search. Bring it there: python run_search.py track DIR."
-        )
+        raise RequestError(f"--register: MLflow does not have this search. Bring it there: {called('track', 'DIR')}")
     return chosen

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.methods import method_class
@@ -40,7 +41,7 @@ def read_best(path: Path) -> dict:
         or any(not isinstance(content.get(key), kind) for key, kind in kinds.items())
         or not content["replicates"]
     ):
-        raise RequestError(f"{path}: not an exported configuration. Make one with `python run_search.py export DIR`.")
+        raise RequestError(f"{path}: not an exported configuration. Make one with: {called('export', 'DIR')}")
     return content
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from seedwise.errors import RequestError
+from seedwise.program import called
 
 NUMBERS = "landscape.json"
 
@@ -15,4 +16,4 @@ def read_numbers(folder: Path) -> dict:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
-        raise RequestError(f"{path}: {told}. Write it anew with: python run_search.py report {folder}") from error
+        raise RequestError(f"{path}: {told}. Write it anew with: {called('report', folder)}") from error

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
+from seedwise.program import called
 from seedwise.search.ledger.counts import Tally
 
 RUNNING = "running"
@@ -216,7 +217,7 @@ class Ledger:
         except OSError as error:
             self._file.truncate(self._whole)  # shrinking needs no room
             raise SearchError(
-                f"{self.path}: {error.strerror}. Make room there, then: python run_search.py resume {self.path.parent}"
+                f"{self.path}: {error.strerror}. Make room there, then: {called('resume', self.path.parent)}"
             ) from error
         self.state.apply(event)
 

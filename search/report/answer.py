@@ -1,7 +1,6 @@
 """The answer of a search in sentences: what was chosen, how sure that is, and how to run it again."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import fmean
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH
@@ -17,8 +16,8 @@ from seedwise.text import number
 NAMED = 5  # tied configurations that are named
 
 
-def answer(found: Findings, folder: Path) -> list[str]:
-    """The sentences, the most important first. A command stands alone in the last one."""
+def answer(found: Findings, rerun: str) -> list[str]:
+    """The sentences, the most important first. `rerun`, the command that runs the chosen again, ends the last one."""
     if not found.ranked:
         return ["No run of this search has finished with a score yet, so there is nothing to choose from."]
     if not found.measured:
@@ -29,7 +28,7 @@ def answer(found: Findings, folder: Path) -> list[str]:
         *_ties(found),
         *_against_baselines(found),
         *([_sentence(price)] if (price := in_words(underspecification(found.state, found.standing))) else []),
-        f"Run it again with: python run_search.py run {folder}/best.yaml",
+        f"Run it again with: {rerun}",
     ]
 
 

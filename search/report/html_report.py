@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seedwise.files import write_atomically
+from seedwise.program import command
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.drawing.chart import Chart, escaped
 from seedwise.search.drawing.html import frame, line, table
@@ -35,9 +36,9 @@ def page(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] =
     """The page as text."""
     runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
     said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
-    *sentences, last = answer(found, folder)
-    words, colon, command = last.partition(": ")
-    closing = f"{escaped(words + colon)}<code>{escaped(command)}</code>" if command else escaped(last)
+    *sentences, last = answer(found, command("run", folder / "best.yaml"))
+    words, colon, rerun = last.partition(": ")
+    closing = f"{escaped(words + colon)}<code>{escaped(rerun)}</code>" if rerun else escaped(last)
     return frame(
         found.state.search["name"],
         f"{compared} configurations, {runs} runs: {said}",

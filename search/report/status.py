@@ -8,6 +8,7 @@ from rich.console import Console
 
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.decide.baselines import total_runs
 from seedwise.search.decide.policy import policy_of
 from seedwise.search.ledger.state import State, busy, read
@@ -42,7 +43,7 @@ def show(folder: Path, console: Console) -> None:
     begun = [run for run in state.runs() if not run.finished]
     if begun:
         console.print(f"without a result: {', '.join(f'{run.config_id} {seed(run)}' for run in begun)}", soft_wrap=True)
-    console.print(f"interrupted; go on with: python run_search.py resume {folder}", soft_wrap=True)
+    console.print(f"interrupted; go on with: {called('resume', folder)}", soft_wrap=True)
     console.print("If another machine writes it, wait: its lock cannot always be seen from here.", style="dim")
 
 

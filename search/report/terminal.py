@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from seedwise.program import called
 from seedwise.search.report import components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import counted, failures, in_common
@@ -15,7 +16,7 @@ SHOWN = 5  # failed runs
 
 def show(found: Findings, folder: Path, console: Console) -> None:
     """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not."""
-    for line in answer(found, folder):
+    for line in answer(found, called("run", folder / "best.yaml")):
         console.print(line, soft_wrap=True)
     if not found.ranked:
         return

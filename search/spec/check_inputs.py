@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.decide.baselines import asked_of
 from seedwise.suggest import nearest
 from seedwise.trainables.dcca.options import OPTIONS
@@ -85,7 +86,7 @@ def _check_dcca(specification: "Specification") -> None:
     if inputs.align != "off" and (without := [one for one in task.targets if one not in inputs.lexicons]):
         raise RequestError(
             f"inputs.lexicons.{without[0]}: inputs.align needs it. Add it, or align without one beforehand, by "
-            "`run_search.py vectors align`."
+            f"`{called('vectors', 'align')}`."
         )
     if specification.prune != "off":
         raise RequestError("prune: dcca has no score before its last epochs, so nothing could be pruned. Remove it.")

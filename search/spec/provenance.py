@@ -2,13 +2,13 @@
 
 import hashlib
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 
 import seedwise
+from seedwise import program
 from seedwise.credentials import mask
 
 PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
@@ -34,7 +34,7 @@ def revision() -> str:
     """
     if REVISION.is_file():
         return REVISION.read_text(encoding="utf-8").strip()
-    if not (PACKAGE.parent / ".git").exists():
+    if not all((PACKAGE.parent / name).exists() for name in (".git", "run_search.py", "setup.py")):
         return ""
     try:
         found = subprocess.run(
@@ -51,7 +51,7 @@ def revision() -> str:
 
 def command() -> str:
     """The command line of this process, to be typed again; passwords of addresses are left out of it."""
-    return shlex.join(["seedwise", *map(mask, sys.argv[1:])])
+    return program.command(*map(mask, sys.argv[1:]))
 
 
 def checksums(specification: dict) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from seedwise.files import write_atomically
+from seedwise.program import called
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.drawing.svg import svg
 from seedwise.search.execution.products import Products
@@ -42,7 +43,7 @@ def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
         if origin := specification["landscape"].get("origin"):
             add_to_search(Path(origin), folder)
     except Exception as error:  # matplotlib's own, or that a folder cannot be written: the numbers are there
-        again = f"Try again with: python run_search.py report {folder}"
+        again = f"Try again with: {called('report', folder)}"
         console.print(f"not all was drawn ({error!r}). {again}", style="yellow", soft_wrap=True)
     return written
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
+from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import asked_of, searched
 from seedwise.search.decide.landscape_plan import told_apart_by
@@ -143,7 +144,7 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
         try:
             write_report(Findings(state, standing), folder, ended=state.stopped)
         except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
-            again = f"Try again with: python run_search.py report {folder}"
+            again = f"Try again with: {called('report', folder)}"
             console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)
     return {}
 
@@ -154,7 +155,7 @@ def refuse_other(before: dict, now: dict, folder: Path) -> None:
         if before.get(key) != now[key]:
             raise RequestError(
                 f"{folder}: holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}. "
-                f"Choose another folder with --out, or go on with that one: python run_search.py resume {folder}"
+                f"Choose another folder with --out, or go on with that one: {called('resume', folder)}"
             )
 
 
@@ -176,7 +177,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
             complete = follower.finish(process, patience)
         if not complete:
             console.print(
-                f"MLflow was not reached; nothing is lost, `python run_search.py resume {folder}` completes it.",
+                f"MLflow was not reached; nothing is lost, this completes it: {called('resume', folder)}",
                 soft_wrap=True,
             )
 
@@ -185,7 +186,7 @@ def resume(folder: Path, console: Console, *, address: str | None = None) -> Sta
     """Go on with the search of a folder."""
     state = read(folder / "ledger.jsonl")
     if not state.search:
-        raise RequestError(f"{folder}: there is no search here. Start one with python run_search.py search SPEC.")
+        raise RequestError(f"{folder}: there is no search here. Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()
     if Path(state.search["folder"]).is_dir():
         os.chdir(state.search["folder"])  # paths in a specification are relative to where it was started

@@ -25,7 +25,7 @@ def description(state: State, selection: Selection, names: Mapping[str, str]) ->
         parts.append("\n".join(table))
     parts.append(f"Run it again: `{state.search.get('command', '')}`")
     if state.finished and state.frozen:
-        parts.append("The best configuration alone: `python run_search.py run best.yaml` (among the artifacts here).")
+        parts.append("The best configuration alone: `seedwise run best.yaml` (among the artifacts here).")
     return "\n\n".join(parts) + "\n"
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 import seedwise
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.ledger.state import busy, scan
 from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.mlflow_sink import Store
@@ -283,7 +284,7 @@ def main() -> int:
         return 2
     print(
         f"seedwise: MLflow at {mask(follower.address)} is incomplete ({follower.trouble}). "
-        f"`python run_search.py resume {arguments.folder}` will complete the tracking.",
+        f"This completes the tracking: {called('resume', arguments.folder)}",
         flush=True,
     )
     return INCOMPLETE

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.spec.schema import standing_of
@@ -65,9 +66,7 @@ class Pages:
             found = self._runs(experiments[-1], search["search_id"], "run" if replicates else "configuration")
             runs += [run_id for config_id in config_ids for run_id in found.get(config_id, ())]
         if not runs:
-            raise RequestError(
-                "MLflow has none of these configurations. Bring them there: python run_search.py track DIR."
-            )
+            raise RequestError(f"MLflow has none of these configurations. Bring them there: {called('track', 'DIR')}")
         query = f"runs={quote(json.dumps(runs))}&experiments={quote(json.dumps(list(dict.fromkeys(experiments))))}"
         return f"{self.server}/#/compare-runs?{query}"
 
@@ -77,9 +76,7 @@ class Pages:
         except Exception as error:  # MLflow's own, or whatever a database's driver raises
             raise unreachable(self.uri, error) from error
         if experiment is None:
-            raise RequestError(
-                f"MLflow has no experiment {name!r} yet. Bring it there with python run_search.py track DIR."
-            )
+            raise RequestError(f"MLflow has no experiment {name!r} yet. Bring it there with: {called('track', 'DIR')}")
         return experiment.experiment_id
 
     def _runs(self, experiment: str, search_id: str, level: str) -> dict[str, list[str]]:
@@ -102,7 +99,7 @@ def show_comparison(states: Sequence[State], top: int, port: int, console: Conso
     if len(stores) > 1:
         raise RequestError(
             f"--ui: these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}. Bring them "
-            "into one: python run_search.py track DIR --uri URI."
+            f"into one: {called('track', 'DIR', '--uri', 'URI')}"
         )
     pages, chosen = Pages(stores.pop(), port), []
     for state in states:

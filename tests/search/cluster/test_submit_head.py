@@ -109,7 +109,7 @@ def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(told):
     code, output = told.said["left"]
     assert code == 130
     for kind in ("follow", "stop", "fetch"):
-        assert re.search(rf"python run_search.py job {kind} sent-\w+ --address http://127.0.0.1:\d+\n", output)
+        assert re.search(rf"seedwise job {kind} sent-\w+ --address http://127.0.0.1:\d+\n", output)
     assert "Traceback" not in output
     code, output = told.said["status"]
     assert code == 0

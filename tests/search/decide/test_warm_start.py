@@ -1,9 +1,13 @@
 import pytest
 
 from seedwise.errors import RequestError
-from seedwise.search.decide.warm_start import read_earlier
+from seedwise.search.decide import warm_start
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.spec.schema import read
+
+
+def read_earlier(folders, specification):
+    return warm_start.read_earlier(folders, specification.selection(), specification.as_dict()["method"])
 
 
 def earlier(folder, scores, *overrides):

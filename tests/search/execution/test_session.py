@@ -151,7 +151,7 @@ def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stan
     (tmp_path / "models").write_text("where a folder should be")
     session.record_result("trial", PRODUCED)
     assert not events(session, "result")
-    with pytest.raises(SearchError, match=r"models: File exists\. Make room there, then: python run_search\.py resume"):
+    with pytest.raises(SearchError, match=r"models: File exists\. Make room there, then: \S*seedwise resume"):
         session.look_after()
     assert session.start_next("another") is None
 

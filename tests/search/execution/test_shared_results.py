@@ -12,8 +12,8 @@ from seedwise.search.execution import shared_results
 from seedwise.search.execution.shared_results import Same
 from seedwise.search.execution.start_barrier import begin_together
 from tests.methods import Draws, Quadratic
+from tests.search.execution.test_worker import results, trainable
 from tests.search.story import wait_for
-from tests.trainables.test_method import results, trainable
 
 SESSIONS = (f"session/{number}" for number in itertools.count())
 

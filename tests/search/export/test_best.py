@@ -41,7 +41,7 @@ def test_the_best_has_all_that_a_reader_needs(folder):
     assert content["replicates"][3]["seeds"] == Streams(0, 1000).all_seeds()
     assert (content["versions"], content["revision"]) == ({"python": "3.11"}, "abc")
     assert content["made_by"] == "python run_search.py search demo"
-    assert content["rerun_by"] == f"python run_search.py run {folder}/best.yaml"
+    assert content["rerun_by"] == f"seedwise run {folder}/best.yaml"
     (baseline,) = content["baselines"]
     assert baseline["test"]["test/macro_f1"]["qan"]["mean"] == pytest.approx(0.1)
 

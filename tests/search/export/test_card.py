@@ -62,7 +62,7 @@ def test_a_person_reads_seed_scores_intervals_baselines_ties_and_how_to_make_it_
         "| test | macro_f1, baseline: constant | qan | 0.100 ± 0.000 |",
         "1 other cannot be told apart from it: same.",
         "python run_search.py search demo",
-        "python run_search.py run best.yaml",
+        "seedwise run best.yaml",
         "Code revision abc; python 3.11.",
         "@inproceedings{ye-etal-2024-mosecrot,",
     ):

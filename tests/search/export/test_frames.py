@@ -92,7 +92,9 @@ def test_no_search_is_one_line(tmp_path):
 
 
 def test_importing_search_imports_no_pandas():
-    program = "import sys, search; print([name for name in ('pandas', 'numpy', 'optuna') if name in sys.modules])"
+    program = (
+        "import sys, seedwise.search; print([name for name in ('pandas', 'numpy', 'optuna') if name in sys.modules])"
+    )
     found = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
 

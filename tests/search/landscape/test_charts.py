@@ -15,7 +15,7 @@ from seedwise.search.landscape.charts import groups
 from seedwise.search.landscape.page import page, section
 from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.planes import LEVELS, step
-from seedwise.search.report.html_report import page as page_of_search
+from seedwise.search.studies.report import write_report
 from seedwise.trainables.pictures import checked
 from tests.landscapes import AXIS, POINTS, RADII, banded, bilingual, height, made, score, share
 from tests.ledgers import made as made_search
@@ -389,7 +389,7 @@ def test_pictures_are_drawn_of_the_same_numbers(numbers):
 
 def test_the_report_of_a_search_has_a_landscape_where_there_is_one(tmp_path, numbers):
     def report():
-        return parsed(page_of_search(made_search(), tmp_path, ended="done"))
+        return parsed(write_report(made_search(), tmp_path, ended="done").read_text())
 
     def sections(root):
         return {one.get("id"): one for one in root.iter("section")}
@@ -412,7 +412,7 @@ def test_the_report_of_a_search_has_a_landscape_where_there_is_one(tmp_path, num
 )
 def test_a_landscape_that_cannot_be_read_costs_the_report_nothing_but_itself(tmp_path, content, told):
     (tmp_path / "landscape.json").write_bytes(content)
-    root = parsed(page_of_search(made_search(), tmp_path, ended="done"))
+    root = parsed(write_report(made_search(), tmp_path, ended="done").read_text())
     (found,) = [one for one in root.iter("section") if one.get("id") == "landscape"]
     assert "cannot be shown" in found.find("p").text
     assert told in found.find("p").text

@@ -360,7 +360,7 @@ def test_where_failures_have_nothing_in_common_nothing_is_said():
 
 
 def test_the_answer_compares_seed_by_seed(found):
-    told = answer(found, "runs/made")
+    told = answer(found, "seedwise run runs/made/best.yaml")
     chosen = found.state.frozen[0]
     assert told[0].startswith(f"Chosen: {chosen} (")
     fresh = {line["replicate"]: line["metrics"] for line in results(config_id=chosen, phase="confirm")}
@@ -377,7 +377,7 @@ def test_the_answer_compares_seed_by_seed(found):
     difference = np.mean([fresh[r][name] - theirs[r][name] for r in fresh for name in targets])
     against = next(line for line in told if line.startswith("By macro_f1 on target test, on the same fresh seeds"))
     assert f"is better than the baseline LS by {difference:.3f} [" in against
-    assert told[-1] == "Run it again with: python run_search.py run runs/made/best.yaml"
+    assert told[-1] == "Run it again with: seedwise run runs/made/best.yaml"
 
 
 def test_without_fresh_seeds_the_answer_warns_of_luck_and_without_replicates_of_more():
@@ -448,7 +448,7 @@ def test_where_everything_failed_no_number_is_made_up():
     assert told.endswith("runs failed, so there is nothing to choose from.")
     assert charts.replicates(found) == charts.course(found) == charts.NOTHING
     console = Console(file=io.StringIO(), width=120)
-    terminal.show(found, "x", console)
+    terminal.show(found, Path("x"), console)
     body = page(found, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
     for shown in (body, console.file.getvalue()):
         assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but behind = those of parameters
@@ -490,7 +490,7 @@ def test_one_seed_of_one_configuration_has_no_interval():
     assert trace(chart, "estimate")["error_x"]["array"] == [0.0]
     for width in (80, 120):
         console = Console(file=io.StringIO(), width=width)
-        terminal.show(found, "x", console)
+        terminal.show(found, Path("x"), console)
         assert " .. " not in console.file.getvalue()
     assert "error_y" not in importance.slices(made(replicates=1))[0].data[0]
     assert "Bars are 95 % intervals" not in page(made(replicates=1), Path("x"), ended="")

@@ -61,7 +61,7 @@ def test_the_answer_comes_first(text):
     assert [one.tag for one in body[:4]] == ["h1", "p", "div", "nav"]
     sentences = ["".join(one.itertext()) for one in body[2]]
     assert sentences[0].startswith("Chosen: ")
-    assert sentences[-1] == "Run it again with: python run_search.py run runs/made/best.yaml"
+    assert sentences[-1] == "Run it again with: seedwise run runs/made/best.yaml"
 
 
 def test_the_table_marks_the_chosen_and_lists_failures(text):

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from seedwise import text
+from seedwise.program import called
 from seedwise.search.commands.main import main
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.report import status
 from seedwise.search.report.status import phase_of
 from seedwise.text import ago
 from tests.search.story import follow_here, metrics, story_in, tell
@@ -25,7 +26,7 @@ def begun(begin: float) -> Told:
 
 def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_path, capsys, monkeypatch):
     told = begun(time.time())
-    monkeypatch.setattr(status, "time", SimpleNamespace(time=lambda: told.time + 300))
+    monkeypatch.setattr(text, "time", SimpleNamespace(time=lambda: told.time + 300))
     folder = told.write(tmp_path)
     ledger = Ledger(folder / "ledger.jsonl")  # as the search itself holds it
     assert main(["status", str(folder)]) == 0
@@ -42,7 +43,7 @@ def test_without_its_lock_it_says_what_was_begun_and_that_another_machine_may_ha
     assert main(["status", str(folder)]) == 0
     output = capsys.readouterr().out
     assert "without a result: a seed 1" in output
-    assert f"interrupted; go on with: python run_search.py resume {folder}" in output
+    assert f"interrupted; go on with: {called('resume', folder)}" in output
     assert "If another machine writes it, wait" in output
 
 

@@ -12,7 +12,7 @@ from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from tests import tiny
 from tests.prepared import prepare
-from tests.search.studies.test_search import board, run
+from tests.search.studies.test_search import board, run, typed
 
 SMALL = [
     "budget.runs=10",
@@ -69,7 +69,7 @@ def test_the_best_configuration_reruns_to_the_same_scores(searched):
     assert sum(one["phase"] == "confirm" for one in exported["replicates"]) == 2
     assert len(exported["checksums"]) == 4
     assert exported["versions"]["torch"]
-    assert exported["rerun_by"] == "python run_search.py run runs/demo/best.yaml"
+    assert exported["rerun_by"] == "seedwise run runs/demo/best.yaml"
 
 
 def test_mlflow_has_three_levels_and_the_scores_of_the_leaderboard(searched):
@@ -98,9 +98,9 @@ def test_mlflow_has_three_levels_and_the_scores_of_the_leaderboard(searched):
 
 
 def test_the_output_names_the_next_steps(searched):
-    _, output = searched
-    assert "compare in MLflow: python run_search.py ui runs/demo" in output
-    assert "rerun the best: python run_search.py run runs/demo/best.yaml" in output
+    home, output = searched
+    assert f"compare in MLflow: {typed(home, 'ui', 'runs/demo')}\n" in output
+    assert f"rerun the best: {typed(home, 'run', 'runs/demo/best.yaml')}\n" in output
     assert "Traceback" not in output
     assert "Warning" not in output
 

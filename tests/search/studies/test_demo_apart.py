@@ -18,7 +18,7 @@ from seedwise.search.tracking.mlflow_ui import Pages, free_port
 from seedwise.trainables.tasks.sources import Classification
 from tests.browser import new_browser
 from tests.search.story import PATIENCE
-from tests.search.studies.test_search import board, command, environment, run
+from tests.search.studies.test_search import board, command, environment, run, typed
 
 SMALL = [
     "budget.runs=10",
@@ -69,11 +69,13 @@ def test_workers_fresh_or_reused_agree_with_a_process_without_ray(searched):
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     program = """
 import json, sys, torch
+from seedwise.search.decide.baselines import asked_of
 from seedwise.trainables.training.device import set_up
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 specification, runs = json.load(sys.stdin)
-place, inputs, tests = set_up(1, 0.0), prepare(Stitching, specification), Stitching.prepare_test(specification)
+place, tests = set_up(1, 0.0), Stitching.prepare_test(specification)
+inputs = Stitching.prepare(specification, asked_of(specification))
 for params, replicate, phase in runs:
     method = Stitching(inputs, params, Streams(0, replicate), place)
     metrics = [method.epoch(number) for number in range(method.epochs)][-1]
@@ -89,14 +91,14 @@ for params, replicate, phase in runs:
 def test_the_exported_configuration_says_what_made_it(searched):
     home, _ = searched
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
-    assert exported["made_by"].startswith("python run_search.py search demo")
-    assert exported["rerun_by"] == "python run_search.py run runs/demo/best.yaml"
+    assert exported["made_by"].startswith("seedwise search demo")
+    assert exported["rerun_by"] == "seedwise run runs/demo/best.yaml"
 
 
 def test_the_output_names_the_next_steps(searched):
-    _, output = searched
-    assert "compare in MLflow: python run_search.py ui runs/demo" in output
-    assert "rerun the best: python run_search.py run runs/demo/best.yaml" in output
+    home, output = searched
+    assert f"compare in MLflow: {typed(home, 'ui', 'runs/demo')}\n" in output
+    assert f"rerun the best: {typed(home, 'run', 'runs/demo/best.yaml')}\n" in output
     assert "Traceback" not in output
     assert "Warning" not in output
 

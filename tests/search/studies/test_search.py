@@ -14,6 +14,7 @@ import pytest
 import ray
 
 from seedwise import yaml12
+from seedwise.program import called
 from seedwise.search.commands.main import main
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.ledger.state import read, replay, scan
@@ -37,6 +38,12 @@ SPECIFICATION = {
 
 def command(*arguments):
     return [sys.executable, str(ROOT / "run_search.py"), *map(str, arguments)]
+
+
+def typed(folder, *arguments):
+    """A command as it is printed for somebody in `folder`."""
+    with contextlib.chdir(folder):
+        return called(*arguments)
 
 
 def environment(**more):
@@ -344,10 +351,9 @@ def test_a_finished_search_is_a_no_op_that_says_so(undisturbed):
     for arguments in (("resume", folder), ("search", "spec.yaml")):
         output = " ".join(run(folder.parent.parent, *arguments).split())
         assert "is finished (12 runs: the budget of 12 runs is spent); nothing was started." in output
-        again = (
-            "search spec.yaml --out runs/quadratic-2" if arguments[0] == "search" else f"search SPEC --out {folder}-2"
-        )
-        assert f"A new search needs a new folder: python run_search.py {again}" in output
+        searched = arguments[0] == "search"
+        again = ("spec.yaml", "--out", "runs/quadratic-2") if searched else ("SPEC", "--out", f"{folder}-2")
+        assert f"A new search needs a new folder: {typed(folder.parent.parent, 'search', *again)}" in output
     assert (folder / "ledger.jsonl").read_bytes() == before
 
 
@@ -446,7 +452,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
     write(tmp_path, space={"seconds": 0.3}, budget={"runs": 120})  # far from its end when the signal comes
     code, output = kill_in_the_middle(tmp_path, after=2, signal_number=signal_number)
     assert code == 130, output
-    assert "interrupted. Go on with: python run_search.py resume runs/quadratic" in output
+    assert f"interrupted. Go on with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
     assert "Traceback" not in output
     status = run(tmp_path, "status", "runs/quadratic")
     assert "interrupted; go on with" in status

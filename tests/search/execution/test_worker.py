@@ -88,7 +88,7 @@ def test_a_run_that_fails_keeps_its_last_metrics_and_says_where():
     first, last = results(trainable(Stumbles))
     assert last["status"] == "failed:error"
     assert last["metrics"] == first["metrics"]
-    assert last["error"].startswith("ValueError: got [/tmp/x] for [cpu] (test_base.py:")
+    assert last["error"].startswith("ValueError: got [/tmp/x] for [cpu] (test_worker.py:")
 
 
 def test_a_run_that_cannot_be_set_up_is_a_result_too():
