@@ -6,17 +6,15 @@ function that drops the parameters that cannot matter, and `first`, configuratio
 """
 
 import hashlib
-import importlib
 import json
 import random
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from seedwise.errors import RequestError
+from seedwise.imports import import_path
 from seedwise.spaces.dimension import Dimension, overridden
 from seedwise.spaces.trials import Open, Overriding, Probe, Scripted
 from seedwise.suggest import nearest
@@ -184,19 +182,6 @@ def compat_of(method: Any, compat: str) -> dict[str, Any]:
     if compat not in known:
         raise RequestError(f"compat: {compat!r}: this method has only {', '.join(['fixed', *known])}.")
     return import_path(known[compat], "compat")
-
-
-def import_path(path: str, key: str) -> Any:
-    """The object that `package.module:name` names; modules in the current folder count as importable."""
-    module, _, name = path.partition(":")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise RequestError(
-            f"{key}: {path}: {error}. Write package.module:name, with the module in this folder or installed."
-        ) from error
 
 
 def _probe(function: Callable[[Any], dict]) -> dict[str, Dimension]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from seedwise import paths
 from seedwise.errors import RequestError
 from seedwise.search.cluster.code import assemble, own_code
 from seedwise.search.cluster.loopback import loopback
@@ -83,9 +84,10 @@ def start_here() -> None:
     """A Ray of our own, whatever cluster may be running here too; its workers import what this process can."""
     import ray
 
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with environment(path), loopback():
-        ray.init("local", include_dashboard=False, **QUIET)
+    path = os.pathsep.join(dict.fromkeys([str(paths.folder()), *filter(None, sys.path)]))
+    with loopback():
+        runtime = {"env_vars": {"PYTHONPATH": path}}  # of the workers alone: this process keeps its environment
+        ray.init("local", include_dashboard=False, runtime_env=runtime, **QUIET)
 
 
 def join(address: str) -> None:

@@ -31,12 +31,15 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
             soft_wrap=True,
         )
     show_leaderboard(state, console)
-    files = {"leaderboard": "leaderboard.csv", "best": "best.yaml", "report": "report.html"}
+    best = {"best": "best.yaml"} if state.succeeded else {}
+    files = {"leaderboard": "leaderboard.csv", **best, "report": "report.html"}
     console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
         console.print(f"compare in MLflow: {called('ui', folder)}", soft_wrap=True)
+    if not state.succeeded:
+        return FAILED
     console.print(f"rerun the best: {called('run', folder / 'best.yaml')}", soft_wrap=True)
-    return DONE if any(not run.failed for run in state.runs()) else FAILED
+    return DONE
 
 
 def show_leaderboard(state: "State", console: Console) -> None:

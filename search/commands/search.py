@@ -54,7 +54,7 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:
     from seedwise.search.decide.warm_start import read_earlier
     from seedwise.search.tracking.mirror import mask
 
-    warm = read_earlier(earlier, specification)
+    warm = read_earlier(earlier, specification.selection(), specification.as_dict()["method"])
     print(mask(yaml12.dump(specification.as_dict())), end="")
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, get_type_hints
 
 from seedwise.errors import RequestError
+from seedwise.imports import import_path
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
 from seedwise.search.ranking.estimator import Standing
-from seedwise.spaces.space import import_path
 from seedwise.suggest import nearest
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far

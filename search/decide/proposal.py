@@ -4,6 +4,7 @@ The study is rebuilt from the ledger for every ask, since Optuna's trials cannot
 with every replicate. So a proposal is a pure function of the ledger: the same lines give the same parameters.
 """
 
+import contextlib
 import hashlib
 import itertools
 import warnings
@@ -29,7 +30,16 @@ TOLD = {"tpe": 300, "gp": 100, "cmaes": 10_000}  # trials that a sampler is told
 TRIED_AGAIN = 2  # configurations of earlier searches that go first
 BEST = 1 / 3  # the share of them that are the best ones; the others are spread over the rest
 
-optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """In this block Optuna does not report every study and trial; how much it reports elsewhere is left to its user."""
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
 
 
 @dataclass(frozen=True)
@@ -113,11 +123,12 @@ class Proposer:
             index = ask - len(first)
             points.extend(itertools.islice(rest, max(0, index + 1 - len(points))))
             return points[index] if index < len(points) else None
-        study = optuna.create_study(direction="maximize", sampler=self._sampler(ask, sampler))
-        if sampler not in BLIND:
-            study.add_trials(self._told(state))
-        trial = study.ask()
-        params = self.space(trial)
+        with quiet():
+            study = optuna.create_study(direction="maximize", sampler=self._sampler(ask, sampler))
+            if sampler not in BLIND:
+                study.add_trials(self._told(state))
+            trial = study.ask()
+            params = self.space(trial)
         return params, trial.params
 
     def _first(self, state: State) -> list[dict]:

@@ -26,7 +26,7 @@ from seedwise.search.execution.checkpoints import Shelf
 from seedwise.search.execution.products import Products
 from seedwise.search.execution.shared_results import TELLING, Same
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
-from seedwise.search.execution.worker_loss import DIED, OUT_OF_MEMORY, SILENT, gives_up
+from seedwise.search.execution.worker_loss import DIED, OUT_OF_MEMORY, SILENT, gives_up, missing_import
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
 
 OOM = "failed:oom"
@@ -211,6 +211,8 @@ class Session:
             missing = [name for name in selection.names if name not in ended["metrics"]]
             reported = ", ".join(ended["metrics"]) or "nothing"
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
+        elif ended["status"] == "failed:error" and self.cannot_import(ended["error"]):
+            return
         if ended["status"] == DONE and result.get("pictures"):  # before the line that MLflow's follower goes by
             try:
                 write_atomically(pictures_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
@@ -244,6 +246,8 @@ class Session:
         if self.leave_by is not None:
             return  # whoever told us to stop may have told the workers too: no fault of the run
         node, because = heartbeat.node_of(self.key, name_of(run)), mask(self.lost.pop(trial_id, DIED))
+        if self.cannot_import(because):
+            return
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if because == TIMEOUT:
             limit = f"{self.resources['minutes_per_run']:g}"
@@ -255,6 +259,17 @@ class Session:
             self.end(run, {"status": "failed:error", **ended, "error": error})
         else:
             self.write({"event": "lost", **identity(run), "because": because, "node": node})
+
+    def cannot_import(self, because: str) -> bool:
+        """Whether no run can start, since code is missing: then the search stops at the first, which is run again."""
+        missing = missing_import(because)
+        if not missing or any(run.steps or run.status == DONE for run in self.ledger.state.runs()):
+            return False
+        again = called("resume", self.ledger.path.parent)
+        self.broken = self.broken or SearchError(
+            f"no run can start: {missing}. Install it where runs are, or put it beside the specification. Then: {again}"
+        )
+        return True
 
     def end(self, run: Run, ended: dict) -> None:
         """Write the result of a run; one that is out of memory in its share waits for a whole device instead, once."""

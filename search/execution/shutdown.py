@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -23,7 +24,8 @@ class Leaver:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator["Leaver"]:
-        kinds = (signal.SIGINT, signal.SIGTERM)
+        here = threading.current_thread() is threading.main_thread()  # elsewhere Python sets no handlers
+        kinds = (signal.SIGINT, signal.SIGTERM) if here else ()
         before = {kind: signal.signal(kind, self.hear) for kind in kinds}
         try:
             yield self

@@ -27,6 +27,8 @@ class Export:
         self.rows = leaderboard(self.state, self.standing)
         if not self.rows:
             raise RequestError(f"{self.folder}: no run has finished yet. Try again when `status` shows one.")
+        if not self.state.succeeded:
+            raise RequestError(f"{self.folder}: every run has failed so far, so there is no best configuration.")
         self.best = chosen(self.state, self.rows)
         ranked = [row for row in self.rows if row["estimate"] is not None and row is not self.best]
         self.ranked = [self.best, *ranked]

@@ -32,7 +32,8 @@ def write_study(state: State, standing: Standing, path: Path) -> bool:
     """
     import optuna
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    from seedwise.search.decide.proposal import quiet
+
     name = state.search["name"]
     attributes = {"selected_by": standing.selection.label, "value": VALUE, "intermediate values": STEPS}
     attributes |= {"search_id": state.search["search_id"]}
@@ -48,7 +49,7 @@ def write_study(state: State, standing: Standing, path: Path) -> bool:
     except OSError as error:
         raise RequestError(f"--optuna {path}: {error.strerror}. Name a file that can be written.") from error
     try:
-        with _storage(partial) as storage:
+        with quiet(), _storage(partial) as storage:
             study = optuna.create_study(storage=storage, study_name=name, direction="maximize")
             for key, value in attributes.items():
                 study.set_user_attr(key, value)

@@ -166,6 +166,11 @@ class State:
         auto = [kind for kind in ("cpus", "gpus") if given[f"{kind}_per_run"] == "auto" and kind in found]
         return {**given, **{f"{kind}_per_run": found[kind] for kind in auto}}
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether any run of the method itself has a result that did not fail."""
+        return any(run.status == DONE for run in self.runs() if not self.configurations[run.config_id].baseline)
+
     def runs_of(self, phase: str) -> Iterator[Run]:
         return (run for run in self.runs() if run.phase == phase)
 

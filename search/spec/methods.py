@@ -3,7 +3,7 @@
 from inspect import signature
 from typing import Any
 
-from seedwise.spaces.space import import_path
+from seedwise.imports import import_path
 from seedwise.trainables.method import Asked, Method
 
 TRAINABLES = {

@@ -10,6 +10,7 @@ from pathlib import Path
 import seedwise
 from seedwise import program
 from seedwise.credentials import mask
+from seedwise.paths import resolved
 
 PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 PACKAGE = Path(seedwise.__file__).resolve().parent
@@ -63,7 +64,7 @@ def checksums(specification: dict) -> dict[str, str]:
     if specification["task"] and (files := Classification(specification["task"]).paths()):
         found["task.data"] = _checksum_of_all(files)
     for key, name in named(specification).items():
-        if name.startswith("world:") or Path(name).expanduser().exists():
+        if name.startswith("world:") or resolved(name).exists():
             found[key] = checksum(locate(name, key, folder=key in ("model", "inputs.multilingual")))
     return found
 

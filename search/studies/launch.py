@@ -1,7 +1,6 @@
 """From a specification to a finished search folder: the ledger, Ray, the Tuner, and what is written at the end."""
 
 import contextlib
-import os
 import uuid
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -9,9 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise import yaml12
+from seedwise import paths, yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
+from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import asked_of, searched
@@ -69,7 +69,7 @@ def search(
         check_place(at)
     warm = read_earlier(earlier_folders, specification.selection(), resolved["method"])
     method, asked = method_class(resolved), asked_of(resolved)
-    with console.status("reading the inputs"):
+    with console.status("reading the inputs"), importable(paths.folder()):
         inputs = prepare(method, resolved, asked)
         sums = provenance.checksums(resolved)
     for note in getattr(inputs, "notes", ()):
@@ -89,7 +89,7 @@ def search(
                 "session": ledger.state.sessions,
                 "specification": resolved,
                 "command": mask(provenance.command()),
-                "folder": str(Path.cwd()),
+                "folder": str(paths.folder()),
                 "revision": provenance.revision(),
                 "versions": provenance.versions(),
                 "checksums": sums,
@@ -100,6 +100,7 @@ def search(
         )
         grace = specification.checkpoints.grace
         with (
+            importable(paths.folder()),  # what a method of one's own imports while it works
             tracked(uri, folder, console),
             ray_running(address, console),
             Leaver(grace).listening() as leaver,
@@ -139,8 +140,9 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
     rows = leaderboard.leaderboard(state, standing)
     leaderboard.write(rows, folder)
     if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
-        found = Export(state, standing, folder)
-        found.write(found.best, folder / "best.yaml")
+        if state.succeeded:
+            found = Export(state, standing, folder)
+            found.write(found.best, folder / "best.yaml")
         try:
             write_report(Findings(state, standing), folder, ended=state.stopped)
         except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
@@ -188,6 +190,6 @@ def resume(folder: Path, console: Console, *, address: str | None = None) -> Sta
     if not state.search:
         raise RequestError(f"{folder}: there is no search here. Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()
-    if Path(state.search["folder"]).is_dir():
-        os.chdir(state.search["folder"])  # paths in a specification are relative to where it was started
-    return search(from_dict(state.search["specification"]), folder, console, address=address)
+    started_in = Path(state.search["folder"])
+    with paths.relative_to(started_in if started_in.is_dir() else Path.cwd()):
+        return search(from_dict(state.search["specification"]), folder, console, address=address)

@@ -4,13 +4,14 @@ import hashlib
 from pathlib import Path
 
 from seedwise.errors import RequestError
+from seedwise.paths import resolved
 
 FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the embedded world
 
 
 def locate(name: str, key: str, *, folder: bool = False) -> Path:
-    """The path that a specification names: below the current folder, or `world:NAME` for the embedded world."""
-    path = FILES / name.removeprefix("world:") if name.startswith("world:") else Path(name).expanduser()
+    """The path that a specification names: below its folder, or `world:NAME` for the embedded world."""
+    path = FILES / name.removeprefix("world:") if name.startswith("world:") else resolved(name)
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
         raise RequestError(f"{key}: {name}: there is no such {kind}. Write the path of one that exists.")

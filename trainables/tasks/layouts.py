@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from seedwise.errors import RequestError
+from seedwise.paths import resolved
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.tasks.reading import read_file
 
@@ -169,4 +170,4 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
 def _is_hub_id(data: str) -> bool:
     """OWNER/NAME, unless there is such a folder, or a folder OWNER in which it should be."""
     owner, slash, _ = data.partition("/")
-    return bool(slash) and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", data) is not None and not Path(owner).is_dir()
+    return bool(slash) and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", data) is not None and not resolved(owner).is_dir()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seedwise.errors import RequestError
+from seedwise.paths import resolved
 from seedwise.suggest import nearest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -75,7 +76,7 @@ def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool
 
 def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list[Any]]:
     """The `wanted` columns of a data set: a hub id, or a folder in the hub's format. Class numbers become names."""
-    where, folder = place(name, config, split), Path(name).expanduser()
+    where, folder = place(name, config, split), resolved(name)
     try:
         if not folder.is_dir():
             return _load(where, wanted, name, config, split=split)

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from seedwise.errors import RequestError
+from seedwise.paths import resolved
 from seedwise.suggest import nearest
 from seedwise.trainables.inputs.paths import read_text
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
@@ -107,7 +108,7 @@ class Classification:
     def paths(self) -> list[Path]:
         """The local files that may be read, for checksums; none of a hub id."""
         if self.files is None:
-            folder = Path(self.data).expanduser()
+            folder = resolved(self.data)
             return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
         found = [self.files.path(language, split) for language in self.languages for split in SPLITS]
         if self.layout.listed:

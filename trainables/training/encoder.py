@@ -15,6 +15,7 @@ from transformers import (
 )
 
 from seedwise.errors import RequestError
+from seedwise.paths import resolved
 from seedwise.trainables.inputs.paths import locate
 
 
@@ -33,7 +34,8 @@ def load_encoder(name: str, key: str = "model") -> tuple[Encoder, Any]:
 
 def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
     """The same with the head of a `kind` of model, such as AutoModelForMaskedLM."""
-    path = str(locate(name, key, folder=True)) if name.startswith(("world:", "~")) else name
+    is_folder = name.startswith(("world:", "~")) or resolved(name).is_dir()
+    path = str(locate(name, key, folder=True)) if is_folder else name
     logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
     logging.disable_progress_bar()
     own = {"trust_remote_code": False}  # not left open: a person at a terminal would be asked, and could say yes
