@@ -3,8 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Iterator
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,8 @@ def import_path(path: str, key: str) -> Any:
     folder = paths.folder()
     try:
         with importable(folder):
-            _load(module.partition(".")[0], folder)
+            invalidate_caches()  # of folders that were looked at before this file was written
+            _refuse_another(module.partition(".")[0], folder)
             return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise RequestError(
@@ -31,12 +31,12 @@ def import_path(path: str, key: str) -> Any:
 
 @contextlib.contextmanager
 def importable(folder: Path) -> Iterator[None]:
-    """In this block, modules of a folder can be imported by name, after all that is installed."""
+    """In this block, modules of a folder are imported before any others of their names, as in a script that lies there.
+
+    Ray's workers look for modules in this order too.
+    """
     entry = str(folder)
-    if entry in sys.path:
-        yield
-        return
-    sys.path.append(entry)
+    sys.path.insert(0, entry)
     try:
         yield
     finally:
@@ -44,23 +44,12 @@ def importable(folder: Path) -> Iterator[None]:
             sys.path.remove(entry)
 
 
-def _load(name: str, folder: Path) -> None:
-    """Load a module or package by its file in `folder`, if it is there: whatever else has its name is not meant."""
+def _refuse_another(name: str, folder: Path) -> None:
+    """Refuse the file of a module in `folder` where this process has another one by that name, which would be taken."""
     file = next((path for path in (folder / f"{name}.py", folder / name / "__init__.py") if path.is_file()), None)
-    if file is None:
-        return
-    if known := sys.modules.get(name):
-        if not known.__file__ or not file.samefile(known.__file__):
-            raise ImportError(f"this process has another module {name!r} ({known.__file__}); rename {file.name}")
-        return
-    inside = [str(file.parent)] if file.name == "__init__.py" else None
-    spec = spec_from_file_location(name, file, submodule_search_locations=inside)
-    module = sys.modules[name] = module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+    known = sys.modules.get(name)
+    if file and known and not (known.__file__ and file.samefile(known.__file__)):
+        raise ImportError(f"this process has another module {name!r} ({known.__file__}); rename {file.name}")
 
 
 def _called(folder: Path) -> str:

@@ -1,0 +1,144 @@
+"""Searches of a method of one's own, which people have beside their specification; and what a search leaves behind."""
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+
+import optuna
+import pytest
+from rich.console import Console
+
+from seedwise.search.ledger.state import read
+from seedwise.search.studies.launch import resume
+from tests.search.studies.test_search import board, results, run, typed, write
+
+METHOD = """
+import {neighbour}
+from seedwise.trainables.method import Method
+
+
+class Mine(Method):
+    def epoch(self, number):
+        import {late}
+        return {{"value": {neighbour}.better({late}.VALUE, self.params["x"])}}
+
+
+def space(trial):
+    return {{"x": trial.suggest_float("x", 0.0, 1.0)}}
+"""
+
+
+def write_method(folder, module, *, neighbour="sw_near", late="sw_late", **changes):
+    """A specification whose method is in a file of its folder, which imports another at once and a third in a run."""
+    (folder / f"{module}.py").write_text(METHOD.format(neighbour=neighbour, late=late))
+    (folder / f"{neighbour}.py").write_text("def better(value, x):\n    return value - (x - 0.5) ** 2\n")
+    (folder / f"{late}.py").write_text("VALUE = 1.0\n")
+    write(folder, method={"trainable": f"{module}:Mine", "space": f"{module}:space"}, space="default", **changes)
+
+
+@pytest.fixture
+def forgotten():
+    """Modules of this test are nobody's afterwards."""
+    yield
+    for name in [name for name in sys.modules if name.startswith("sw_")]:
+        del sys.modules[name]
+
+
+def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
+    """Ray puts the folder of the driver first on its workers' path, before this package."""
+    (tmp_path / "spaces").mkdir()
+    (tmp_path / "spaces" / "__init__.py").write_text("")
+    (tmp_path / "run_search.py").write_text("raise SystemExit('this is mine')\n")
+    write_method(tmp_path, "trainables", neighbour="search", late="later", budget={"runs": 6})
+    output = run(tmp_path, "search", "spec.yaml", apart=True)
+    assert "6 runs: the budget of 6 runs is spent" in output
+    rows = board(tmp_path / "runs" / "quadratic")
+    for row in rows:
+        assert row["mean"] == pytest.approx(1 - (row["params"]["x"] - 0.5) ** 2, abs=1e-12)
+
+
+@pytest.mark.usefixtures("ray_here", "forgotten")
+def test_a_search_that_cannot_import_its_method_stops_at_the_first_run_and_goes_on_when_it_can(tmp_path, monkeypatch):
+    """The driver finds the file, the workers do not: as on a cluster whose nodes lack a package."""
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    output = run(tmp_path, "search", "spec.yaml", code=1)
+    folder = tmp_path / "runs" / "quadratic"
+    assert "seedwise: no run can start: ModuleNotFoundError: No module named 'sw_mine'. Install it" in output
+    assert f"Then: {typed(tmp_path, 'resume', 'runs/quadratic')}\n" in output
+    assert "Traceback" not in output
+    assert not results(folder)
+    assert not (folder / "best.yaml").exists()
+    assert "rerun the best" not in output
+    output = run(tmp_path, "resume", folder, apart=True)  # a Ray of its own, whose workers have the folder
+    assert "rerun the best" in output
+    assert len(results(folder)) == 6
+    assert len(set(results(folder))) == 6
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_package_that_is_missing_in_a_run_stops_the_search_too(tmp_path, fake_loop):
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    (tmp_path / "sw_late.py").write_text("import sw_not_installed\n")
+    output = run(tmp_path, "search", "spec.yaml", code=1)
+    assert "no run can start: ModuleNotFoundError: No module named 'sw_not_installed'" in output
+    assert not results(tmp_path / "runs" / "quadratic")
+    (tmp_path / "sw_late.py").write_text("VALUE = 1.0\n")
+    run(tmp_path, "resume", tmp_path / "runs" / "quadratic")
+    assert len(results(tmp_path / "runs" / "quadratic")) == 6
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float('nan')\n")
+    output = run(tmp_path, "search", "spec.yaml", code=1)
+    folder = tmp_path / "runs" / "quadratic"
+    assert {run.status for run in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
+    assert not (folder / "best.yaml").exists()
+    assert "best.yaml" not in output
+    assert "rerun" not in output
+    assert (folder / "report.html").exists()
+    output = run(tmp_path, "export", folder, code=2)
+    assert f"seedwise: {folder}: every run has failed so far, so there is no best configuration." in output
+
+
+def traces():
+    """What a library must leave as it was."""
+    handlers = [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)]
+    return os.getcwd(), list(sys.path), dict(os.environ), handlers, optuna.logging.get_verbosity()
+
+
+@pytest.mark.usefixtures("forgotten")
+@pytest.mark.parametrize("in_thread", [False, True])
+def test_a_search_that_goes_on_from_another_folder_leaves_no_traces(tmp_path, fake_loop, monkeypatch, in_thread):
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    folder = tmp_path / "runs" / "quadratic"
+    run(tmp_path, "search", "spec.yaml")
+    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
+    expected = board(folder)
+    cut = [place for place, line in enumerate(lines) if '"result"' in line][1]
+    (folder / "ledger.jsonl").write_text("".join(lines[:cut]))
+    monkeypatch.chdir("/")
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    before, output, failures = traces(), io.StringIO(), []
+
+    def go_on():
+        try:
+            resume(folder, Console(file=output))
+        except BaseException as error:
+            failures.append(error)
+
+    with contextlib.redirect_stderr(output):  # Optuna writes there
+        if in_thread:
+            thread = threading.Thread(target=go_on)
+            thread.start()
+            thread.join()
+        else:
+            go_on()
+    assert not failures
+    assert traces() == before
+    assert "A new study created" not in output.getvalue()
+    assert board(folder) == expected

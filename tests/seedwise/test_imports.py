@@ -1,0 +1,101 @@
+"""Code that a specification names: found by its file, without a trace in this process but the module itself."""
+
+import os
+import sys
+import threading
+
+import pytest
+
+from seedwise import paths
+from seedwise.errors import RequestError
+from seedwise.imports import import_path, importable
+from seedwise.trainables.inputs.paths import locate
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that is not the current one, with two modules and a package; their names are free again afterwards."""
+    names = {"sw_one": "import sw_two\nVALUE = sw_two.VALUE + 1\n", "sw_two": "VALUE = 41\n"}
+    for name, text in names.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "sw_three" / "part").mkdir(parents=True)
+    (tmp_path / "sw_three" / "__init__.py").write_text("VALUE = 'package'\n")
+    (tmp_path / "sw_three" / "part" / "deep.py").write_text("from sw_three import VALUE\n")
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("sw_")]:
+        del sys.modules[name]
+
+
+def test_a_module_of_the_specifications_folder_and_its_neighbours_are_found(folder):
+    before = list(sys.path), dict(os.environ), os.getcwd()
+    with paths.relative_to(folder):
+        assert import_path("sw_one:VALUE", "method.trainable") == 42
+        assert import_path("sw_three.part.deep:VALUE", "method.trainable") == "package"
+    assert (list(sys.path), dict(os.environ), os.getcwd()) == before
+
+
+def test_an_installed_module_is_found_without_a_file(folder):
+    with paths.relative_to(folder):
+        assert import_path("json.decoder:JSONDecoder", "method.space").__name__ == "JSONDecoder"
+
+
+def test_a_file_goes_before_what_is_installed_under_its_name(folder, monkeypatch):
+    other = folder / "installed"
+    other.mkdir()
+    (other / "sw_two.py").write_text("VALUE = 'another'\n")
+    monkeypatch.syspath_prepend(str(other))
+    with paths.relative_to(folder):
+        assert import_path("sw_two:VALUE", "method.trainable") == 41
+
+
+def test_a_second_module_of_a_name_is_refused_with_both_places(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "sw_two.py").write_text("VALUE = 1\n")
+    with paths.relative_to(folder):
+        import_path("sw_two:VALUE", "method.trainable")
+        assert import_path("sw_two:VALUE", "method.trainable") == 41  # once more is no second
+    with (
+        paths.relative_to(other),
+        pytest.raises(RequestError, match=rf"has another module 'sw_two' \({folder}.*rename sw_two.py"),
+    ):
+        import_path("sw_two:VALUE", "method.trainable")
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("sw_nowhere:Mine", "No module named 'sw_nowhere'"),
+        ("sw_two:Mine", "module 'sw_two' has no attribute 'Mine'"),
+        ("sw_broken:Mine", "No module named 'sw_missing'"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_line_with_its_key(folder, path, problem):
+    (folder / "sw_broken.py").write_text("import sw_missing\n")
+    with paths.relative_to(folder), pytest.raises(RequestError) as error:
+        import_path(path, "method.trainable")
+    assert str(error.value).startswith(f"method.trainable: {path}: {problem}. Write package.module:name, with the")
+    assert "sw_broken" not in sys.modules  # half a module would be taken for a whole one
+
+
+def test_a_folder_is_importable_in_its_block_alone(folder):
+    before = list(sys.path)
+    with importable(folder):
+        assert sys.path == [str(folder), *before]
+        with importable(folder):
+            pass
+        assert sys.path == [str(folder), *before]
+    assert sys.path == before
+
+
+def test_relative_paths_are_those_of_the_block_in_this_thread_alone(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    seen = []
+    with paths.relative_to(folder):
+        assert locate("sw_one.py", "inputs.x").samefile(folder / "sw_one.py")
+        assert locate(str(folder / "sw_two.py"), "inputs.x") == folder / "sw_two.py"
+        thread = threading.Thread(target=lambda: seen.append(paths.folder()))
+        thread.start()
+        thread.join()
+    assert seen == [folder.parent]
+    with pytest.raises(RequestError, match=r"inputs.x: sw_one.py: there is no such file"):
+        locate("sw_one.py", "inputs.x")
