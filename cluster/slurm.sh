@@ -1,7 +1,7 @@
 #!/bin/bash
 # One search on the machines of a Slurm job. Copy this file, edit the lines marked (edit), and from the project's folder:
 #
-#   sbatch slurm.sh SPEC FOLDER [more options of `run_search.py search`]
+#   sbatch slurm.sh SPEC FOLDER [more options of `seedwise search`]
 #
 # Before its time limit the job saves everything and queues itself again; after any other end the same command goes on.
 # Home or project folder must be visible on all machines (it has the virtual environment); Ray needs no more than that.

@@ -40,7 +40,7 @@ def test_all_files_name_one_version_of_ray_and_it_is_one_that_the_package_allows
 def test_the_guide_names_every_file_and_its_commands_are_taken():
     guide = (ROOT / "docs" / "cluster.md").read_text()
     assert {path.name for path in CLUSTER.iterdir()} == set(re.findall(r"`cluster/([\w.]+)`", guide))
-    commands = re.findall(r"python run_search\.py ((?:search|resume|submit|job|track|status|report) [^`#\n]+)", guide)
+    commands = re.findall(r"seedwise ((?:search|resume|submit|job|track|status|report) [^`#\n]+)", guide)
     assert len(commands) > 10
     for line in commands:
         parser().parse_args(shlex.split(line))
