@@ -96,7 +96,7 @@ def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float('nan')\n")
     output = run(tmp_path, "search", "spec.yaml", code=1)
     folder = tmp_path / "runs" / "quadratic"
-    assert {run.status for run in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
+    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
     assert not (folder / "best.yaml").exists()
     assert "best.yaml" not in output
     assert "rerun" not in output

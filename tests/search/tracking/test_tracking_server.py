@@ -49,7 +49,7 @@ def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(
     wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
     assert process.poll() is None
     with server(database(), tmp_path / "files", port):
-        assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+        assert follower.finish(following, PATIENCE), (folder / "tracking.log").read_text()
         found = runs_of(uri)
         assert len(found) == 11
         assert history(uri, found["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
@@ -69,7 +69,7 @@ def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(told, da
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     (folder / "ledger.jsonl").write_text("".join(lines[:8]))
     with server(disturbed, tmp_path / "files", port) as process:
-        process = follower.start_follower(folder)
+        following = follower.start_follower(folder)
         wait_for(lambda: runs_in(disturbed) >= 4)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -79,7 +79,7 @@ def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(told, da
         wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
         ledger.write("".join(lines[30:]))
     with server(disturbed, tmp_path / "files", port):
-        assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+        assert follower.finish(following, PATIENCE), (folder / "tracking.log").read_text()
     assert picture(disturbed) == picture(undisturbed)
 
 
