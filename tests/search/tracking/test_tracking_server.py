@@ -49,7 +49,7 @@ def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(
     wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
     assert process.poll() is None
     with server(database(), tmp_path / "files", port):
-        assert follower.finish(following, PATIENCE), (folder / "tracking.log").read_text()
+        assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
         found = runs_of(uri)
         assert len(found) == 11
         assert history(uri, found["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
