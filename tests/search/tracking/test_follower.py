@@ -236,6 +236,7 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
         wait_for(lambda: steps_in(uri) == {1})  # it has read as far as the torn line, and left that alone
         torn.write(second[40:].encode())
     wait_for(lambda: steps_in(uri) == {1, 2})
+    process.send_signal(signal.SIGTERM)  # as a job that is stopped gets, with all its processes: the follower goes on
     story.result("a", 0, 0.5)
     wait_for(lambda: 3 in steps_in(uri))
     story.run("a", 1, 0.7)

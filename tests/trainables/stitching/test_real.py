@@ -9,8 +9,9 @@ from seedwise.search.spec.schema import from_dict
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.pair import Tables
-from seedwise.trainables.stitching.prepare import prepare
+from seedwise.trainables.stitching.trainable import Stitching
 from tests.conftest import real
+from tests.prepared import prepare
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def french():
             "lexicons": {"fra_Latn": str(lexicon)},
         },
     }
-    return prepare(from_dict(specification).as_dict()), model, vectors, held_out
+    return prepare(Stitching, from_dict(specification).as_dict()), model, vectors, held_out
 
 
 def test_the_published_sizes_are_read(french):
