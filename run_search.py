@@ -1,8 +1,13 @@
 """The command line of a checkout: `python run_search.py` is `seedwise`."""
 
 import sys
+from pathlib import Path
 
 from seedwise.__main__ import main
+
+# The folders beside this script are imported as seedwise.search and so on: `import search` means a person's search.py.
+if sys.path and Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
+    del sys.path[0]
 
 if __name__ == "__main__":
     sys.exit(main())

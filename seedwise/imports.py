@@ -4,15 +4,18 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from importlib import import_module, invalidate_caches
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from seedwise import paths
 from seedwise.errors import RequestError
 
+MOVED = ("search", "spaces", "trainables")  # import names of this package until version 0.8
+
 
 def import_path(path: str, key: str) -> Any:
-    """The object that `package.module:name` names, with the module in the specification's folder or installed.
+    """The object that `package.module:name` names, in the folder the search was started in or installed.
 
     `key` is the key of the specification that has the path.
     """
@@ -20,36 +23,50 @@ def import_path(path: str, key: str) -> Any:
     folder = paths.folder()
     try:
         with importable(folder):
-            invalidate_caches()  # of folders that were looked at before this file was written
-            _refuse_another(module.partition(".")[0], folder)
+            _load(module.partition(".")[0], folder)
             return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
+        missing = (getattr(error, "name", None) or "").partition(".")[0]
+        moved = f" ({missing!r} is now 'seedwise.{missing}')" if missing in MOVED else ""
+        where = f"{_called(folder)} or installed"
         raise RequestError(
-            f"{key}: {path}: {error}. Write package.module:name, with the module in {_called(folder)} or installed."
+            f"{key}: {path}: {error}{moved}. Write package.module:name, with the module in {where}."
         ) from error
 
 
 @contextlib.contextmanager
 def importable(folder: Path) -> Iterator[None]:
-    """In this block, modules of a folder are imported before any others of their names, as in a script that lies there.
-
-    Ray's workers look for modules in this order too.
-    """
+    """In this block, modules of a folder can be imported by name, after all that is installed."""
     entry = str(folder)
-    sys.path.insert(0, entry)
+    sys.path.append(entry)
+    invalidate_caches()  # of folders that were looked at before a file was written there
     try:
         yield
     finally:
         with contextlib.suppress(ValueError):  # somebody else has taken it off
-            sys.path.remove(entry)
+            sys.path.reverse()
+            sys.path.remove(entry)  # ours is the last of that name
+            sys.path.reverse()
 
 
-def _refuse_another(name: str, folder: Path) -> None:
-    """Refuse the file of a module in `folder` where this process has another one by that name, which would be taken."""
+def _load(name: str, folder: Path) -> None:
+    """Load a module or package by its file in `folder`, if it is there, whatever is installed by that name."""
     file = next((path for path in (folder / f"{name}.py", folder / name / "__init__.py") if path.is_file()), None)
-    known = sys.modules.get(name)
-    if file and known and not (known.__file__ and file.samefile(known.__file__)):
-        raise ImportError(f"this process has another module {name!r} ({known.__file__}); rename {file.name}")
+    if file is None:
+        return
+    if known := sys.modules.get(name):
+        place = getattr(known, "__file__", None)
+        if not place or not file.samefile(place):
+            raise ImportError(f"this process has another module {name!r} ({place or 'built in'}); rename {file.name}")
+        return
+    inside = [str(file.parent)] if file.name == "__init__.py" else None
+    spec = spec_from_file_location(name, file, submodule_search_locations=inside)
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]  # half a module would be taken for a whole one
+        raise
 
 
 def _called(folder: Path) -> str:

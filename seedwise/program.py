@@ -26,20 +26,25 @@ def command(*arguments: object) -> str:
 
 def _program() -> str:
     """`seedwise` where that is this program, else its path, else how Python starts it."""
-    script = Path(sys.executable).with_name(NAME)
-    if script.exists():
-        return NAME if _is(shutil.which(NAME), script) else _typed(script)
-    python = "python" if _is(shutil.which("python"), Path(sys.executable)) else _typed(Path(sys.executable))
+    script = _script()
+    if script is not None:
+        on_path = shutil.which(NAME)
+        return NAME if on_path and os.path.samefile(on_path, script) else _typed(script)
+    # An environment's python is a link to the one that it was made with, which does not know what is installed in it.
+    known = shutil.which("python") == os.path.abspath(sys.executable)
+    python = "python" if known or not sys.executable else _typed(Path(sys.executable))
     door = Path(seedwise.__file__).resolve().parent.parent / "run_search.py"
     return f"{python} {_typed(door)}" if door.exists() else f"{python} -m {NAME}"
 
 
+def _script() -> Path | None:
+    """The installed command: the one that runs, or the one beside Python; None where it is not installed."""
+    places = (Path(sys.argv[0]), Path(sys.executable).parent / NAME)
+    return next((path for path in places if path.name == NAME and path.is_file()), None)
+
+
 def _quoted(argument: object) -> str:
     return shlex.quote(str(argument))
-
-
-def _is(found: str | None, path: Path) -> bool:
-    return found is not None and os.path.samefile(found, path)
 
 
 def _typed(path: Path) -> str:

@@ -119,15 +119,6 @@ class Space:
         probe = Probe(random.Random(0))
         return [self(probe) for _ in range(PROBES)]
 
-    def reachable(self, name: str) -> list:
-        """Values of a parameter that configurations of this space have: the bounds of its range, and what walks met."""
-        probe = Probe(random.Random(0))
-        met = [self(probe) for _ in range(PROBES)]
-        found = dict.fromkeys(params[name] for params in met if name in params)
-        dimension = probe.seen.get(name)
-        bounds = [] if dimension is None or dimension.choices is not None else [dimension.low, dimension.high]
-        return [*found, *bounds]
-
     def grid(self) -> Iterator[tuple[dict, dict]]:
         """Every configuration once, with the suggestions that lead to it, in the order the choices are written."""
         seen = set()

@@ -35,6 +35,8 @@ def package_files() -> dict[str, Path]:
     for module in (PACKAGE, *(f"{PACKAGE}.{part}" for part in PARTS)):
         folder = Path(import_module(module).__path__[0])
         found |= files_below(folder, module.replace(".", "/"))
+    for part in PARTS:
+        found.pop(f"{PACKAGE}/{part}", None)  # a link that a system without links has as a text file
     return found
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+import seedwise
 from seedwise import paths
 from seedwise.errors import RequestError
 from seedwise.search.cluster.code import assemble, own_code
@@ -33,6 +34,7 @@ ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 QUIET = {"logging_level": "ERROR", "log_to_driver": False}
+FOLDER = "SEEDWISE_FOLDER"  # variable of local workers: where the search was started
 CONNECT_SECONDS = 10.0  # to wait for a machine that does not answer at all
 LOOK_SECONDS = 1.0  # how old the list of nodes may be
 TELL_SECONDS = 10.0  # between two requests to an autoscaler, which itself looks every few seconds
@@ -84,10 +86,22 @@ def start_here() -> None:
     """A Ray of our own, whatever cluster may be running here too; its workers import what this process can."""
     import ray
 
-    path = os.pathsep.join(dict.fromkeys([str(paths.folder()), *filter(None, sys.path)]))
+    # Variables of the workers: this process keeps its environment.
+    package = Path(seedwise.__file__).resolve().parent.parent
+    path = os.pathsep.join(dict.fromkeys([*filter(None, sys.path), str(paths.folder()), str(package)]))
+    runtime: dict = {"env_vars": {"PYTHONPATH": path, FOLDER: str(paths.folder())}}
+    if paths.folder() != Path.cwd():
+        runtime["worker_process_setup_hook"] = f"{__name__}.enter_folder"
     with loopback():
-        runtime = {"env_vars": {"PYTHONPATH": path}}  # of the workers alone: this process keeps its environment
         ray.init("local", include_dashboard=False, runtime_env=runtime, **QUIET)
+
+
+def enter_folder() -> None:
+    """Begin a worker of a search that was resumed from elsewhere in the folder where it was started.
+
+    A worker is ours, and may change its folder: methods of one's own open files there by relative names.
+    """
+    os.chdir(os.environ[FOLDER])
 
 
 def join(address: str) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from rich.console import Console
 
@@ -32,7 +31,6 @@ COMMANDS = (search, resume, status, compare, report, export, run, landscape, sub
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
     options = parser().parse_args(arguments)
-    here = Path.cwd()
     console = Console(markup=False, emoji=False, highlight=False)  # a path or an error may hold [brackets]
     try:
         return options.command(options, console)
@@ -44,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         folder = getattr(options, "folder", None)
-        begun = folder is not None and (here / folder / "ledger.jsonl").exists()
+        begun = folder is not None and (folder / "ledger.jsonl").exists()
         again = f" Go on with: {called('resume', folder)}" if begun else ""
         print(f"seedwise: interrupted.{again}", file=sys.stderr)
         return INTERRUPTED

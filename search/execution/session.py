@@ -26,7 +26,7 @@ from seedwise.search.execution.checkpoints import Shelf
 from seedwise.search.execution.products import Products
 from seedwise.search.execution.shared_results import TELLING, Same
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
-from seedwise.search.execution.worker_loss import DIED, OUT_OF_MEMORY, SILENT, gives_up, missing_import
+from seedwise.search.execution.worker_loss import DIED, NOT_STARTED, OUT_OF_MEMORY, SILENT, gives_up
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
 
 OOM = "failed:oom"
@@ -211,8 +211,6 @@ class Session:
             missing = [name for name in selection.names if name not in ended["metrics"]]
             reported = ", ".join(ended["metrics"]) or "nothing"
             ended |= {"status": "failed:error", "error": f"{missing[0]} was not reported, but {reported}"}
-        elif ended["status"] == "failed:error" and self.cannot_import(ended["error"]):
-            return
         if ended["status"] == DONE and result.get("pictures"):  # before the line that MLflow's follower goes by
             try:
                 write_atomically(pictures_of(self.ledger.path.parent, run.config_id, run.replicate), result["pictures"])
@@ -246,7 +244,7 @@ class Session:
         if self.leave_by is not None:
             return  # whoever told us to stop may have told the workers too: no fault of the run
         node, because = heartbeat.node_of(self.key, name_of(run)), mask(self.lost.pop(trial_id, DIED))
-        if self.cannot_import(because):
+        if because.startswith(NOT_STARTED) and self.none_starts(because):
             return
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if because == TIMEOUT:
@@ -260,14 +258,19 @@ class Session:
         else:
             self.write({"event": "lost", **identity(run), "because": because, "node": node})
 
-    def cannot_import(self, because: str) -> bool:
-        """Whether no run can start, since code is missing: then the search stops at the first, which is run again."""
-        missing = missing_import(because)
-        if not missing or any(run.steps or run.status == DONE for run in self.ledger.state.runs()):
+    def none_starts(self, because: str) -> bool:
+        """Whether no worker starts on any node, as where code is missing: the search then stops at the first run.
+
+        Nothing is written of that run, so that it is started again when the search goes on.
+        """
+        runs = list(self.ledger.state.runs())
+        failures = 1 + sum(before.startswith(NOT_STARTED) for run in runs for before, _ in run.losses)
+        if any(run.steps or run.status == DONE for run in runs) or failures < len(nodes_now()):
             return False
-        again = called("resume", self.ledger.path.parent)
+        folder = self.ledger.state.search["folder"]
+        cause, again = because.removeprefix(f"{NOT_STARTED}: "), called("resume", self.ledger.path.parent)
         self.broken = self.broken or SearchError(
-            f"no run can start: {missing}. Install it where runs are, or put it beside the specification. Then: {again}"
+            f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then: {again}"
         )
         return True
 

@@ -1,6 +1,5 @@
 """Why a run lost its worker, and when it has lost it too often to be started once more."""
 
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ DIED = "its worker process died"
 OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
 RESTARTS = 2  # of a run whose worker process died: it goes on from its last saved state
 NODES = 20  # nodes that a run may lose: hardly its own fault, but one that takes its node down must end
-IMPORT = re.compile(r"(?:ModuleNotFoundError|ImportError): .+|AttributeError: Can't get attribute .+")
+NOT_STARTED = "its worker could not start"
 TAIL = 10_000  # characters of Tune's error file that hold the last error
 
 
@@ -26,13 +25,9 @@ def cause_of(error_file: Path) -> str:
         return NODE
     if "Traceback" not in text:
         return DIED
-    return f"its worker failed: {text.strip().splitlines()[-1][:300]}"
-
-
-def missing_import(because: str) -> str:
-    """What could not be imported, where that is why a run failed or lost its worker; else empty."""
-    found = IMPORT.search(because)
-    return found[0] if found else ""
+    last = text.strip().splitlines()[-1][:300]
+    begun = "its creation task" not in text  # Ray's words for an error before the first step, such as a missing import
+    return f"its worker failed: {last}" if begun else f"{NOT_STARTED}: {last}"
 
 
 def gives_up(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:

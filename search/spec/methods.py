@@ -27,5 +27,5 @@ def method_class(specification: dict) -> type:
 
 def prepare(method: type[Method], specification: dict, asked: Asked) -> Any:
     """What a method reads for all runs; one that takes only the specification gets no more."""
-    takes_asked = len(signature(method.prepare).parameters) > 1
+    takes_asked = "asked" in signature(method.prepare).parameters
     return method.prepare(specification, asked) if takes_asked else method.prepare(specification)

@@ -1,6 +1,7 @@
 """Code that a specification names: found by its file, without a trace in this process but the module itself."""
 
 import os
+import re
 import sys
 import threading
 
@@ -10,6 +11,7 @@ from seedwise import paths
 from seedwise.errors import RequestError
 from seedwise.imports import import_path, importable
 from seedwise.trainables.inputs.paths import locate
+from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -77,14 +79,32 @@ def test_what_cannot_be_imported_is_one_line_with_its_key(folder, path, problem)
     assert "sw_broken" not in sys.modules  # half a module would be taken for a whole one
 
 
-def test_a_folder_is_importable_in_its_block_alone(folder):
+def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
     before = list(sys.path)
     with importable(folder):
-        assert sys.path == [str(folder), *before]
+        assert sys.path == [*before, str(folder)]
         with importable(folder):
             pass
-        assert sys.path == [str(folder), *before]
+        assert sys.path == [*before, str(folder)]
     assert sys.path == before
+
+
+@pytest.mark.parametrize("name", ["search", "spaces", "trainables"])
+def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monkeypatch):
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(ROOT))])  # as where installed
+    (folder / "sw_old.py").write_text(f"from {name}.anything import Method\n")
+    told = f"No module named {name!r} ({name!r} is now 'seedwise.{name}'). Write"
+    with paths.relative_to(folder), pytest.raises(RequestError, match=re.escape(told)):
+        import_path("sw_old:Mine", "method.trainable")
+
+
+def test_a_file_named_as_a_module_without_a_file_is_refused(folder):
+    (folder / "time.py").write_text("")
+    with (
+        paths.relative_to(folder),
+        pytest.raises(RequestError, match=r"another module 'time' \(built in\); rename time.py"),
+    ):
+        import_path("time:Mine", "method.trainable")
 
 
 def test_relative_paths_are_those_of_the_block_in_this_thread_alone(folder, monkeypatch):

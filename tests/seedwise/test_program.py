@@ -65,16 +65,29 @@ def test_a_program_of_that_name_that_is_another_one_is_not_meant(tmp_path, monke
     script = installed(tmp_path, "seedwise")
     monkeypatch.setattr(sys, "executable", str(script.with_name("python")))
     monkeypatch.setenv("PATH", str(other.parent))
+    monkeypatch.chdir(ROOT)
     assert program.called("ui") == f"{script} ui"
+    monkeypatch.setattr(
+        sys, "argv", [str(other), "search"]
+    )  # installed for a person, away from the Python that runs it
+    assert program.called("ui") == "seedwise ui"
 
 
 def test_a_checkout_that_is_not_installed_is_started_by_its_script_and_a_package_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    python = installed(tmp_path, "python")
+    base = installed(tmp_path / "base", "python")
+    python = tmp_path / "env" / "python"  # what it is made with does not know what is installed in it
+    python.parent.mkdir()
+    python.symlink_to(base)
     monkeypatch.setattr(sys, "executable", str(python))
     monkeypatch.setenv("PATH", str(python.parent))
-    assert program.called("ui") == f"python {shlex.quote(str(ROOT / 'run_search.py'))} ui"
+    door = shlex.quote(str(ROOT / "run_search.py"))
+    assert program.called("ui") == f"python {door} ui"
+    monkeypatch.setenv("PATH", str(base.parent))
+    assert program.called("ui") == f"env/python {door} ui"
     monkeypatch.setattr(seedwise, "__file__", str(tmp_path / "site-packages" / "seedwise" / "__init__.py"))
+    assert program.called("ui") == "env/python -m seedwise ui"
+    monkeypatch.setattr(sys, "executable", "")  # where Python runs within another program
     assert program.called("ui") == "python -m seedwise ui"
 
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -13,7 +14,8 @@ from rich.console import Console
 
 from seedwise.search.ledger.state import read
 from seedwise.search.studies.launch import resume
-from tests.search.studies.test_search import board, results, run, typed, write
+from tests.search.story import PATIENCE
+from tests.search.studies.test_search import board, command, results, run, typed, write
 
 METHOD = """
 import {neighbour}
@@ -49,12 +51,16 @@ def forgotten():
 
 def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
     """Ray puts the folder of the driver first on its workers' path, before this package."""
+    (tmp_path / "datasets.py").write_text("raise SystemExit('and so is this')\n")  # of a library, which goes first
     (tmp_path / "spaces").mkdir()
     (tmp_path / "spaces" / "__init__.py").write_text("")
     (tmp_path / "run_search.py").write_text("raise SystemExit('this is mine')\n")
     write_method(tmp_path, "trainables", neighbour="search", late="later", budget={"runs": 6})
-    output = run(tmp_path, "search", "spec.yaml", apart=True)
-    assert "6 runs: the budget of 6 runs is spent" in output
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        command("search", "spec.yaml"), cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert "6 runs: the budget of 6 runs is spent" in done.stdout, done.stderr
     rows = board(tmp_path / "runs" / "quadratic")
     for row in rows:
         assert row["mean"] == pytest.approx(1 - (row["params"]["x"] - 0.5) ** 2, abs=1e-12)
@@ -66,7 +72,9 @@ def test_a_search_that_cannot_import_its_method_stops_at_the_first_run_and_goes_
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     output = run(tmp_path, "search", "spec.yaml", code=1)
     folder = tmp_path / "runs" / "quadratic"
-    assert "seedwise: no run can start: ModuleNotFoundError: No module named 'sw_mine'. Install it" in output
+    assert (
+        "seedwise: no run can start: ModuleNotFoundError: No module named 'sw_mine'. Install what is missing" in output
+    )
     assert f"Then: {typed(tmp_path, 'resume', 'runs/quadratic')}\n" in output
     assert "Traceback" not in output
     assert not results(folder)
@@ -79,15 +87,17 @@ def test_a_search_that_cannot_import_its_method_stops_at_the_first_run_and_goes_
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_a_package_that_is_missing_in_a_run_stops_the_search_too(tmp_path, fake_loop):
+def test_a_package_that_only_some_configurations_need_costs_these_alone(tmp_path, fake_loop):
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
-    (tmp_path / "sw_late.py").write_text("import sw_not_installed\n")
-    output = run(tmp_path, "search", "spec.yaml", code=1)
-    assert "no run can start: ModuleNotFoundError: No module named 'sw_not_installed'" in output
-    assert not results(tmp_path / "runs" / "quadratic")
-    (tmp_path / "sw_late.py").write_text("VALUE = 1.0\n")
-    run(tmp_path, "resume", tmp_path / "runs" / "quadratic")
-    assert len(results(tmp_path / "runs" / "quadratic")) == 6
+    (tmp_path / "sw_near.py").write_text(
+        "def better(value, x):\n    if x > 0.3:\n        import sw_not_installed\n    return x\n"
+    )
+    run(tmp_path, "search", "spec.yaml")
+    state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
+    for one in state.configurations.values():
+        statuses = {of.status for of in one.runs.values()}
+        assert statuses == ({"failed:error"} if one.params["x"] > 0.3 else {"done"})
+    assert any("No module named 'sw_not_installed'" in one.error for one in state.runs())
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -103,6 +113,25 @@ def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
     assert (folder / "report.html").exists()
     output = run(tmp_path, "export", folder, code=2)
     assert f"seedwise: {folder}: every run has failed so far, so there is no best configuration." in output
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_search_that_goes_on_from_another_folder_finds_the_files_of_its_own(tmp_path, fake_loop):
+    """Its workers too: a method of one's own opens them by relative names."""
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    (tmp_path / "value.txt").write_text("7.5")
+    (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float(open('value.txt').read())\n")
+    run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
+    (folder / "ledger.jsonl").write_text(
+        "".join(lines[: [number for number, line in enumerate(lines) if '"result"' in line][1]])
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    output = run(elsewhere, "resume", folder, apart=True)
+    assert "failed" not in output
+    assert [row["mean"] for row in board(folder)] == [7.5, 7.5]
 
 
 def traces():
