@@ -2,6 +2,11 @@
 
 from pathlib import Path
 
+LEDGER = "ledger.jsonl"  # what was asked, started and finished: all other files derive from it
+SPECIFICATION = "search.yaml"  # as it was resolved
+BEST = "best.yaml"
+REPORT = "report.html"
+
 
 def run_name(config_id: str, replicate: int) -> str:
     """The name of a run in file names and in messages between processes."""

@@ -27,5 +27,8 @@ def folder() -> Path:
 
 
 def resolved(name: str) -> Path:
-    """Where a path of a specification is; `~` is the home folder."""
+    """Where a path of a specification is; `~` is the home folder.
+
+    Workers run in the folder of their search, so that this, and plain relative names, work there too.
+    """
     return _FOLDER.get() / Path(name).expanduser()

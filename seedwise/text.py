@@ -18,7 +18,7 @@ def short(name: str, value: object) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that it is told in."""
+    """Seconds as 3.5 h, 12.0 min or 40.0 s: what a search cost, with one decimal."""
     for unit, size in (("h", HOUR), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
@@ -26,7 +26,7 @@ def duration(seconds: float) -> str:
 
 
 def minutes_in_words(minutes: float) -> str:
-    """A duration as a person says it: 40 s, 12 min, 3.5 h."""
+    """Minutes as 40 s, 12 min or 3.5 h: how long something will take or is past, roughly."""
     if minutes < 1.5:
         return f"{minutes * 60:.0f} s"
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
+from seedwise.folder import LEDGER
 from seedwise.search.cluster import pack_on_head
 from seedwise.search.ledger.state import busy
 
@@ -80,10 +81,10 @@ def unpack(archive: bytes, out: Path) -> None:
 
 def refuse_other(out: Path, new: Path) -> None:
     """A ledger only grows: the one that is here must be the beginning of the one that came."""
-    ledger = out / "ledger.jsonl"
+    ledger = out / LEDGER
     here = ledger.read_bytes() if ledger.is_file() else b""
     whole = here[: here.rfind(b"\n") + 1]
-    if not whole or busy(ledger) or not (new / "ledger.jsonl").read_bytes().startswith(whole):
+    if not whole or busy(ledger) or not (new / LEDGER).read_bytes().startswith(whole):
         raise RequestError(
             f"{out}: holds something else, or this search went on by itself here. Name another folder with --out."
         )

@@ -10,11 +10,11 @@ from typing import Any
 from seedwise import yaml12
 from seedwise.credentials import has_password
 from seedwise.errors import RequestError
+from seedwise.folder import SPECIFICATION
 from seedwise.search.cluster.code import PACKAGE, files_below, own_code, package_files
 from seedwise.search.spec import provenance
 from seedwise.search.spec.methods import method_class
 
-SPECIFICATION = "search.yaml"
 LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (DASHBOARD_CLIENT_MAX_SIZE of its constants)
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that the same content is the same package, and sent once
 

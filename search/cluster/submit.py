@@ -10,6 +10,7 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED, INTERRUPTED, WRONG
+from seedwise.folder import LEDGER
 from seedwise.search.cluster import package
 from seedwise.search.cluster.fetch import in_shell
 from seedwise.search.cluster.jobs import connected
@@ -51,7 +52,7 @@ def refuse_places(resolved: dict, there: str, out: Path) -> None:
         if not place.startswith(("/", "~/")):
             raise RequestError(f"{key}: {place} would end with the job. Write an absolute path of the head.")
     taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    if taken and not (out / "ledger.jsonl").exists():
+    if taken and not (out / LEDGER).exists():
         raise RequestError(f"{out}: holds something else. Choose where the results go with --out.")
 
 

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED
+from seedwise.folder import BEST, LEDGER, REPORT
 from seedwise.program import called
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
             soft_wrap=True,
         )
     show_leaderboard(state, console)
-    best = {"best": "best.yaml"} if state.succeeded else {}
-    files = {"leaderboard": "leaderboard.csv", **best, "report": "report.html"}
+    best = {"best": BEST} if state.succeeded else {}
+    files = {"leaderboard": "leaderboard.csv", **best, "report": REPORT}
     console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     if state.search["specification"]["tracking"]["uri"] != "off":
         console.print(f"compare in MLflow: {called('ui', folder)}", soft_wrap=True)
@@ -60,7 +61,7 @@ def whole_search(folder: Path, action: str) -> "State":
     """The state of a search that compares configurations; a decomposition is none."""
     from seedwise.search.ledger.state import read
 
-    state = read(folder / "ledger.jsonl")
+    state = read(folder / LEDGER)
     if not state.search:
         raise RequestError(f"{folder}: there is no search here.")
     if state.search["specification"]["decompose"]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_address, add_anyway, add_settings, positive
 from seedwise.search.commands.conclude import conclude
 from seedwise.search.commands.run import refuse_other_inputs
@@ -45,6 +46,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         refuse_other_inputs(found, options, console)
     if options.dry_run:
         return dry_run(specification, [])
-    before = read_ledger(options.folder / "ledger.jsonl")
+    before = read_ledger(options.folder / LEDGER)
     state = launch(specification, options.folder, console, address=options.address)
     return conclude(before.finished, state, options.folder, console)

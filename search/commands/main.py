@@ -8,6 +8,7 @@ from rich.console import Console
 import seedwise
 from seedwise.errors import RequestError, SearchError
 from seedwise.exit_codes import FAILED, INTERRUPTED, WRONG
+from seedwise.folder import LEDGER
 from seedwise.program import called
 from seedwise.search.commands import (
     compare,
@@ -42,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
     except KeyboardInterrupt:
         folder = getattr(options, "folder", None)
-        begun = folder is not None and (folder / "ledger.jsonl").exists()
+        begun = folder is not None and (folder / LEDGER).exists()
         again = f" Go on with: {called('resume', folder)}" if begun else ""
         print(f"seedwise: interrupted.{again}", file=sys.stderr)
         return INTERRUPTED

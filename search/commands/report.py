@@ -6,6 +6,7 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE
+from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_folder
 from seedwise.search.commands.conclude import whole_search
 
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.landscape_files import write_again
     from seedwise.search.studies.report import write_report
 
-    if (known := read(options.folder / "ledger.jsonl")).search and known.search["specification"]["landscape"]:
+    if (known := read(options.folder / LEDGER)).search and known.search["specification"]["landscape"]:
         write_again(known, options.folder, console)
         return DONE
     state = whole_search(options.folder, "Report on")

@@ -4,6 +4,7 @@ import argparse
 
 from rich.console import Console
 
+from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_address, add_folder
 from seedwise.search.commands.conclude import conclude
 
@@ -19,5 +20,5 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read
     from seedwise.search.studies.launch import resume
 
-    before = read(options.folder / "ledger.jsonl")
+    before = read(options.folder / LEDGER)
     return conclude(before.finished, resume(options.folder, console, address=options.address), options.folder, console)

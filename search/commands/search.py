@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from seedwise.exit_codes import DONE
+from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_address, add_settings
 from seedwise.search.commands.conclude import conclude
 
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read as read_ledger
     from seedwise.search.studies.launch import search
 
-    before = read_ledger(options.folder / "ledger.jsonl")
+    before = read_ledger(options.folder / LEDGER)
     state = search(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
     return conclude(before.finished, state, options.folder, console, spec=options.spec)
 

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED
+from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_folder
 
 
@@ -23,7 +24,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.tracking.follower import mask
     from seedwise.search.tracking.follower import track as write
 
-    if not (search := read(options.folder / "ledger.jsonl").search):
+    if not (search := read(options.folder / LEDGER).search):
         raise RequestError(f"{options.folder}: there is no search here.")
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("writing to MLflow", total=None)

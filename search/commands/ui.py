@@ -7,6 +7,7 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE
+from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_port
 
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
@@ -24,7 +25,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.tracking.follower import address_of
     from seedwise.search.tracking.mlflow_ui import Pages, serve
 
-    search = read(options.folder / "ledger.jsonl").search if options.folder else {}
+    search = read(options.folder / LEDGER).search if options.folder else {}
     if options.folder and not search:
         raise RequestError(f"{options.folder}: there is no search here.")
     pages = Pages(address_of(search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE), options.port)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 
+from seedwise.folder import run_name
 from seedwise.search.decide.policy import Action, Given, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
 from seedwise.spaces import config_id, load
@@ -24,7 +25,7 @@ class Planned:
 
     @property
     def name(self) -> str:
-        return f"{self.config_id}-{self.replicate}"
+        return run_name(self.config_id, self.replicate)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Plan:
 
     def needs(self, run: Run) -> list[str]:
         """The names of the products that a run takes."""
-        return [one.name for one in self.models(self._planned[f"{run.config_id}-{run.replicate}"])]
+        return [one.name for one in self.models(self._planned[run_name(run.config_id, run.replicate)])]
 
     def needed(self, state: State) -> set[str]:
         """The names of the products that runs without a result take, but for runs that a failed model keeps away."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from seedwise.errors import RequestError
+from seedwise.folder import LEDGER
 from seedwise.search.ledger.state import read
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
@@ -23,7 +24,7 @@ def read_earlier(folders: Sequence[Path], selection: Selection, method: str | di
     """
     found = []
     for folder in folders:
-        state = read(folder / "ledger.jsonl")
+        state = read(folder / LEDGER)
         if not state.search:
             raise RequestError(f"--from {folder}: there is no search here.")
         before = state.search["specification"]

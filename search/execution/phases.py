@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
+from seedwise.folder import run_name
 from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
@@ -162,7 +163,7 @@ class Phases:
                     scheduler=Pruner(session),
                     num_samples=-1,
                     reuse_actors=True,
-                    trial_dirname_creator=lambda trial: f"{trial.config['config_id']}-{trial.config['replicate']}",
+                    trial_dirname_creator=lambda trial: run_name(trial.config["config_id"], trial.config["replicate"]),
                     storage_path=place,  # for Tune's own files, which nobody reads
                     max_failures=0,  # a run that lost its worker is ours to start again
                     checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),

@@ -1,4 +1,4 @@
-"""The Ray Tune side of a run: one step per epoch, typed failures, saved states, reuse of the worker."""
+"""A worker: the trainable that runs any method for Ray Tune, one run after another."""
 
 import json
 import math
@@ -12,6 +12,7 @@ from typing import Any
 import ray
 from ray import tune
 
+from seedwise.folder import run_name
 from seedwise.search.execution.checkpoints import Shelf, pack, unpack
 from seedwise.search.execution.heartbeat import Beat, leaving
 from seedwise.search.execution.shared_results import TELLING, Same
@@ -56,7 +57,7 @@ class RunTrainable(tune.Trainable):
             self.same.leave()
         self.same, self.same_as = None, ""
         self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
-        self.name, self.built = f"{config['config_id']}-{config['replicate']}", False
+        self.name, self.built = run_name(config["config_id"], config["replicate"]), False
 
     def _build(self, config: dict) -> None:
         """Make the run, in its first step: Tune looks at nothing before, and a method may hang here as well."""

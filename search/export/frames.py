@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
+from seedwise.folder import BEST, LEDGER
 from seedwise.search.export.best import Export
 from seedwise.search.ledger.state import State, read
 from seedwise.search.ranking.estimator import Standing
@@ -96,7 +97,7 @@ class LoadedSearch:
         if not leaderboard(self.state, self.standing, 1):
             return None
         found = Export(self.state, self.standing, self.folder)
-        return found.content(found.best, self.folder / "best.yaml")
+        return found.content(found.best, self.folder / BEST)
 
 
 def _known(value: object) -> object:
@@ -107,7 +108,7 @@ def _known(value: object) -> object:
 def load_search(folder: str | Path) -> LoadedSearch:
     """Read a search folder, which may be in the middle of a search."""
     folder = Path(folder)
-    state = read(folder / "ledger.jsonl")
+    state = read(folder / LEDGER)
     if not state.search:
         raise RequestError(f"{folder}: there is no search here. Write the folder that has its ledger.jsonl.")
     return LoadedSearch(folder, state, standing_of(state.search["specification"]))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from seedwise.files import write_atomically
+from seedwise.folder import BEST, REPORT
 from seedwise.program import command
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.drawing.chart import Chart, escaped
@@ -27,7 +28,7 @@ def write(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] 
 
     `more` are sections after the report's own.
     """
-    path = folder / "report.html"
+    path = folder / REPORT
     write_atomically(path, page(found, folder, ended=ended, more=more))
     return path
 
@@ -36,7 +37,7 @@ def page(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] =
     """The page as text."""
     runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
     said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
-    *sentences, last = answer(found, command("run", folder / "best.yaml"))
+    *sentences, last = answer(found, command("run", folder / BEST))
     words, colon, rerun = last.partition(": ")
     closing = f"{escaped(words + colon)}<code>{escaped(rerun)}</code>" if rerun else escaped(last)
     return frame(

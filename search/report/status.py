@@ -8,6 +8,7 @@ from rich.console import Console
 
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
+from seedwise.folder import LEDGER
 from seedwise.program import called
 from seedwise.search.decide.baselines import total_runs
 from seedwise.search.decide.policy import policy_of
@@ -19,7 +20,7 @@ from seedwise.text import ago, number
 
 def show(folder: Path, console: Console) -> None:
     """The status of a search folder. It may be written meanwhile, by another process or another machine."""
-    path = folder / "ledger.jsonl"
+    path = folder / LEDGER
     state = read(path)
     if not state.search:
         raise RequestError(

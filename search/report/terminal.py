@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from seedwise.folder import BEST
 from seedwise.program import called
 from seedwise.search.report import components, costs, importance
 from seedwise.search.report.answer import answer
@@ -16,7 +17,7 @@ SHOWN = 5  # failed runs
 
 def show(found: Findings, folder: Path, console: Console) -> None:
     """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not."""
-    for line in answer(found, called("run", folder / "best.yaml")):
+    for line in answer(found, called("run", folder / BEST)):
         console.print(line, soft_wrap=True)
     if not found.ranked:
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from seedwise.files import write_atomically
+from seedwise.folder import LEDGER, REPORT
 from seedwise.program import called
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.drawing.svg import svg
@@ -20,8 +21,6 @@ from seedwise.search.report.findings import Findings
 from seedwise.search.spec.schema import standing_of
 from seedwise.search.studies.landscape_phases import FOLDER
 from seedwise.search.studies.report import write_report
-
-REPORT = "report.html"
 
 
 def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
@@ -73,7 +72,7 @@ def write_again(state: State, folder: Path, console: Console) -> None:
 
 def add_to_search(origin: Path, folder: Path) -> None:
     """Put the numbers of a landscape beside the search that its configuration came from, and into its report."""
-    state = read(origin / "ledger.jsonl")
+    state = read(origin / LEDGER)
     if not state.search:  # it is on another machine, or gone
         return
     write_atomically(origin / NUMBERS, (folder / NUMBERS).read_text(encoding="utf-8"))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seedwise.errors import RequestError
+from seedwise.folder import LEDGER
 from seedwise.search.export.rerun import read_best
 from seedwise.search.spec.schema import Specification, content_of, from_dict, set_all
 
@@ -29,7 +30,7 @@ def landscape_specification(
         # The parameters are complete: neither the space of the search nor `compat` has a say in them.
         found |= {"space": content["params"], "enqueue": [content["params"]], "compat": "fixed"}
         folder = Path(source).resolve().parent
-        options = {"origin": str(folder), **options} if (folder / "ledger.jsonl").exists() else options
+        options = {"origin": str(folder), **options} if (folder / LEDGER).exists() else options
     if found.get("landscape") is None:
         found |= {"landscape": {}} | ({"name": f"{found['name']}-landscape"} if "name" in found else {})
     set_all(found, overrides)

@@ -11,6 +11,7 @@ from rich.console import Console
 from seedwise import paths, yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
+from seedwise.folder import BEST, LEDGER, SPECIFICATION
 from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
@@ -56,7 +57,7 @@ def search(
     if uri != "off":  # the ledger keeps where it is, from whatever folder it is resumed, and never a password
         uri = follower.resolve_uri(uri, Path.cwd())
         resolved["tracking"]["uri"] = mask(uri)
-    ledger_path = folder / "ledger.jsonl"
+    ledger_path = folder / LEDGER
     earlier = read(ledger_path)
     if earlier.search:
         if earlier_folders:
@@ -79,7 +80,7 @@ def search(
     except OSError as error:
         raise RequestError(f"{folder}: {error.strerror}. Choose another folder with --out.") from error
     try:
-        write_atomically(folder / "search.yaml", yaml12.dump(resolved))
+        write_atomically(folder / SPECIFICATION, yaml12.dump(resolved))
         first = ledger.state.search
         ledger.append(
             {
@@ -142,7 +143,7 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
     if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
         if state.succeeded:
             found = Export(state, standing, folder)
-            found.write(found.best, folder / "best.yaml")
+            found.write(found.best, folder / BEST)
         try:
             write_report(Findings(state, standing), folder, ended=state.stopped)
         except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
@@ -186,7 +187,7 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
 
 def resume(folder: Path, console: Console, *, address: str | None = None) -> State:
     """Go on with the search of a folder."""
-    state = read(folder / "ledger.jsonl")
+    state = read(folder / LEDGER)
     if not state.search:
         raise RequestError(f"{folder}: there is no search here. Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()

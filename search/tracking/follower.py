@@ -23,12 +23,12 @@ from pathlib import Path
 import seedwise
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
+from seedwise.folder import LEDGER
 from seedwise.program import called
 from seedwise.search.ledger.state import busy, scan
 from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.mlflow_sink import Store
 
-LEDGER = "ledger.jsonl"
 POLL = 0.5  # seconds between two looks at the ledger
 SHARE = 4  # rest this many times as long as writing took, at most REST: the processors belong to the search
 REST = 5.0

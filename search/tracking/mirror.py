@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from seedwise.credentials import mask
+from seedwise.folder import BEST, REPORT, SPECIFICATION
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
 from seedwise.search.ranking.baseline_scores import all_scores, title
@@ -32,7 +33,7 @@ SCORE, FRESH_SCORE = (
 LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
 DIGEST = 16  # letters of a SHA-256 that tell files apart; MLflow takes 36
 NOTE = "mlflow.note.content"  # the tag that MLflow shows as a run's description, in Markdown
-RESULTS = ("best.yaml", "leaderboard.json", "leaderboard.csv", "report.html")  # there once the ledger says `end`
+RESULTS = (BEST, "leaderboard.json", "leaderboard.csv", REPORT)  # there once the ledger says `end`
 
 
 class Point(NamedTuple):
@@ -156,7 +157,7 @@ class Mirror:
                 self._freeze(event)
             case "end":
                 decomposed = self.state.search["specification"].get("decompose")
-                skipped = ["best.yaml", "report.html"] if decomposed else []
+                skipped = [BEST, REPORT] if decomposed else []
                 self.files += [name for name in event.get("files", RESULTS) if name not in (*self.files, *skipped)]
                 self._entry(TOP).tags["ended"] = event["because"]
                 self._describe()
@@ -172,7 +173,7 @@ class Mirror:
             "command": mask(event.get("command", ""))[:LONGEST_TAG],
         }
         self._describe()
-        self.files.append("search.yaml")
+        self.files.append(SPECIFICATION)
 
     def _named(self, params: dict, config_id: str) -> str:
         """A configuration in words: what a person searched over, as `k=50 softmax tau=0.2`.
