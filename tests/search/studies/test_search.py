@@ -340,7 +340,6 @@ def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
     others = [one for one in state.configurations.values() if not one.pruned]
     assert all(one.runs[0].step == 9 for one in others)
     assert sum(sorted(one.runs) != [0, 1, 2] for one in others) <= 1  # where the budget ended
-    assert sum(len(one.runs) for one in state.configurations.values()) == 30
     assert len(state.configurations) > 10  # what pruning saved pays for more configurations
     rows = board(tmp_path / "runs" / "quadratic")
     assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [one.config_id for one in pruned]
