@@ -67,7 +67,7 @@ def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
 
 
 @pytest.mark.usefixtures("ray_here", "forgotten")
-def test_a_search_that_cannot_import_its_method_stops_at_the_first_run_and_goes_on_when_it_can(tmp_path, monkeypatch):
+def test_a_search_that_cannot_import_its_method_stops_at_the_first_run(tmp_path):
     """The driver finds the file, the workers do not: as on a cluster whose nodes lack a package."""
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     output = run(tmp_path, "search", "spec.yaml", code=1)
@@ -80,10 +80,6 @@ def test_a_search_that_cannot_import_its_method_stops_at_the_first_run_and_goes_
     assert not results(folder)
     assert not (folder / "best.yaml").exists()
     assert "rerun the best" not in output
-    output = run(tmp_path, "resume", folder, apart=True)  # a Ray of its own, whose workers have the folder
-    assert "rerun the best" in output
-    assert len(results(folder)) == 6
-    assert len(set(results(folder))) == 6
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -115,6 +111,7 @@ def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
     assert f"seedwise: {folder}: every run has failed so far, so there is no best configuration." in output
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("forgotten")
 def test_a_search_that_goes_on_from_another_folder_finds_the_files_of_its_own(tmp_path, fake_loop):
     """Its workers too: a method of one's own opens them by relative names."""
@@ -138,6 +135,17 @@ def traces():
     """What a library must leave as it was."""
     handlers = [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)]
     return os.getcwd(), list(sys.path), dict(os.environ), handlers, optuna.logging.get_verbosity()
+
+
+@pytest.mark.extended
+@pytest.mark.usefixtures("ray_here", "forgotten")
+def test_a_search_that_could_not_import_its_method_goes_on_when_it_can(tmp_path):
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    run(tmp_path, "search", "spec.yaml", code=1)
+    folder = tmp_path / "runs" / "quadratic"
+    output = run(tmp_path, "resume", folder, apart=True)  # a Ray of its own, whose workers have the folder
+    assert "rerun the best" in output
+    assert len(set(results(folder))) == len(results(folder)) == 6
 
 
 @pytest.mark.usefixtures("forgotten")
