@@ -36,6 +36,7 @@ def test_a_finished_search_exports_the_same_best_configuration(finished, tmp_pat
         assert now[key] == then[key], key
 
 
+@pytest.mark.extended
 def test_its_exported_file_reruns_to_its_scores(finished, tmp_path):
     """To the last bit on the machine that wrote it; elsewhere another processor may round otherwise."""
     without_tracking(finished / "best.yaml")
