@@ -37,7 +37,7 @@ from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.training.options import TrainingOptions
 from seedwise.trainables.world import SOURCE, TARGETS, path
-from seedwise.trainables.world.encoders import mask, masked_loss, pad
+from tools.world.encoders import mask, masked_loss, pad
 
 CPU = torch.device("cpu")
 TOPICS = Classification({"name": "sib200", "data": "world:topics", "source": SOURCE, "targets": list(TARGETS)})

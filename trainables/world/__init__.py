@@ -17,7 +17,5 @@ def path(name: str) -> Path:
     found = FILES / name
     if not found.exists():
         have = ", ".join(sorted(entry.name for entry in FILES.iterdir())) if FILES.exists() else "nothing"
-        raise FileNotFoundError(
-            f"The world has no '{name}', but {have}. Rebuild: python -m seedwise.trainables.world.build"
-        )
+        raise FileNotFoundError(f"The world has no '{name}', but {have}. Rebuild: python -m tools.world.build")
     return found

@@ -22,8 +22,8 @@ from seedwise.trainables.static.sampling import Negatives, kept_share
 from seedwise.trainables.static.training import loss_of
 from seedwise.trainables.training.encoder import load_encoder
 from seedwise.trainables.world import path as world
-from seedwise.trainables.world.concepts import CONCEPTS, GENERAL
-from seedwise.trainables.world.language import make_languages
+from tools.world.concepts import CONCEPTS, GENERAL
+from tools.world.language import make_languages
 
 WORLD = "world:multilingual-encoder"
 OPTIONS = ExtractOptions(layer=3, least_count=3, least_words=3, subsampling=1e-3, epochs=2, batch_size=32, buffer=100)

@@ -9,7 +9,7 @@ form after regular sound change. Some forms then serve a second, unrelated conce
 from dataclasses import dataclass
 from random import Random
 
-from seedwise.trainables.world.concepts import CONCEPTS, Concept
+from tools.world.concepts import CONCEPTS, Concept
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from sklearn.metrics import f1_score
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from seedwise.trainables.tasks.sources import Classification
-from seedwise.trainables.world import SOURCE, TARGETS, encoders, path
-from seedwise.trainables.world.concepts import CONCEPTS, GENERAL
-from seedwise.trainables.world.language import make_languages
-from seedwise.trainables.world.vectors import train_vectors
+from seedwise.trainables.world import SOURCE, TARGETS, path
+from tools.world import encoders
+from tools.world.concepts import CONCEPTS, GENERAL
+from tools.world.language import make_languages
+from tools.world.vectors import train_vectors
 
 ENCODERS = {"source-encoder": (SOURCE,), "multilingual-encoder": (SOURCE, *TARGETS)}
 

@@ -1,4 +1,4 @@
-"""Rebuild every file of the world: `python -m seedwise.trainables.world.build [--out DIR] [--seed 0]`.
+"""Rebuild every file of the world: `python -m tools.world.build [--out DIR] [--seed 0]`.
 
 Text and dictionaries come out byte for byte the same everywhere. Vectors and encoders depend on the numerical libraries
 in their last digits, so compare those by their scores (`benchmarks/world.py`).
@@ -19,11 +19,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from seedwise.trainables.world import FILES, SOURCE
-from seedwise.trainables.world.concepts import TOPICS
-from seedwise.trainables.world.dictionaries import lexicon, synonyms
-from seedwise.trainables.world.language import Language, make_languages
-from seedwise.trainables.world.text import USUAL_WORD_IN_TASK, plans, render
-from seedwise.trainables.world.vectors import as_text, train_vectors
+from tools.world.concepts import TOPICS
+from tools.world.dictionaries import lexicon, synonyms
+from tools.world.language import Language, make_languages
+from tools.world.text import USUAL_WORD_IN_TASK, plans, render
+from tools.world.vectors import as_text, train_vectors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -92,7 +92,7 @@ def build_encoders(out: Path, corpora: dict[str, list[str]], seed: int, tell: Ca
     """Pretrain the two encoders. torch is imported here so that the text half of this module starts at once."""
     import torch
 
-    from seedwise.trainables.world import encoders
+    from tools.world import encoders
 
     torch.set_num_threads(1)  # models this small are slower on several cores
     everything = [sentence for sentences in corpora.values() for sentence in sentences]

@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-from seedwise.trainables.world.vectors import train_vectors
+from tools.world.vectors import train_vectors
 
 SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
 LONGEST = 64  # pieces; the longest sentence has about 50

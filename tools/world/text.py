@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from seedwise.trainables.world.concepts import CONCEPTS, GENERAL, SCENES_PER_TOPIC, TOPIC_SHARES, TOPICS, Concept
-from seedwise.trainables.world.language import Language
+from tools.world.concepts import CONCEPTS, GENERAL, SCENES_PER_TOPIC, TOPIC_SHARES, TOPICS, Concept
+from tools.world.language import Language
 
 # Where a content word comes from. The digression, another topic's scene, keeps the task from being trivial.
 FROM_SCENE, FROM_TOPIC, FROM_DIGRESSION = 0.50, 0.17, 0.12

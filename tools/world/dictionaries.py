@@ -2,8 +2,8 @@
 
 from random import Random
 
-from seedwise.trainables.world.concepts import CONCEPTS, Concept
-from seedwise.trainables.world.language import Language
+from tools.world.concepts import CONCEPTS, Concept
+from tools.world.language import Language
 
 COVERED = {"qan": 0.40, "qor": 0.30}  # share of the concepts that the lexicon knows
 WRONG = {"qan": 0.15, "qor": 0.25}  # share of its lines with a wrong translation

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from seedwise.trainables.world import FILES, SOURCE, TARGETS, path
-from seedwise.trainables.world.build import SIZES, texts
-from seedwise.trainables.world.concepts import CONCEPTS, TOPICS
-from seedwise.trainables.world.language import make_languages
+from tools.world.build import SIZES, texts
+from tools.world.concepts import CONCEPTS, TOPICS
+from tools.world.language import make_languages
 
 LANGUAGES = (SOURCE, *TARGETS)
 
