@@ -64,8 +64,8 @@ def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> 
         ray.get(done)
         return Need(*ray.get(actor.peak.remote()))
     except ray.exceptions.RayError as error:
-        told = str(error)
-        memory = "OutOfMemory" in told or "MemoryError" in told or "running low on memory" in told
+        text = str(error)
+        memory = "OutOfMemory" in text or "MemoryError" in text or "running low on memory" in text
         if memory:
             raise RequestError(
                 f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."

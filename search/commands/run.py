@@ -50,12 +50,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
-    """Where data or model are not those of an exported configuration, say which; go on only if told to."""
+    """Where data or model are not those of an exported configuration, say which; go on only with --anyway."""
     from seedwise.search.export.rerun import other_inputs
     from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(exported["specification"])):
-        told = f"{options.file}: not what it was made with: {', '.join(changed)}."
+        problem = f"{options.file}: not what it was made with: {', '.join(changed)}."
         if not options.anyway:
-            raise RequestError(f"{told} Bring those files back, or run it on these with --anyway.")
-        console.print(told, style="yellow", soft_wrap=True)
+            raise RequestError(f"{problem} Bring those files back, or run it on these with --anyway.")
+        console.print(problem, style="yellow", soft_wrap=True)
