@@ -21,7 +21,7 @@ from ray.tune.search.optuna import OptunaSearch
 from rich.console import Console
 
 from seedwise.search.cluster.nodes import ENVIRONMENT
-from seedwise.search.spec.schema import from_dict
+from seedwise.search.spec.load import from_dict
 from seedwise.search.studies.launch import search as launch
 
 SLOTS = 2

@@ -35,7 +35,8 @@ from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Stop
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.report.live import Progress
-from seedwise.search.spec.schema import Specification, from_dict
+from seedwise.search.spec.load import from_dict
+from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.launch import search as launch
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest

@@ -21,8 +21,8 @@ from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
 from seedwise.search.decide.baselines import asked_of
+from seedwise.search.spec.load import from_dict, read
 from seedwise.search.spec.methods import prepare
-from seedwise.search.spec.schema import from_dict, read
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.inputs.lexicons import read_lexicon

@@ -11,7 +11,8 @@ from transformers import AutoConfig
 
 from seedwise import yaml12
 from seedwise.search.decide.baselines import asked_of
-from seedwise.search.spec.schema import Specification, read
+from seedwise.search.spec.load import read
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import check_layers
 from seedwise.trainables.inputs.paths import by_language

@@ -29,7 +29,8 @@ from seedwise.search.commands.main import main
 from seedwise.search.commands.vectors import by_language
 from seedwise.search.export.rerun import read_best
 from seedwise.search.ledger import state
-from seedwise.search.spec.schema import Specification, Task, from_dict, read
+from seedwise.search.spec.load import from_dict, read
+from seedwise.search.spec.schema import Specification, Task
 from seedwise.search.tracking import follower
 from seedwise.trainables.inputs.cache import cached
 from seedwise.trainables.inputs.lexicons import read_lexicon

@@ -35,7 +35,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.spec.schema import read
+    from seedwise.search.spec.load import read
 
     specification = read(options.spec, options.set)
     options.folder = options.out or Path("runs") / specification.name

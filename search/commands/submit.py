@@ -23,7 +23,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Send a search to the cluster, then follow and fetch it. A search that is there already goes on."""
     from seedwise.search.cluster.submit import refuse_places, submit
-    from seedwise.search.spec.schema import read
+    from seedwise.search.spec.load import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()
     there = options.there or f"~/seedwise/runs/{resolved['name']}"

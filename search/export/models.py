@@ -14,9 +14,9 @@ from seedwise.search.decide.baselines import asked_of
 from seedwise.search.export.card import Card
 from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
+from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.methods import method_class, prepare
 from seedwise.search.spec.provenance import checksums
-from seedwise.search.spec.schema import from_dict
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training import device

@@ -8,8 +8,9 @@ from seedwise.errors import RequestError
 from seedwise.program import called
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import State
+from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.methods import method_class
-from seedwise.search.spec.schema import Specification, from_dict
+from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 
 DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean

@@ -7,7 +7,8 @@ from pathlib import Path
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.search.export.rerun import read_best
-from seedwise.search.spec.schema import Specification, content_of, from_dict, set_all
+from seedwise.search.spec.load import content_of, from_dict, set_all
+from seedwise.search.spec.schema import Specification
 
 
 def exported(source: str) -> dict | None:

@@ -27,8 +27,9 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.report.findings import Findings
 from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
+from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.methods import method_class, prepare
-from seedwise.search.spec.schema import Specification, from_dict
+from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.landscape_files import write_landscape
 from seedwise.search.studies.landscape_phases import LandscapePhases
 from seedwise.search.studies.report import write_report

@@ -174,7 +174,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
     import ray
     from rich.console import Console
 
-    from seedwise.search.spec.schema import from_dict
+    from seedwise.search.spec.load import from_dict
     from seedwise.search.studies.launch import search
 
     specification = from_dict(

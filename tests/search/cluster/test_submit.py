@@ -20,7 +20,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.search.cluster import fetch, pack_on_head, package, submit
 from seedwise.search.commands.main import main
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from tests.conftest import ROOT
 
 # Whose module is nowhere but in the folder that it is submitted from. Configurations wait for a file of their tenth.
@@ -169,7 +169,7 @@ def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_conten
 
 
 def read_again(text: str) -> dict:
-    from seedwise.search.spec.schema import from_text
+    from seedwise.search.spec.load import from_text
 
     return from_text(text).as_dict()
 

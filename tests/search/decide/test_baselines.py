@@ -16,7 +16,7 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.twins import twins
 from seedwise.search.report.table import as_table
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from seedwise.spaces import config_id
 from tests.simulate import SELECTION, drive, engine
 from tests.test_simulate import Hill

@@ -22,8 +22,8 @@ from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
 from seedwise.search.export.rerun import rerun_specification
 from seedwise.search.ledger.state import DONE, PLANNED, State
-from seedwise.search.spec.schema import from_dict
-from seedwise.search.spec.schema import read as read_specification
+from seedwise.search.spec.load import from_dict
+from seedwise.search.spec.load import read as read_specification
 from seedwise.search.studies.landscape_files import show, write_landscape
 from seedwise.search.studies.landscape_request import exported, landscape_specification
 from seedwise.spaces import config_id, load

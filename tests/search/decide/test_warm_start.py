@@ -3,7 +3,7 @@ import pytest
 from seedwise.errors import RequestError
 from seedwise.search.decide import warm_start
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 
 
 def read_earlier(folders, specification):

@@ -12,7 +12,7 @@ from scipy import stats
 from seedwise.search.commands.main import main
 from seedwise.search.report.compare import Searched, pairs, side_by_side
 from seedwise.search.report.compare_table import as_table
-from seedwise.search.spec.schema import from_dict
+from seedwise.search.spec.load import from_dict
 from tests.search.studies.test_search import SPECIFICATION
 from tests.search.told import Told, demo, metrics, specification
 

@@ -2,7 +2,7 @@ import pytest
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
-from seedwise.search.spec.schema import from_dict, from_text, read
+from seedwise.search.spec.load import from_dict, from_text, read
 from seedwise.spaces import space
 
 DEMO = "demo"

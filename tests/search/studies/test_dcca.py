@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from seedwise.errors import RequestError
 from seedwise.search.ledger.state import read
-from seedwise.search.spec.schema import read as specify
+from seedwise.search.spec.load import read as specify
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams

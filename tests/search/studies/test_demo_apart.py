@@ -13,7 +13,7 @@ from mlflow import MlflowClient
 
 from seedwise import yaml12
 from seedwise.search.ledger.state import read
-from seedwise.search.spec.schema import read as read_specification
+from seedwise.search.spec.load import read as read_specification
 from seedwise.search.tracking.mlflow_ui import Pages, free_port
 from seedwise.trainables.tasks.sources import Classification
 from tests.browser import new_browser

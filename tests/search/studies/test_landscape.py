@@ -9,8 +9,8 @@ from mlflow import MlflowClient
 from seedwise import yaml12
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.ledger.state import read, scan
+from seedwise.search.spec.load import read as read_specification
 from seedwise.search.spec.provenance import checksums
-from seedwise.search.spec.schema import read as read_specification
 from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 from tests import tiny
 from tests.search.studies.test_search import run

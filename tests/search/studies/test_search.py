@@ -18,7 +18,7 @@ from seedwise.program import called
 from seedwise.search.commands.main import main
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.ledger.state import read, replay, scan
-from seedwise.search.spec.schema import from_dict
+from seedwise.search.spec.load import from_dict
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
 from tests.methods import Quadratic

@@ -7,7 +7,7 @@ import pytest
 from transformers import pipeline
 
 from seedwise.search.ledger.state import read
-from seedwise.search.spec.schema import read as read_specification
+from seedwise.search.spec.load import read as read_specification
 from seedwise.trainables.tasks.sources import Classification
 from tests import tiny
 from tests.search.studies.test_search import run

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from seedwise.errors import RequestError
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from seedwise.trainables.dcca.pictures import losses
 from seedwise.trainables.dcca.trainable import Dcca, Masked, Untouched
 from seedwise.trainables.ear.baselines import Plain

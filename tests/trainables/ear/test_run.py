@@ -15,7 +15,7 @@ from torch.nn.functional import cosine_similarity, cross_entropy
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, XLMRobertaConfig, pipeline
 
 from seedwise.errors import RequestError
-from seedwise.search.spec.schema import from_dict, read
+from seedwise.search.spec.load import from_dict, read
 from seedwise.spaces.ear import default
 from seedwise.trainables.ear import trainable as ear_trainable
 from seedwise.trainables.ear.augment import Dictionary

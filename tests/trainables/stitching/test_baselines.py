@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 from transformers import AutoTokenizer
 
 from seedwise import spaces
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from seedwise.spaces.baselines import NAMES, baseline_space
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed

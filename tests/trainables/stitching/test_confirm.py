@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seedwise.errors import RequestError
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from seedwise.spaces.stitching import default
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.stitching.trainable import Stitching

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from seedwise.trainables.stitching.anchors import eligible
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.pair import RECENT, Tables, found_neighbours

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from seedwise.search.spec.schema import from_dict
+from seedwise.search.spec.load import from_dict
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.pair import Tables

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from seedwise.search.spec.schema import read
+from seedwise.search.spec.load import read
 from seedwise.spaces.stitching import default
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.trainable import Stitching

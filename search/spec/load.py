@@ -1,0 +1,163 @@
+"""Reads a specification from a file, a text or plain data, with the overrides of the command line, and checks it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from seedwise import yaml12
+from seedwise.credentials import HIDDEN, has_password, mask
+from seedwise.errors import RequestError
+from seedwise.search.spec.landscape_defaults import normalised
+from seedwise.search.spec.schema import Model, Specification, named
+from seedwise.search.spec.validate import check
+from seedwise.suggest import nearest
+from seedwise.trainables.inputs.paths import read_text
+
+BUILT_IN = Path(__file__).with_name("builtin")
+
+
+def read(source: str, overrides: list[str] = (), *, elsewhere: bool = False) -> Specification:
+    """Read a YAML file or a built-in name, apply `key.sub=value` overrides, check everything that can be checked.
+
+    Paths in a file are relative to the current folder; `world:NAME` is a file of the embedded world. `elsewhere`: the
+    search will run on another machine, where absolute paths are looked up; what is wrong with those is left to it.
+    """
+    content = content_of(source)
+    set_all(content, overrides)
+    return from_dict(content, elsewhere=elsewhere)
+
+
+def content_of(source: str) -> dict:
+    """What a YAML file, or a built-in specification, says: plain data that nobody has checked."""
+    path = Path(source)
+    if not path.is_file():
+        path = BUILT_IN / f"{source}.yaml"
+    if not path.is_file():
+        known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
+        raise RequestError(f"{source}: no such file, and no built-in specification.{nearest(source, known)}")
+    return parsed(read_text(path, "specification"), str(source))
+
+
+def from_text(text: str, overrides: list[str] = ()) -> Specification:
+    """A checked specification from YAML."""
+    content = parsed(text, "specification")
+    set_all(content, overrides)
+    return from_dict(content)
+
+
+def parsed(text: str, where: str) -> dict:
+    """YAML as plain data; `where` begins an error."""
+    try:
+        content = yaml12.load(text)
+    except yaml12.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        raise RequestError(f"{where}{line}: not YAML: {getattr(error, 'problem', error)}.") from error
+    if not isinstance(content, dict):
+        raise RequestError(f"{where}: a specification is a mapping of keys to values, this is {mask(repr(content))}.")
+    return content
+
+
+def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
+    """A checked specification from plain data; `elsewhere` as of `read`."""
+    if isinstance(content.get("landscape"), dict):
+        content = normalised(content)
+    try:
+        specification = Specification.model_validate(content)
+    except ValidationError as error:
+        raise RequestError(_in_one_line(error, content)) from error
+    try:
+        check(specification)
+    except RequestError as error:
+        if not (elsewhere and any(place in str(error) for place in _absolute(content))):
+            raise
+    return specification
+
+
+def _absolute(content: Any) -> list[str]:
+    """The absolute paths in a specification; of a pattern with {language}, the folder before it."""
+    if isinstance(content, dict | list):
+        parts = content.values() if isinstance(content, dict) else content
+        return [path for part in parts for path in _absolute(part)]
+    if not isinstance(content, str) or not content.startswith(("/", "~")):
+        return []
+    return [content.partition("{")[0].rpartition("/")[0] if "{" in content else content]
+
+
+def set_all(content: dict, overrides: Iterable[str]) -> None:
+    """Apply `key.sub=value` overrides to plain data, in their order."""
+    for override in overrides:
+        _set(content, override)
+
+
+def _set(content: dict, override: str) -> None:
+    """Apply one `key.sub=value`; the value is YAML, so numbers, lists and mappings are written as in a file."""
+    key, equals, value = override.partition("=")
+    told = f"--set {override}"
+    if has_password(override):
+        told = f"--set {key.partition(':')[0]}{equals}{HIDDEN}"
+    if not equals or not key:
+        raise RequestError(f"{told}: write key=value, for example --set budget.runs=20.")
+    try:
+        parsed = yaml12.load(value)
+    except yaml12.YAMLError as error:
+        raise RequestError(f"{told}: the value is not YAML ({getattr(error, 'problem', error)}).") from error
+    *parents, last = key.split(".")
+    place = content
+    for parent in parents:
+        place[parent] = _mapping(place.get(parent), parent, told)
+        place = place[parent]
+    place[last] = parsed
+
+
+def _mapping(value: Any, name: str, told: str) -> dict:
+    """What a key holds, as a mapping that another key can be set in; `told` begins an error."""
+    if name == "space" and isinstance(value, str):
+        return {"base": value}
+    value = named(value) if name == "baselines" else value
+    if value is not None and not isinstance(value, dict):
+        raise RequestError(f"{told}: {name} is {mask(repr(value))} there, which has no keys. Set {name} as a whole.")
+    return value or {}
+
+
+def _in_one_line(error: ValidationError, content: dict) -> str:
+    """The first problem of a validation: which key, which value, what would be right."""
+    # Of a choice between kinds (auto, or a number) the kind that was meant says more.
+    kinds = error.errors()[:2]
+    problem = next(
+        (one for one in kinds if (one["type"] == "literal_error") == isinstance(one["input"], str)), kinds[0]
+    )
+    location = [
+        part for part in problem["loc"] if not str(part).startswith(("literal[", "Custom", "function-", "constr"))
+    ]
+    location = [part for part in location if part not in ("float", "int", "str", "[key]")]
+    location = [part for part in location if not str(part).startswith("dict[")]
+    key = ".".join(map(str, location))
+    if problem["type"] == "extra_forbidden":
+        known = _fields(location[:-1])
+        return f"{key}: there is no such key.{nearest(location[-1], known)}"
+    if problem["type"] == "missing":
+        return f"{key}: this key is missing. Add it{_example(key)}."
+    given = problem["input"]
+    given = HIDDEN if isinstance(given, str) and has_password(given) else mask(repr(given))
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"{key}: {given} is wrong: {said[0].lower()}{said[1:]}."
+
+
+def _fields(location: list) -> list[str]:
+    """The keys that exist below a place in the specification."""
+    model: Any = Specification
+    for part in location:
+        hint = model.model_fields[part].annotation if part in getattr(model, "model_fields", {}) else None
+        options = [hint, *getattr(hint, "__args__", ())]
+        model = next((option for option in options if isinstance(option, type) and issubclass(option, Model)), None)
+        if model is None:
+            return []
+    return list(model.model_fields)
+
+
+def _example(key: str) -> str:
+    examples = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
+    return f", for example `{examples[key]}`" if key in examples else ""
