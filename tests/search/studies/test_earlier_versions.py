@@ -33,7 +33,7 @@ def test_a_finished_search_exports_the_same_best_configuration(finished, tmp_pat
     run(tmp_path, "export", finished, "--to", tmp_path / "best.yaml")
     then, now = (yaml12.load((folder / "best.yaml").read_text()) for folder in (WRITTEN / "finished", tmp_path))
     for key in then.keys() - {"rerun_by"}:
-        assert now[key] == then[key], key
+        assert now[key] == near(then[key]), key
 
 
 @pytest.mark.extended
@@ -55,4 +55,13 @@ def test_an_interrupted_search_resumes_to_the_leaderboard_of_an_undisturbed_one(
     assert results(folder)[:5] == before
     assert len(set(results(folder))) == len(results(folder)) == 11
     expected = json.loads((WRITTEN / "interrupted" / "expected.json").read_text())
-    assert board(folder) == [{key: value for key, value in row.items() if key != "seconds"} for row in expected]
+    assert board(folder) == near([{key: value for key, value in row.items() if key != "seconds"} for row in expected])
+
+
+def near(content):
+    """What equals this but for last digits: another processor adds up in another order than that of the writer."""
+    if isinstance(content, dict):
+        return {key: near(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [near(value) for value in content]
+    return pytest.approx(content, rel=1e-9, abs=1e-12) if isinstance(content, float) else content
