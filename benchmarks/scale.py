@@ -138,8 +138,8 @@ def gaps_of(said: Sequence[dict]) -> list[float]:
 def driven(runs: int, choice: str, folder: Path, parts: Counter) -> Iterator[None]:
     """A search without Ray, in turns: one to get ready, then one per result. CPU seconds of its parts go to `parts`."""
     specification = specified(runs, "benchmarks.nothing:Nothing", *CHOICES[choice])
-    standing = specification.standing()
-    policy, proposer = specification.policy(standing), specification.proposer(standing)
+    standing = specification.parts.standing
+    policy, proposer = specification.parts.policy, specification.parts.proposer
     flight, stopped, ledger = deque(), False, Ledger(folder / "ledger.jsonl")
     ledger.append({"event": "search", "search_id": "scale", "specification": specification.as_dict()})
 

@@ -20,14 +20,14 @@ import transformers
 from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from seedwise.search.decide.baselines import asked_of
 from seedwise.search.spec.load import from_dict, read
-from seedwise.search.spec.methods import prepare
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.inputs.lexicons import read_lexicon
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.method import Method
+from seedwise.trainables.request import Task
 from seedwise.trainables.stitching.prepare import StitchingInputs
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
@@ -40,7 +40,7 @@ from seedwise.trainables.world import SOURCE, TARGETS, path
 from tools.world.encoders import mask, masked_loss, pad
 
 CPU = torch.device("cpu")
-TOPICS = Classification({"name": "sib200", "data": "world:topics", "source": SOURCE, "targets": list(TARGETS)})
+TOPICS = Classification(Task(name="sib200", data="world:topics", source=SOURCE, targets=list(TARGETS)))
 LABELS = TOPICS.labels
 STITCHING_TRAINING = {"epochs": 6, "lr": 2e-3}
 EPOCHS, LEARNING_RATE, BATCH = 4, 1e-3, 32  # of fine-tuning the multilingual encoder
@@ -116,9 +116,9 @@ def show(title: str, configurations: dict[str, Callable[[int], Scores]], replica
         print(f"  {language}: best - worst = {apart:.3f}, seeds' sd = {seeds:.3f}, ratio {apart / seeds:.1f}")
 
 
-def prepared(method: type[Method], specification: dict) -> object:
+def prepared(method: type[Method], specification: Specification) -> object:
     """The inputs of a method, as a search reads them."""
-    return prepare(method, specification, asked_of(specification))
+    return method.prepare(specification, specification.parts.asked)
 
 
 def constant(language: str) -> float:
@@ -145,7 +145,7 @@ def stitching_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]
             },
             "budget": {"runs": 100},
         }
-        inputs = prepared(Stitching, from_dict(specification).as_dict())
+        inputs = prepared(Stitching, from_dict(specification))
         runs = {"original table, no stitching": lambda replicate, inputs=inputs: original(inputs, replicate)}
         for name, params in STITCHING.items():
             runs[name] = lambda replicate, inputs=inputs, params=params: stitched(inputs, params, replicate)
@@ -158,7 +158,7 @@ def stitching_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]
 
 def stitched(inputs: StitchingInputs, params: dict, replicate: int) -> Scores:
     run = Stitching(inputs, params | STITCHING_TRAINING, Streams(0, replicate), CPU)
-    metrics = [run.epoch(number) for number in range(run.epochs)][-1]
+    metrics = [run.step(number) for number in range(run.steps)][-1]
     return {language: metrics[f"dev/macro_f1/{language}"] for language in (SOURCE, *inputs.targets)}
 
 
@@ -178,7 +178,7 @@ def original(inputs: StitchingInputs, replicate: int) -> Scores:
 
 
 def ear_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]:
-    inputs = prepared(Ear, read("demo-ear").as_dict())
+    inputs = prepared(Ear, read("demo-ear"))
     runs = {name: (lambda replicate, params=params: ear(inputs, params, replicate)) for name, params in EAR.items()}
     yield "EAR on the multilingual encoder, layer 2, eight encoder passes each", runs
 
@@ -188,7 +188,7 @@ def ear(inputs: EarInputs, params: dict, replicate: int) -> Scores:
     method = Ear.class_for(params)
     known = {name: value for name, value in EAR_TRAINING.items() if method is Ear or name != "layer"}
     run = method(inputs, known | params, Streams(0, replicate), CPU)
-    metrics = [run.epoch(number) for number in range(run.epochs)][-1]
+    metrics = [run.step(number) for number in range(run.steps)][-1]
     return {language: metrics[f"dev/macro_f1/{language}"] for language in (SOURCE, *TARGETS)}
 
 

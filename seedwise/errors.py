@@ -1,9 +1,56 @@
 """The errors that a person is meant to read."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 
 class RequestError(Exception):
     """The request was wrong. The text says what, where and what to do; the command line prints it and exits with 2."""
 
+    @property
+    def problems(self) -> list["RequestError"]:
+        """All that is wrong: one line each."""
+        return [self]
+
+
+class RequestErrors(RequestError):
+    """Several things are wrong with one request."""
+
+    def __init__(self, problems: Iterable[RequestError]):
+        self.several = list(problems)
+        super().__init__("\n".join(map(str, self.several)))
+
+    @property
+    def problems(self) -> list[RequestError]:
+        return self.several
+
+
+class NotHere(RequestError):
+    """A file or folder that this machine does not have. `name` is what the specification calls it."""
+
+    def __init__(self, text: str, name: str):
+        super().__init__(text)
+        self.name = name
+
+    @property
+    def absolute(self) -> bool:
+        """Whether another machine may have it: one that a search is sent to has nothing else of this one's."""
+        return self.name.startswith(("/", "~"))
+
 
 class SearchError(Exception):
     """The search cannot go on. The text says why, and how to go on later; the command line exits with 1."""
+
+
+@contextmanager
+def collected(found: list[RequestError]) -> Iterator[None]:
+    """In this block, what is wrong is added to `found` instead of raised; the rest of the block is left out."""
+    try:
+        yield
+    except RequestError as error:
+        found += error.problems
+
+
+def one_of(found: list[RequestError]) -> RequestError:
+    """All that was found wrong as one error."""
+    return found[0] if len(found) == 1 else RequestErrors(found)

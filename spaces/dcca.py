@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from seedwise.trainables.dcca.options import DccaOptions
+from seedwise.trainables.dcca.options import DccaOptions, without_tuning
 
 OF_ALIGNMENT = ("static", "weight", "layer", "pooling", "padding", "words", "word_batch")
 OF_CORRELATION = ("loss", "top_k", "directions", "ridge")
@@ -59,13 +59,6 @@ def canonical(params: dict) -> dict:
         unread = ("directions", "ridge")  # and it is what its batches are, so word_batch stays
     DccaOptions(**params)
     return without_tuning({name: value for name, value in params.items() if name not in unread})
-
-
-def without_tuning(params: dict) -> dict:
-    """How a classifier is fine-tuned does not matter where none is."""
-    if params["tune_epochs"]:
-        return params
-    return {name: value for name, value in params.items() if not name.startswith("tune_") or name == "tune_epochs"}
 
 
 default.first = ({"alignment": "none"}, {"alignment": "dcca"})

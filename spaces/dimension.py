@@ -47,45 +47,48 @@ class Dimension:
         return self.choices is None and not self.integer and self.step is None and self.low != self.high
 
 
-def overridden(name: str, dimension: Dimension | None, override: Any) -> Dimension:
-    """The dimension that an override makes: a value fixes, [low, high] narrows a range, other lists are choices."""
+def overridden(key: str, dimension: Dimension | None, override: Any) -> Dimension:
+    """The dimension that an override makes: a value fixes, [low, high] narrows a range, other lists are choices.
+
+    `key` is that of the specification, for errors.
+    """
     if isinstance(override, dict):
         known = {"low", "high", "log", "step", "choices"}
         if unknown := sorted(override.keys() - known):
-            raise RequestError(f"space.{name}.{unknown[0]}: there is no such key.{nearest(unknown[0], sorted(known))}")
+            raise RequestError(f"{key}.{unknown[0]}: there is no such key.{nearest(unknown[0], sorted(known))}")
         if "choices" in override:
             if not isinstance(override["choices"], list) or not override["choices"]:
-                raise RequestError(f"space.{name}.choices: {override['choices']!r} is not a list. Write [a, b, ...].")
+                raise RequestError(f"{key}.choices: {override['choices']!r} is not a list. Write [a, b, ...].")
             return Dimension(choices=tuple(override["choices"]))
         base = dimension or Dimension()
-        low, high, step = (override.get(key, getattr(base, key)) for key in ("low", "high", "step"))
+        low, high, step = (override.get(name, getattr(base, name)) for name in ("low", "high", "step"))
         log = override.get("log", base.log and "step" not in override)  # steps are even, so they end a log scale
         if not isinstance(log, bool) or (log and step):
-            raise RequestError(f"space.{name}.log: {log!r}. Write true or false, and no step together with true.")
+            raise RequestError(f"{key}.log: {log!r}. Write true or false, and no step together with true.")
         if step is not None and (not _is_number(step) or step <= 0):
-            raise RequestError(f"space.{name}.step: {step!r} must be a number above 0.")
-        return _range(name, low, high, base, log, step)
+            raise RequestError(f"{key}.step: {step!r} must be a number above 0.")
+        return _range(key, low, high, base, log, step)
     if isinstance(override, list):
         numeric = dimension is None or dimension.choices is None
         if numeric and len(override) == 2 and all(_is_number(value) for value in override):
             base = dimension or Dimension()
-            return _range(name, *override, base, base.log, base.step)
+            return _range(key, *override, base, base.log, base.step)
         if not override:
-            raise RequestError(f"space.{name}: the list is empty. Write at least one value.")
+            raise RequestError(f"{key}: the list is empty. Write at least one value.")
         return Dimension(choices=tuple(override))
     return Dimension(choices=(override,))
 
 
-def _range(name: str, low: Any, high: Any, base: Dimension, log: bool, step: float | None) -> Dimension:
+def _range(key: str, low: Any, high: Any, base: Dimension, log: bool, step: float | None) -> Dimension:
     if not (_is_number(low) and _is_number(high)):
-        raise RequestError(f"space.{name}: a range needs two numbers, got {low!r} and {high!r}.")
+        raise RequestError(f"{key}: a range needs two numbers, got {low!r} and {high!r}.")
     if low > high:
-        raise RequestError(f"space.{name}: [{low}, {high}] is upside down. Write [{high}, {low}].")
+        raise RequestError(f"{key}: [{low}, {high}] is upside down. Write [{high}, {low}].")
     if log and low <= 0:
-        raise RequestError(f"space.{name}: low is {low}, a logarithmic range must start above 0.")
+        raise RequestError(f"{key}: low is {low}, a logarithmic range must start above 0.")
     integer = all(isinstance(value, int) for value in (low, high)) and (base.low is None or base.integer)
     if base.integer and not integer:
-        raise RequestError(f"space.{name}: [{low}, {high}] must be whole numbers.")
+        raise RequestError(f"{key}: [{low}, {high}] must be whole numbers.")
     return Dimension(low=low, high=high, log=log, step=step, integer=integer)
 
 

@@ -8,9 +8,9 @@ function that drops the parameters that cannot matter, and `first`, configuratio
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from seedwise.errors import RequestError
@@ -18,20 +18,8 @@ from seedwise.imports import import_path
 from seedwise.spaces.dimension import Dimension, overridden
 from seedwise.spaces.trials import Open, Overriding, Probe, Scripted
 from seedwise.suggest import nearest
+from seedwise.trainables.methods import built_in, spec_of
 
-BUILT_IN = {
-    "stitching": {"default": "seedwise.spaces.stitching:default", "paper": "seedwise.spaces.stitching:paper"},
-    "dcca": {"default": "seedwise.spaces.dcca:default", "paper": "seedwise.spaces.dcca:paper"},
-    "ear": {"default": "seedwise.spaces.ear:default", "paper": "seedwise.spaces.ear:paper"},
-}
-COMPAT = {
-    "stitching": {"paper": "seedwise.trainables.stitching.options:PAPER"},
-    "dcca": {
-        "paper": "seedwise.trainables.dcca.options:PAPER",
-        "reference": "seedwise.trainables.dcca.options:REFERENCE",
-    },
-    "ear": {"paper": "seedwise.trainables.ear.options:PAPER", "reference": "seedwise.trainables.ear.options:REFERENCE"},
-}
 PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
 
 
@@ -46,24 +34,31 @@ class Space:
 
     function: Callable[[Any], dict]
     overrides: dict[str, Any] = field(default_factory=dict)
+    key: str = "space"  # of the specification, for errors
 
     def __post_init__(self) -> None:
         known = {name: self._default(name) for name in self.defaults} | self.dimensions
         for name in self.overrides:
             if name not in known:
-                raise RequestError(f"space.{name}: there is no such dimension.{nearest(name, known)}")
-            overridden(name, known[name], self.overrides[name])
+                raise RequestError(f"{self.key}.{name}: there is no such dimension.{nearest(name, known)}")
+            overridden(f"{self.key}.{name}", known[name], self.overrides[name])
         _probe(self)  # a value the method refuses is found now, not by the run that draws it
 
     @property
     def defaults(self) -> dict[str, Any]:
         return getattr(self.function, "defaults", {})
 
-    def canonical(self, params: dict) -> dict:
-        """All parameters of the method, without those that cannot matter: equal work has an equal id."""
+    def canonical(self, params: dict, key: str = "") -> dict:
+        """All parameters of the method, without those that cannot matter: equal work has an equal id.
+
+        `key` is that of the specification which has them, for errors; empty: the space's own.
+        """
+        key = key or self.key
         unknown = [name for name in params if self.defaults and name not in self.defaults]
         if unknown:
-            raise RequestError(f"{unknown[0]}: the method has no such parameter.{nearest(unknown[0], self.defaults)}")
+            raise RequestError(
+                f"{key}.{unknown[0]}: the method has no such parameter.{nearest(unknown[0], self.defaults)}"
+            )
         try:
             full = {**self.defaults, **params}
             for name, default in self.defaults.items():  # tau: 1 is tau: 1.0
@@ -71,7 +66,7 @@ class Space:
                     full[name] = float(full[name])
             return getattr(self.function, "canonical", dict)(full)
         except ValueError as error:  # the options of the method say what they do not accept
-            raise RequestError(f"space.{error}.") from error
+            raise RequestError(f"{key}.{error}.") from error
 
     def _default(self, name: str) -> Dimension:
         """A parameter that the function does not suggest, as the dimension of its default value: which type it has."""
@@ -80,11 +75,11 @@ class Space:
             return Dimension(choices=(value,))
         return Dimension(low=value, high=value, integer=isinstance(value, int))
 
-    def complete(self, params: dict) -> dict:
+    def complete(self, params: dict, key: str = "") -> dict:
         """A configuration that a person wrote, in canonical form: what she left out is as the overrides fix it."""
         fixed = {name: value for name, value in self.overrides.items() if not isinstance(value, list | dict)}
         accepted = {name: value for name, value in fixed.items() if name in self.defaults}
-        return self.canonical({**accepted, **params})
+        return self.canonical({**accepted, **params}, key)
 
     def first(self) -> list[dict]:
         """What the function says should go first (the paper's setting, degenerate points), where it is in the space."""
@@ -93,14 +88,15 @@ class Space:
 
     def _admits(self, name: str, params: dict) -> bool:
         known = self.dimensions[name] if name in self.dimensions else self._default(name)
-        return name not in params or params[name] in overridden(name, known, self.overrides[name])
+        return name not in params or params[name] in overridden(f"{self.key}.{name}", known, self.overrides[name])
 
     def __call__(self, trial: Any) -> dict:
         """Suggest every dimension through `trial` and return the configuration in canonical form."""
         params = self.function(Overriding(trial, self.overrides))
         for name, override in self.overrides.items():
             if name not in self.dimensions:  # a parameter that the function sets itself or leaves at its default
-                params[name] = overridden(name, self._default(name), override).suggest(trial, name)
+                dimension = overridden(f"{self.key}.{name}", self._default(name), override)
+                params[name] = dimension.suggest(trial, name)
         return self.canonical(params)
 
     @cached_property
@@ -112,10 +108,16 @@ class Space:
     def searched(self) -> dict[str, Dimension]:
         """The dimensions as the overrides leave them, those that they add among them."""
         known = dict(self.dimensions)
-        return known | {name: overridden(name, known.get(name), how) for name, how in self.overrides.items()}
+        return known | {
+            name: overridden(f"{self.key}.{name}", known.get(name), how) for name, how in self.overrides.items()
+        }
 
     def met(self) -> list[dict]:
         """Configurations that random walks meet (with a fixed seed), with the ends of all ranges among them."""
+        return self._met
+
+    @cached_property
+    def _met(self) -> list[dict]:
         probe = Probe(random.Random(0))
         return [self(probe) for _ in range(PROBES)]
 
@@ -154,7 +156,7 @@ def load(method: Any, space: Any, compat: str = "fixed") -> Space:
             raise RequestError(f"space.{key}: compat: {compat} fixes it to {value!r}. Remove one of the two.")
     name = overrides.pop("base", "default") if isinstance(space, dict) else space
     if isinstance(method, str):
-        known = BUILT_IN[method]
+        known = spec_of(method).spaces
         if name not in known:
             raise RequestError(f"space: {method} has no space {name!r}.{nearest(name, known)}")
         path = known[name]
@@ -162,17 +164,24 @@ def load(method: Any, space: Any, compat: str = "fixed") -> Space:
         path = method["space"]
         if name != "default":
             raise RequestError(f"space: {path} is one space, there is no {name!r} of it. Write overrides, or default.")
-    return Space(import_path(path, "method.space"), overrides)
+    return _made(import_path(path, "method.space"), json.dumps(overrides))
 
 
-def compat_of(method: Any, compat: str) -> dict[str, Any]:
+@lru_cache(maxsize=32)
+def _made(function: Callable[[Any], dict], overrides: str) -> Space:
+    """A space walks through its function when it is made, so each is made once in a process."""
+    return Space(function, json.loads(overrides))
+
+
+def compat_of(method: Any, compat: str) -> Mapping[str, Any]:
     """The parameters that `compat` fixes, and their values."""
     if compat == "fixed":
         return {}
-    known = COMPAT.get(method, {}) if isinstance(method, str) else {}
+    spec = built_in(method)
+    known = spec.compat if spec else {}
     if compat not in known:
         raise RequestError(f"compat: {compat!r}: this method has only {', '.join(['fixed', *known])}.")
-    return import_path(known[compat], "compat")
+    return known[compat]
 
 
 def _probe(function: Callable[[Any], dict]) -> dict[str, Dimension]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from seedwise.trainables.stitching.baseline_options import ANCHORS, OPTIONS
 from seedwise.trainables.stitching.maps import MAPS
 
 RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
@@ -27,15 +26,3 @@ def zero_shot(trial: Any) -> dict:
 
 def constant(trial: Any) -> dict:
     return {}
-
-
-def canonical(params: dict) -> dict:
-    """Drop the strength of all maps but ridge."""
-    return {key: value for key, value in params.items() if key != "strength" or params["map"] == "ridge"}
-
-
-FUNCTIONS = {"ls": ls, "lr": lr, "zero_shot": zero_shot, "constant": constant}
-FOLLOWED = ANCHORS  # besides training: which pairs are anchors
-UNREAD = tuple(  # options of stitching that a linear map inherits and does not read
-    name for name in vars(OPTIONS["ls"]()) if name not in (*vars(OPTIONS["zero_shot"]()), *ANCHORS, "map", "strength")
-)

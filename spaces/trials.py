@@ -15,7 +15,7 @@ class Overriding:
 
     def _suggest(self, name: str, dimension: Dimension) -> Any:
         if name in self._overrides:
-            dimension = overridden(name, dimension, self._overrides[name])
+            dimension = overridden(f"space.{name}", dimension, self._overrides[name])
         return dimension.suggest(self._trial, name)
 
     def suggest_categorical(self, name: str, choices: list) -> Any:

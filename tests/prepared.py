@@ -2,11 +2,21 @@
 
 from typing import Any
 
-from seedwise.search.decide.baselines import asked_of
-from seedwise.search.spec import methods
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method
 
 
-def prepare(method: type[Method], specification: dict) -> Any:
-    """What the method reads for a resolved specification."""
-    return methods.prepare(method, specification, asked_of(specification))
+def request(specification: Specification | dict) -> Specification:
+    """A specification as a method gets it, from plain data too, whose files need not be there."""
+    return Specification.model_validate(specification) if isinstance(specification, dict) else specification
+
+
+def prepare(method: type[Method], specification: Specification | dict) -> Any:
+    """What the method reads for a specification."""
+    asking = request(specification)
+    return method.prepare(asking, asking.parts.asked)
+
+
+def prepare_test(method: type[Method], specification: Specification | dict) -> Any:
+    """The test sets that it reads."""
+    return method.prepare_test(request(specification))

@@ -67,7 +67,7 @@ def test_a_ready_specification_is_valid_once_its_files_exist(name):
 @pytest.mark.parametrize("name", ["mosecrot-taxi1500", "mosecrot-amazon"])
 def test_the_papers_settings_are_its_tables_at_five_seeds(name):
     found = specification(name)
-    rows = [params for params, _ in found.load_space().grid()]
+    rows = [params for params, _ in found.parts.space.grid()]
     assert {(row["k"], row.get("weighting", "any"), row["anchors"]) for row in rows} == {
         *((50, weighting, "all") for weighting in ("standard", "softmax", "sparsemax")),  # Tables 1 and 2
         *((k, "standard" if k != 1 else "any", "all") for k in (1, 10, 100, "all")),  # Table 3
@@ -98,7 +98,7 @@ SWAPPED = [("nt", "apt", None, 0.1, 6), ("ept", "srpt", 1.0, 0.1, 6)]  # Table A
 )
 def test_the_settings_of_ear_are_those_of_its_paper_at_five_fresh_seeds(name, model, languages, rows, copies):
     found = specification(name)
-    grid = [params for params, _ in found.load_space().grid()]
+    grid = [params for params, _ in found.parts.space.grid()]
     if rows is None:
         assert len(grid) == 24  # all tables: tests/spaces/test_ear.py has them written out
     else:
@@ -113,7 +113,7 @@ def test_the_settings_of_ear_are_those_of_its_paper_at_five_fresh_seeds(name, mo
     assert (found.replicates.confirm.top, found.replicates.confirm.fresh) == (len(grid), 5)
     assert found.budget.runs == len(grid) * (found.replicates.resolved()["n"] + 5)
     # And the baselines cost as many encoder passes as EAR, which reads two streams of each copy.
-    epochs = {one["baseline"]: one["epochs"] for one in found.baseline_runs(found.standing()).configurations}
+    epochs = {one["baseline"]: one["epochs"] for one in found.parts.baselines.configurations}
     expected = {"plain": 2 * copies, "rs_da": 2, "rs_rp": 2 * copies, "adv": copies}
     assert epochs == {name: expected[name] for name in found.baselines}
 
@@ -123,12 +123,12 @@ def test_the_sib200_specification_of_ear_runs_on_local_copies():
     changes = {"model": encoder, "task.data": data, "inputs.synonyms": synonyms}
     found = read(str(ROOT / "configs" / "sib200-ear.yaml"), [f"{key}={path}" for key, path in changes.items()])
     assert found.task.targets == ["fra_Latn", "tur_Latn", "swh_Latn"]
-    space = found.load_space()
+    space = found.parts.space
     paper, released = (space.complete(params) for params in found.enqueue[-2:])
     assert (paper["alpha"], paper["beta"], released["alpha"], released["beta"]) == (1.0, 0.1, 0.1, 1.0)  # E1
     assert {key: released.get(key, value) for key, value in REFERENCE.items()} == REFERENCE
     assert found.budget.runs == len(found.enqueue) * (1 + found.replicates.confirm.fresh)
-    passes = {params["baseline"]: params["epochs"] for params in found.baseline_runs(found.standing()).configurations}
+    passes = {params["baseline"]: params["epochs"] for params in found.parts.baselines.configurations}
     assert passes == {"plain": 2 * 4, "rs_da": 2 * 4}  # four epochs of two streams
     config = AutoConfig.from_pretrained(encoder)
     check_layers("minimulti", Encoder(config.to_dict(), {}), asked_of(found.as_dict()))
@@ -159,7 +159,7 @@ def test_the_sib200_specifications_run_on_local_copies(name, language, vectors, 
 
 def test_the_settings_of_dcca_are_the_four_rows_of_its_paper_in_forty_languages():
     found = specification("dcca-xlmr")
-    rows = [params for params, _ in found.load_space().grid()]
+    rows = [params for params, _ in found.parts.space.grid()]
     assert [(row["alignment"], row.get("static")) for row in rows] == [
         ("none", None),
         ("dcca", "fasttext"),
@@ -177,7 +177,7 @@ def test_the_settings_of_dcca_are_the_four_rows_of_its_paper_in_forty_languages(
 
 def test_the_sib200_specification_of_dcca_runs_all_rows_at_equal_steps():
     found = specification("sib200-dcca")
-    steps = {one["baseline"]: one.get("steps") for one in found.baseline_runs(found.standing()).configurations}
+    steps = {one["baseline"]: one.get("steps") for one in found.parts.baselines.configurations}
     assert steps == {"untouched": None, "mlm": 60, "mse": 60}
-    (own,) = (found.load_space().complete(params) for params in found.enqueue)
+    (own,) = (found.parts.space.complete(params) for params in found.enqueue)
     assert (own["steps"], own["alignment"]) == (60, "dcca")

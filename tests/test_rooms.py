@@ -6,19 +6,21 @@ import sys
 
 import pytest
 
+from seedwise.trainables.methods import METHODS, spec_of
 from tests.conftest import ROOT
 
 ROOMS = [
     "seedwise",
-    *("trainables" + name for name in ("", ".inputs", ".training", ".tasks", ".static", ".stitching", ".ear", ".dcca")),
-    *("trainables.landscape", "trainables.world", "spaces"),
+    *("trainables" + name for name in ("", ".inputs", ".training", ".tasks", ".static", ".landscape", ".stitching")),
+    *("trainables.ear", "trainables.dcca", "trainables.world", "spaces"),
     *("search.ledger", "search.ranking", "search.decide", "search.spec", "search.cluster", "search.execution"),
     *("search.drawing", "search.tracking", "search.report", "search.export", "search.landscape", "search.studies"),
     "search.commands",
 ]
 DOORS = {"seedwise", "seedwise.search", "seedwise.__main__"}  # they name what others may use, wherever it is
+TABLES = {"seedwise.trainables.methods"}  # of import paths, as the spec.py of every method is
 MOST = 16  # modules of a room; search.commands has one per command
-METHODS = {"stitching": "Stitching", "ear": "Ear", "dcca": "Dcca", "landscape": "Landscape"}
+LANDSCAPE = "seedwise.trainables.landscape.trainable:Landscape"
 
 
 def modules():
@@ -38,8 +40,11 @@ def room_of(module):
     return max(rooms, key=len) if rooms else ROOMS[0]
 
 
-def imports(tree, known):
-    """What a file imports of the product, in functions and as a string too: a module's name, and the line."""
+def imports(tree, known, *, names_others=False):
+    """What a file imports of the product, in functions and as a string too: a module's name, and the line.
+
+    The strings of a file that `names_others` are for later rooms to import, not for itself.
+    """
     for node in ast.walk(tree):
         names = []
         if isinstance(node, ast.Import):
@@ -49,7 +54,7 @@ def imports(tree, known):
             names = [whole if (whole := f"{node.module}.{one.name}") in known else node.module for one in node.names]
             if node.module == "seedwise":
                 names = [f"seedwise.{one.name}" for one in node.names if one.name != "__version__"]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif not names_others and isinstance(node, ast.Constant) and isinstance(node.value, str):
             name = node.value.partition(":")[0]
             names = [name] if name in known and name not in DOORS else []
         for name in names:
@@ -59,7 +64,7 @@ def imports(tree, known):
 
 def against_the_order(module, tree, known):
     """Imports of a later room, of a door, and by names that are not ours to use."""
-    for name, line in imports(tree, known):
+    for name, line in imports(tree, known, names_others=module in TABLES or module.endswith(".spec")):
         if name == "seedwise":
             continue
         if name in DOORS or name not in known or ROOMS.index(room_of(name)) > ROOMS.index(room_of(module)):
@@ -117,12 +122,13 @@ def test_what_a_room_may_import_is_found_by_its_longest_name():
 
 def test_a_method_needs_no_ray_no_optuna_and_no_search():
     hidden = ("ray", "optuna", "mlflow", "seedwise.search")
+    paths = [*(spec_of(name).trainable for name in METHODS), LANDSCAPE]
     program = f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n" + "".join(
-        f"from seedwise.trainables.{name}.trainable import {kind}; print({kind}.__name__)\n"
-        for name, kind in METHODS.items()
+        f"from {module} import {kind}; print({kind}.__name__)\n"
+        for module, _, kind in (one.partition(":") for one in paths)
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.stdout.split() == list(METHODS.values()), done.stderr
+    assert done.stdout.split() == [one.partition(":")[2] for one in paths], done.stderr
 
 
 HEAVY = ("torch", "transformers", "ray", "mlflow", "datasets", "matplotlib", "plotly")

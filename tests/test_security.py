@@ -30,7 +30,7 @@ from seedwise.search.commands.vectors import by_language
 from seedwise.search.export.rerun import read_best
 from seedwise.search.ledger import state
 from seedwise.search.spec.load import from_dict, read
-from seedwise.search.spec.schema import Specification, Task
+from seedwise.search.spec.schema import Specification
 from seedwise.search.tracking import follower
 from seedwise.trainables.inputs.cache import cached
 from seedwise.trainables.inputs.lexicons import read_lexicon
@@ -38,6 +38,7 @@ from seedwise.trainables.inputs.subwords import MAGIC, read_fasttext
 from seedwise.trainables.inputs.synonyms import read_synonyms
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.pictures import checked
+from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import ROOT
 from tests.search.story import wait_for
@@ -387,7 +388,7 @@ def test_a_data_set_brings_no_code(tmp_path, marker):
     (folder / "data.py").write_text(f"import os\nos.mkdir({str(marker)!r})\n")
     task = {"name": "text", "data": str(folder), "source": "aa", "targets": ["bb"]}
     with pytest.raises(RequestError, match=r"task\.data") as refused:
-        Classification(task).split("aa", "train")
+        Classification(Task(**task)).split("aa", "train")
     assert "\n" not in str(refused.value)
 
 

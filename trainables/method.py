@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from seedwise.trainables.earlier import adapt
+from seedwise.trainables.request import Request
 from seedwise.trainables.streams import STREAMS, Streams
 
 
@@ -41,16 +43,20 @@ class Method:
     """One run of a method, as a plain object: a subclass is all that a method of one's own needs.
 
     A method knows nothing of Ray, MLflow, Optuna or the ledger. It gets prepared inputs, the parameters of its
-    configuration and the random streams of its replicate, and answers each `epoch()` with metrics. All its randomness
+    configuration and the random streams of its replicate, and answers each `step()` with metrics. All its randomness
     must come from the streams; then the same specification gives the same scores, bit for bit.
     """
 
-    epochs: int = 1  # how many times `epoch` is called
-    independent: bool = False  # whether no epoch needs another: a run that goes on begins after the last that was told
+    steps: int = 1  # how many times `step` is called
+    independent: bool = False  # whether no step needs another: a run that goes on begins after the last that was told
     baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        adapt(cls)
+
     @classmethod
-    def prepare(cls, specification: dict, asked: Asked) -> Any:
+    def prepare(cls, request: Request, asked: Asked) -> Any:
         """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: none.
 
         `asked` has every configuration that the search can ask for. A method that does not need it may leave the
@@ -59,7 +65,7 @@ class Method:
         return None
 
     @classmethod
-    def prepare_test(cls, specification: dict) -> Any:
+    def prepare_test(cls, request: Request) -> Any:
         """Read the test sets, on the driver, once the search has chosen what it confirms. Default: there are none.
 
         `prepare` must not read them: the result of this goes to runs of the confirmation and to no others.
@@ -90,27 +96,30 @@ class Method:
     def __init__(self, inputs: Any, params: dict, streams: Streams, device: Any):
         self.inputs, self.params, self.streams, self.device = inputs, params, streams, device
 
-    def epoch(self, number: int) -> dict[str, float]:
-        """Do epoch `number` (from 0) and return metrics, named `split/metric/language` where there are languages."""
+    def step(self, number: int) -> dict[str, float]:
+        """Do step `number` (from 0), such as an epoch.
+
+        Returns metrics, named `split/metric/language` where there are languages.
+        """
         raise NotImplementedError
 
     def test(self, tests: Any) -> dict[str, float]:
         """Metrics `test/metric/language` of the trained model on what `prepare_test` read. Default: none.
 
-        Called once, after the last epoch of a run of the confirmation; never where `prepare_test` gave None.
+        Called once, after the last step of a run of the confirmation; never where `prepare_test` gave None.
         """
         return {}
 
     def constants(self) -> dict[str, float]:
-        """Metrics that are known before any training, told with those of the last epoch. Default: none."""
+        """Metrics that are known before any training, told with those of the last step. Default: none."""
         return {}
 
     def pictures(self) -> list[dict]:
         """Pictures of this run, as plain data that is drawn elsewhere. Default: none.
 
-        Called once, after the last epoch and after `test`, only where the search asks for it: in the first fresh
+        Called once, after the last step and after `test`, only where the search asks for it: in the first fresh
         replicate of each configuration that is confirmed. An error here costs the pictures and not the run, whose
-        scores count; the time it takes is not counted as the run's. What it needs of earlier epochs belongs into
+        scores count; the time it takes is not counted as the run's. What it needs of earlier steps belongs into
         `save`. A run that takes the results of an equal one has no model, and is not asked. One picture:
 
             {"name": "losses",  # of its file: letters, digits, - and _, different from that of the others
@@ -132,12 +141,12 @@ class Method:
     def product(self) -> dict[str, Any] | None:
         """Arrays by name that other runs of a plan (of a landscape) are made of; kept in its folder. Default: none.
 
-        Called once, after the last epoch of a run that has not failed.
+        Called once, after the last step of a run that has not failed.
         """
         return None
 
     def receive(self, products: list[dict[str, Any]]) -> None:
-        """Take what other runs left, in the order the search's plan has them, before the first epoch."""
+        """Take what other runs left, in the order the search's plan has them, before the first step."""
 
     def fingerprint(self, tests: Any) -> str | None:
         """The same text for two runs means that they would report the same metrics, `constants` apart: one is trained.
@@ -146,12 +155,12 @@ class Method:
         """
         return None
 
-    def export(self, specification: dict, folder: Path) -> list[Path]:
+    def export(self, request: Request, folder: Path) -> list[Path]:
         """Write the trained model in the formats of its users and return the folders. Default: there is none."""
         return []
 
     def save(self, folder: Path) -> None:
-        """Write what `load` needs to go on after the last finished epoch. Optional: without it a run starts over."""
+        """Write what `load` needs to go on after the last finished step. Optional: without it a run starts over."""
 
     def load(self, folder: Path) -> None:
         """Go on from what `save` wrote."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import Need, Node
-from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.spec.schema import space_of
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method
 from seedwise.trainables.streams import Streams
 
@@ -17,11 +16,12 @@ ASK_SECONDS = 60.0  # that nodes may take to say what their GPUs have
 PROBE_SECONDS = 60.0  # a run that is not through its first epoch by then has seen enough batches
 
 
-def largest(resolved: dict, method: type[Method]) -> dict:
+def largest(specification: Specification, method: type[Method]) -> dict:
     """The parameters of the space that take most memory, by the method's own word; of a landscape, a training's."""
-    if resolved["landscape"]:
-        return [one.params for one in Plan.of(resolved).trained.values()][-1]  # of both languages, where there is one
-    return max(space_of(resolved).met(), key=method.size)
+    parts = specification.parts
+    if parts.plan:
+        return [one.params for one in parts.plan.trained.values()][-1]  # of both languages, where there is one
+    return max(parts.space.met(), key=method.size)
 
 
 def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
@@ -49,17 +49,17 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     return [replace(node, gpu_memory=found.get(node.id, 0)) for node in nodes]
 
 
-def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> Need | None:
+def measure(specification: Specification, method: type[Method], inputs: Any, *, gpu: bool) -> Need | None:
     """The peak of one run, which ends after its first epoch or after PROBE_SECONDS; None where it fails otherwise."""
     import ray
 
-    params = largest(resolved, method)
-    threads = resolved["resources"]["cpus_per_run"]
+    params = largest(specification, method)
+    threads = specification.resources.cpus_per_run
     threads = 1 if threads == "auto" else threads
     actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(Probe).remote(threads, gpu)
     try:
         ray.get(actor.__ray_ready__.remote())
-        going = actor.run.remote(method, inputs, params, resolved["seed"])
+        going = actor.run.remote(method, inputs, params, specification.seed)
         done, _ = ray.wait([going], timeout=PROBE_SECONDS)
         ray.get(done)
         return Need(*ray.get(actor.peak.remote()))
@@ -85,7 +85,7 @@ class Probe:
 
     def run(self, method: type[Method], inputs: Any, params: dict, seed: int) -> None:
         params = dict(params)
-        method.class_for(params)(inputs, params, Streams(seed, 0), self.place).epoch(0)
+        method.class_for(params)(inputs, params, Streams(seed, 0), self.place).step(0)
 
     def peak(self) -> tuple[int, int]:
         from seedwise.trainables.training import device

@@ -11,9 +11,9 @@ from seedwise import yaml12
 from seedwise.credentials import has_password
 from seedwise.errors import RequestError
 from seedwise.folder import SPECIFICATION
+from seedwise.imports import import_path
 from seedwise.search.cluster.code import PACKAGE, files_below, own_code, package_files
 from seedwise.search.spec import provenance
-from seedwise.search.spec.methods import method_class
 
 LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (DASHBOARD_CLIENT_MAX_SIZE of its constants)
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that the same content is the same package, and sent once
@@ -57,6 +57,7 @@ def refuse_passwords(resolved: dict) -> None:
 
 def contents(resolved: dict) -> dict[str, Path]:
     """The files that go along, by their names in the package: relative to the current folder, as in a specification."""
+    from seedwise.trainables.request import Task
     from seedwise.trainables.tasks.sources import Classification
 
     found: dict[str, Path] = {}
@@ -65,9 +66,9 @@ def contents(resolved: dict) -> dict[str, Path]:
             found |= files_below(Path(name), _inside(name, key))
     task = resolved["task"]
     if task and relative(task["data"]):
-        found |= {_inside(str(file), "task.data"): file for file in Classification(task).paths()}
-    if isinstance(resolved["method"], dict):
-        method_class(resolved)  # so that its module, and what that imports, is among the code
+        found |= {_inside(str(file), "task.data"): file for file in Classification(Task(**task)).paths()}
+    if isinstance(resolved["method"], dict):  # so that its module, and what that imports, is among the code
+        import_path(resolved["method"]["trainable"], "method.trainable")
     for path in own_code():
         found |= files_below(path, path.name)
     return found | package_files()

@@ -46,7 +46,7 @@ def conclude(finished_before: str, state: "State", folder: Path, console: Consol
 def show_leaderboard(state: "State", console: Console) -> None:
     from seedwise.search.ranking.leaderboard import in_words, leaderboard, underspecification
     from seedwise.search.report.table import as_table
-    from seedwise.search.spec.schema import standing_of
+    from seedwise.search.spec.parts import standing_of
 
     standing = standing_of(state.search["specification"])
     rows = leaderboard(state, standing)

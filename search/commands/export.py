@@ -27,7 +27,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.export.best import Export, Request
-    from seedwise.search.spec.schema import standing_of
+    from seedwise.search.spec.parts import standing_of
 
     request = Request(
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
@@ -48,12 +48,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.print(f"wrote {path}{again}", soft_wrap=True)
     if options.model:
         from seedwise.search.export.models import export_models
+        from seedwise.trainables.methods import built_in
 
         folders = export_models(state, written[0][1], options.model, options.replicate, console)
         for folder in folders:
             use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
-            if state.search["specification"]["method"] == "dcca":
-                use = f"another search can start from it: --set model={folder}"
+            if (spec := built_in(state.method)) and spec.export.then:
+                use = spec.export.then.format(folder=folder)
             console.print(f"wrote {folder}; {use}", soft_wrap=True)
         if options.register:
             from seedwise.search.export.model_registry import register

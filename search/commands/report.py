@@ -21,7 +21,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read
     from seedwise.search.report.findings import Findings
     from seedwise.search.report.terminal import show
-    from seedwise.search.spec.schema import standing_of
+    from seedwise.search.spec.parts import standing_of
     from seedwise.search.studies.landscape_files import write_again
     from seedwise.search.studies.report import write_report
 

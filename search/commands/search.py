@@ -55,19 +55,16 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:
     from seedwise.search.decide.warm_start import read_earlier
     from seedwise.search.tracking.mirror import mask
 
-    warm = read_earlier(earlier, specification.selection(), specification.as_dict()["method"])
+    warm = read_earlier(earlier, specification.parts.selection, specification.parts.resolved["method"])
     print(mask(yaml12.dump(specification.as_dict())), end="")
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
     if specification.landscape:
-        from seedwise.search.decide.landscape_plan import Plan
-
-        print(f"# landscape: {Plan.of(specification.as_dict()).in_words()}")
+        print(f"# landscape: {specification.parts.plan.in_words()}")
         return DONE
-    print(f"# space: {specification.load_space().size()}")
-    standing = specification.standing()
-    print(f"# budget: {specification.policy(standing).in_words()}")
-    if baselines := specification.baseline_runs(standing):
+    print(f"# space: {specification.parts.space.size()}")
+    print(f"# budget: {specification.parts.policy.in_words()}")
+    if baselines := specification.parts.baselines:
         n, each = len(baselines.configurations), baselines.replicates
         print(f"# baselines: {n} configurations at {each} replicates, beside the budget")
     if warm:

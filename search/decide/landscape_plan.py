@@ -8,10 +8,9 @@ from seedwise.folder import run_name
 from seedwise.search.decide.policy import Action, Given, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
 from seedwise.spaces import config_id, load
-from seedwise.spaces.baselines import OPTIONS
 from seedwise.trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
-
-SHARING = ("ear",)  # methods with one source model for all targets; stitching has one for each, as its tables differ
+from seedwise.trainables.methods import spec_of
+from seedwise.trainables.training.options import names_of
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class Plan:
     @classmethod
     def of(cls, specification: dict) -> "Plan":
         """From a resolved specification of a landscape, which has one configuration."""
-        targets = tuple(specification["task"]["targets"])
-        return cls(params_of(specification), targets, specification["landscape"], specification["method"] in SHARING)
+        targets, shared = tuple(specification["task"]["targets"]), spec_of(specification["method"]).landscape.shared
+        return cls(params_of(specification), targets, specification["landscape"], shared)
 
     @cached_property
     def runs(self) -> list[Planned]:
@@ -118,17 +117,14 @@ class Plan:
 
 
 def params_of(specification: dict) -> dict:
-    """The method's own parameters of all runs: the one configuration, or what its baseline shares with it.
-
-    Stitching's word table stays as it was stitched: source and target read different ones, so that it is nothing that
-    their models could share.
-    """
+    """The method's own parameters of all runs: the one configuration, or what its baseline shares with it."""
     (params,) = specification["enqueue"]
     own = load(specification["method"], specification["space"], specification["compat"]).complete(params)
+    spec = spec_of(specification["method"])
     name = specification["landscape"]["baseline"]
     if not name:
-        return own | ({"freeze_embeddings": True} if specification["method"] == "stitching" else {})
-    shared = {one.name for one in fields(OPTIONS[name])}
+        return own | spec.landscape.fixed
+    shared = names_of(spec.baselines[name].options)
     return {"baseline": name, **{key: value for key, value in own.items() if key in shared}}
 
 

@@ -15,7 +15,7 @@ from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.cluster.placement import Need, Placement, measures, place
-from seedwise.search.decide.baselines import Baselines, baselines_of, total_runs
+from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider, freeze
 from seedwise.search.decide.policy import Confirmation
@@ -45,9 +45,10 @@ class Phases:
     products: ClassVar[Products | None] = None
 
     def __post_init__(self) -> None:
-        self.resolved = self.specification.as_dict()
+        self.parts = self.specification.parts
+        self.resolved = self.parts.resolved
         self.confirm = self.resolved["replicates"]["confirm"]
-        self.standing = self.specification.standing()
+        self.standing = self.parts.standing
         self.placement = self.place()
 
     def place(self) -> Placement:
@@ -67,7 +68,9 @@ class Phases:
                 if "need" in known and devices(known["nodes"]) == devices([asdict(node) for node in nodes]):
                     need = Need(**known["need"])
                 else:
-                    need = measure(self.resolved, self.method, self.inputs, gpu=any(node.gpu_memory for node in nodes))
+                    need = measure(
+                        self.specification, self.method, self.inputs, gpu=any(node.gpu_memory for node in nodes)
+                    )
         try:
             placement = place(resources, nodes, need)
         except RequestError as error:
@@ -96,8 +99,7 @@ class Phases:
         """Who decides over a phase, and the baselines that come after it."""
         if phase == CONFIRM:
             return Confirmation(self.confirm["fresh"]), None
-        policy = self.specification.policy(self.standing)
-        return policy, baselines_of(self.resolved, policy)
+        return self.parts.policy, self.parts.baselines
 
     def run(self, phase: str) -> str:
         """Run what is decided in a phase to its end and return why it stopped.
@@ -108,7 +110,7 @@ class Phases:
         tests = {}
         if phase == CONFIRM:
             with self.console.status("reading the test sets"):
-                tests = {"tests": self.method.prepare_test(self.resolved)}
+                tests = {"tests": self.method.prepare_test(self.specification)}
         while True:
             because = self.tune(phase, *self.decider(phase), tests, self.placement)
             open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
@@ -128,8 +130,7 @@ class Phases:
         from seedwise.search.execution.worker import RunTrainable
 
         publish_known(self.ledger.state, phase)
-        planned = self.specification.policy(self.standing)
-        total = total_runs(self.resolved, planned, self.ledger.state)
+        total = self.parts.total_runs(self.ledger.state)
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as place,
@@ -140,13 +141,13 @@ class Phases:
                 self.ledger,
                 phase,
                 policy,
-                self.specification.proposer(self.standing),
+                self.parts.proposer,
                 slots,
                 self.placement.cpus,
                 self.resolved["resources"],
                 self.resolved["checkpoints"],
                 total,
-                planned.reserve if phase == SEARCH else 0,
+                self.parts.policy.reserve if phase == SEARCH else 0,
                 self.specification.prune,
                 self.plan,
                 self.products,

@@ -103,7 +103,7 @@ class RunTrainable(tune.Trainable):
         status, metrics = result["status"], result["metrics"]
         self.number += 1
         self.last, self.seconds = metrics, result["seconds"]  # what it costs, whoever did it
-        done = status != DONE or self.number >= self.run.epochs
+        done = status != DONE or self.number >= self.run.steps
         if done and self.same:
             self.same.leave()
         told = not done and leaving(self.config["session"])
@@ -112,7 +112,7 @@ class RunTrainable(tune.Trainable):
             "status": status,
             "error": result["error"],
             "epoch": self.number,
-            "epochs": self.run.epochs if self.run else 0,
+            "epochs": self.run.steps if self.run else 0,
             "seconds": self.seconds,
             "node": self.node,
             "pictures": self._drawn() if done and status == DONE and self.config.get("draws") else "",
@@ -130,7 +130,7 @@ class RunTrainable(tune.Trainable):
             return None
         result = self.same.wait(self.number)
         self.same_as = self.same.owner() if result else ""
-        if result and self.number + 1 >= self.run.epochs:
+        if result and self.number + 1 >= self.run.steps:
             result["metrics"] |= self.run.constants()  # its own, not the other's
         return result
 
@@ -142,14 +142,14 @@ class RunTrainable(tune.Trainable):
             if self.trained < self.number:
                 self.seconds = 0.0  # what the other needed for them does not count twice
             while self.trained < self.number:
-                self.run.epoch(self.trained)
+                self.run.step(self.trained)
                 self.trained += 1
             self.trained += 1
-            metrics = self.last = finite(self.run.epoch(self.number))
-            if self.number + 1 >= self.run.epochs:
+            metrics = self.last = finite(self.run.step(self.number))
+            if self.number + 1 >= self.run.steps:
                 metrics = finite(metrics | self.run.constants())
             confirms = self.tests is not None and self.config.get("phase") == CONFIRM
-            if confirms and self.number + 1 >= self.run.epochs:
+            if confirms and self.number + 1 >= self.run.steps:
                 metrics = finite(metrics | self.run.test(self.tests))
             return {"status": DONE, "error": "", "metrics": metrics}
         except Exception as error:
@@ -222,7 +222,7 @@ class RunTrainable(tune.Trainable):
     def _go_on(self, config: dict) -> None:
         """Load the last state that was saved of this run, if there is one."""
         if self.run.independent:
-            self.number = self.trained = min(config["told"], self.run.epochs - 1)
+            self.number = self.trained = min(config["told"], self.run.steps - 1)
             return
         state = Shelf(config["shelf"]).load(self.name) if config["shelf"] else self.kept
         if not state:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from seedwise import yaml12
 from seedwise.search.decide.policy import FRESH
-from seedwise.search.export.citations import PAPERS
 from seedwise.text import number
+from seedwise.trainables.methods import built_in
+from seedwise.trainables.spec import MethodSpec
+from seedwise.trainables.tasks.classification import METRICS
 
-SHOWN = ("macro_f1", "accuracy")  # beside the metric that selects
 HUB_METRICS = {"macro_f1": "f1"}  # what the hub calls them; others have the same name
 HUB_SPLITS = {"dev": "validation", "test": "test"}
-PIPELINES = {"stitching": "text-classification", "ear": "text-classification", "dcca": "fill-mask"}
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
@@ -46,8 +46,13 @@ class Card:
         return method if isinstance(method, str) else method["trainable"]
 
     @property
+    def spec(self) -> MethodSpec | None:
+        """What the method says of itself; None of one's own."""
+        return built_in(self.method)
+
+    @property
     def shown(self) -> list[str]:
-        return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *SHOWN]))
+        return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *METRICS]))
 
     def text(self) -> str:
         """The card: the hub's front matter, then a page for a person."""
@@ -57,7 +62,7 @@ class Card:
             "Scores of this model": self._own(),
             "Scores over seeds": self._over_seeds(),
             "Make it again": self._again(),
-            "Cite": [f"```bibtex\n{PAPERS[self.method]}\n```"] if self.method in PAPERS else [],
+            "Cite": [f"```bibtex\n{self.spec.citation}\n```"] if self.spec else [],
         }
         body = "\n".join(f"\n## {title}\n\n" + "\n".join(lines) for title, lines in sections.items() if lines)
         title = f"# {self.content['name']}: {self.folder}\n"
@@ -71,7 +76,7 @@ class Card:
         front = {
             "language": list(dict.fromkeys(language.partition("_")[0] for language in self.languages)),
             "library_name": "transformers",
-            "pipeline_tag": PIPELINES.get(self.method),
+            "pipeline_tag": self.spec and self.spec.export.pipeline,
             "base_model": self._hub_id("model", content["model"]),
             "datasets": [hub] if (hub := self._hub_id("task.data", task["data"])) else None,
             "tags": ["seedwise", self.method],
@@ -135,8 +140,8 @@ class Card:
         seed = f"replicate {self.replicate}" + (" (a fresh seed)" if fresh else "")
         rows = [(split, metric, language, number(value)) for split, metric, language, value in self._own_scores()]
         told = f"Its weights are those of one run, {seed} of search seed {self.content['specification']['seed']}."
-        if self.method == "dcca":
-            told += " Classification scores are those of a classifier that was fine-tuned from it."
+        if self.spec and self.spec.export.scores:
+            told += f" {self.spec.export.scores}"
         return [told, "", *_table(["split", "metric", "language", "score"], rows)]
 
     def _over_seeds(self) -> list[str]:

@@ -4,11 +4,12 @@ import json
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
+from seedwise.trainables.methods import built_in
+from seedwise.trainables.training.options import OptimiserOptions
 
 FORMATS = {"yaml": ".yaml", "json": ".json", "hf": ".hf.json"}  # and how their files end
 HEADER = "# A configuration of a Seedwise search, with all that is needed to rerun it.\n"
 SAME = {"lr": "learning_rate", "weight_decay": "weight_decay", "clip": "max_grad_norm", "warmup": "warmup_steps"}
-METHODS = ("stitching", "ear", "dcca")  # whose parameters mean what ours are called
 
 
 def check_format(form: str) -> None:
@@ -35,8 +36,14 @@ def training_arguments(content: dict) -> dict:
     own = {key: content[key] for key in kept}
     own["seeds"] = {one["replicate"]: one["seeds"] for one in content["replicates"]}
     metric = {"metric_for_best_model": content["specification"]["select"]["metric"], "greater_is_better": True}
-    known = _known(content["params"]) if content["method"] in METHODS else {}
+    known = _known(content["params"]) if _trains(content["method"]) else {}
     return {**known, "seed": seed, **metric, "seedwise": own}
+
+
+def _trains(method: str | dict) -> bool:
+    """Whether parameters of a method mean what these names say."""
+    spec = built_in(method)
+    return spec is not None and issubclass(spec.options, OptimiserOptions)
 
 
 def _known(params: dict) -> dict:

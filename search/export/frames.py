@@ -12,7 +12,7 @@ from seedwise.search.export.best import Export
 from seedwise.search.ledger.state import State, read
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import flat, leaderboard
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.parts import standing_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,10 +10,10 @@ from pathlib import Path
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.program import called
-from seedwise.search.export.card import PIPELINES
 from seedwise.search.ledger.state import State
 from seedwise.search.tracking.follower import ENVIRONMENT, address_of
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
+from seedwise.trainables.methods import built_in
 
 
 def check_name(name: str) -> None:
@@ -44,7 +44,8 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
             with tempfile.TemporaryDirectory() as place:
                 versions = {package: exported["versions"][package] for package in ("transformers", "torch")}
                 needs = [f"{package}=={version.partition('+')[0]}" for package, version in versions.items()]
-                task = PIPELINES.get(str(exported["method"]), "feature-extraction")
+                spec = built_in(exported["method"])
+                task = spec.export.pipeline if spec and spec.export else "feature-extraction"
                 # A pipeline and not the folder: MLflow 3.17 cannot read the folder's task with transformers 5.23.
                 save_model(pipeline(task, model=str(folder)), f"{place}/model", task=task, pip_requirements=needs)
                 client.log_artifacts(run.info.run_id, f"{place}/model", f"models/{folder.name}")

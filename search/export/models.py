@@ -10,13 +10,13 @@ from rich.progress import track
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import this_machine
-from seedwise.search.decide.baselines import asked_of
 from seedwise.search.export.card import Card
 from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.spec.load import from_dict
-from seedwise.search.spec.methods import method_class, prepare
+from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.provenance import checksums
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training import device
@@ -29,8 +29,8 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     give the same model; its scores are compared with the ledger's.
     """
     to = to.resolve()
-    specification = from_dict(state.search["specification"]).as_dict()
-    specification["resources"]["cpus_per_run"] = state.resources["cpus_per_run"]
+    specification = from_dict(state.specification)
+    resources = specification.parts.resolved["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
     configuration = state.configurations[exported["config_id"]]
     method = method_class(specification)
     if method.export is Method.export:
@@ -39,7 +39,7 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
         raise RequestError(f"--replicate {replicate}: replicates are counted from 0.")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise RequestError(f"--model {to}: it is there and not an empty folder. Name another one.")
-    if changed := other_inputs(exported, checksums(specification)):
+    if changed := other_inputs(exported, checksums(specification.parts.resolved)):
         told = f"--model {to}: not what the search was made with: {', '.join(changed)}."
         raise RequestError(f"{told} Bring those files back.")
     try:
@@ -48,7 +48,9 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     except OSError as error:
         raise RequestError(f"--model {to}: {error}. Name a folder that can be made.") from error
     try:
-        written, metrics = _train_and_export(method, specification, configuration, replicate, temporary, console)
+        written, metrics = _train_and_export(
+            method, specification, resources, configuration, replicate, temporary, console
+        )
         for folder in written:
             card = folder / "README.md"
             use = card.read_text(encoding="utf-8") if card.exists() else ""
@@ -63,22 +65,28 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
 
 
 def _train_and_export(
-    method: type[Method], specification: dict, configuration: Configuration, replicate: int, to: Path, console: Console
+    method: type[Method],
+    specification: Specification,
+    resources: dict,
+    configuration: Configuration,
+    replicate: int,
+    to: Path,
+    console: Console,
 ) -> tuple[list[Path], dict[str, float]]:
     """The folders that were written, and the scores of this run, with those on test where the search has read it.
 
     A model with other scores than the search's is another model, which nobody has tested.
     """
     with console.status("reading the inputs"):
-        inputs = prepare(method, specification, asked_of(specification))
-    placement, _ = this_machine(specification["resources"])
+        inputs = method.prepare(specification, specification.parts.asked)
+    placement, _ = this_machine(resources)
     place = device.set_up(placement.cpus, placement.gpus)
-    run = method(inputs, dict(configuration.params), Streams(specification["seed"], replicate), place)
+    run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), place)
     metrics: dict[str, float] = {}
     name = f"{configuration.config_id} at replicate {replicate}"
     try:
-        for number in track(range(run.epochs), description=f"training {name}", console=console):
-            metrics = run.epoch(number)
+        for number in track(range(run.steps), description=f"training {name}", console=console):
+            metrics = run.step(number)
     except RunFailed as error:
         raise RequestError(f"--replicate {replicate}: this run fails ({error.kind}: {error}). Name another.") from error
     recorded: dict[str, float] = {}

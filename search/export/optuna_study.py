@@ -15,7 +15,7 @@ from seedwise.errors import RequestError
 from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.spec.schema import space_of
+from seedwise.search.spec.parts import space_of
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage

@@ -67,7 +67,7 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
     streams = []
     if decompose:
         n = replicates or max(n, DECOMPOSED)
-        streams = list(method_class(exported["specification"]).streams_used(exported["params"]))
+        streams = list(method_class(from_dict(exported["specification"])).streams_used(exported["params"]))
     specification = from_dict(
         {
             **exported["specification"],
@@ -83,7 +83,7 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
             "decompose": streams,
         }
     )
-    if config_id(specification.load_space().complete(exported["params"])) != exported["config_id"]:
+    if config_id(specification.parts.space.complete(exported["params"])) != exported["config_id"]:
         raise RequestError(
             "params: they are not those of config_id, so there are no scores to compare with. "
             "Undo the change, or search with enqueue: [{...}]."

@@ -99,6 +99,16 @@ class State:
     last_time: float = 0.0
     tally: Tally = field(default_factory=Tally, repr=False)  # counts over all runs, derived from the same lines
 
+    @property
+    def specification(self) -> dict:
+        """As it was resolved when the search began."""
+        return self.search["specification"]
+
+    @property
+    def method(self) -> str | dict:
+        """Its name, or the import paths of one's own."""
+        return self.specification["method"]
+
     def apply(self, event: dict) -> None:
         kind, moment = event["event"], event.get("time", self.last_time)
         if kind == "search":

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.selection import Selection
-from seedwise.spaces.baselines import OPTIONS
+from seedwise.trainables.methods import built_in
 
 
 def best_of_each(state: State, selection: Selection) -> list[str]:
@@ -22,7 +22,7 @@ def best_of_each(state: State, selection: Selection) -> list[str]:
                 [run.metrics.get(name, 0.0) for name in selection.audit] for run in one.of_phase(SEARCH) if run.finished
             ]
             found = {index: fmean(scores or [0.0]) for index, scores in enumerate(audits)}
-        families.setdefault(title(one.params), {})[identity] = fmean(found.values())
+        families.setdefault(title(state.method, one.params), {})[identity] = fmean(found.values())
     return [max(scores, key=scores.get) for scores in families.values()]
 
 
@@ -48,10 +48,12 @@ def all_scores(state: State, selection: Selection, phase: str) -> dict[str, dict
     return selection.scores(state, phase) | scores_of(state, selection, phase)
 
 
-def title(params: dict) -> str:
+def title(method: str | dict, params: dict) -> str:
     """What a leaderboard calls a baseline. Maps count as kinds: they share one source model, so no source score tells
     them apart."""
-    return " ".join([OPTIONS[params["baseline"]].title, *([params["map"]] if "map" in params else [])])
+    spec, name = built_in(method), params["baseline"]
+    name = spec.baselines[name].options.title if spec else name
+    return f"{name} {params['map']}" if "map" in params else name
 
 
 def varying(params: list[dict]) -> list[str]:

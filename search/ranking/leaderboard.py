@@ -80,7 +80,11 @@ def _baselines(state: State, selection: Selection) -> list[dict]:
     for config_id, scores in scores_of(state, selection, SEARCH).items():
         one = state.configurations[config_id]
         runs = [one.runs[replicate] for replicate in scores]
-        marks = {"baseline": title(one.params), "status": _status(runs), "fresh": _fresh(one, fresh.get(config_id))}
+        marks = {
+            "baseline": title(state.method, one.params),
+            "status": _status(runs),
+            "fresh": _fresh(one, fresh.get(config_id)),
+        }
         rows.append(_unranked(one) | _summarised(runs, list(scores.values())) | marks)
     return sorted(rows, key=lambda row: row["config_id"] not in best)
 

@@ -19,7 +19,7 @@ from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.leaderboard import chosen, leaderboard
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.table import best_baselines
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.parts import standing_of
 from seedwise.text import short
 
 USUAL = ("macro_f1", "accuracy")  # looked for where searches select by different metrics

@@ -10,11 +10,9 @@ from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.program import called
-from seedwise.search.decide.baselines import total_runs
-from seedwise.search.decide.policy import policy_of
 from seedwise.search.ledger.state import State, busy, read
 from seedwise.search.report.live import Progress, seed
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.load import recorded
 from seedwise.text import ago, number
 
 
@@ -26,13 +24,11 @@ def show(folder: Path, console: Console) -> None:
         raise RequestError(
             f"{folder}: there is no search here. Write its folder, or its name with --uri, the address of MLflow."
         )
-    specification = state.search["specification"]
-    standing = standing_of(specification)
-    policy = policy_of(specification, standing)
-    total = total_runs(specification, policy, state)
-    console.print(Progress(console, state, standing, total).view())
+    parts = recorded(state).parts
+    total = parts.total_runs(state)
+    console.print(Progress(console, state, parts.standing, total).view())
     done = sum(run.finished for run in state.runs())
-    left = policy.in_words() if total is None else f"{max(0, total - done)} runs left"
+    left = parts.policy.in_words() if total is None else f"{max(0, total - done)} runs left"
     times = f"session {state.sessions}, last line {ago(state.last_time)}"
     if state.finished:
         console.print(f"finished: {state.finished} ({times})", soft_wrap=True)

@@ -1,10 +1,11 @@
 """What types cannot say about the landscape of a specification."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.spaces.baselines import NAMES
 from seedwise.suggest import nearest
+from seedwise.trainables.methods import METHODS, spec_of
 
 if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
@@ -13,27 +14,27 @@ LABELS = (
     "Models of the target and of both are trained on it. Add it, or compare seeds alone, without training on targets: "
     "--seeds-only, or landscape.labels: false."
 )
-METHODS = ("stitching", "ear")
 
 
-def check_landscape(specification: "Specification") -> None:
-    """Raise at the first thing that a landscape could not begin with."""
+def check_landscape(specification: "Specification") -> Iterable[RequestError]:
+    """What a landscape could not begin with."""
     options, method = specification.landscape, specification.method
-    if method not in METHODS:
+    able = [name for name in METHODS if spec_of(name).landscape]
+    if method not in able:
         named = method if isinstance(method, str) else method.trainable
-        raise RequestError(f"landscape: {named} has none. Choose one of {', '.join(METHODS)}.")
-    if options.baseline and options.baseline not in NAMES["ear"]:
-        raise RequestError(
-            f"landscape.baseline: {options.baseline!r} is not one of ear.{nearest(options.baseline, NAMES['ear'])}"
-        )
-    if options.baseline and method != "ear":
-        raise RequestError(f"landscape.baseline: {options.baseline}: it is one of ear, not of {method}. Remove it.")
+        yield RequestError(f"landscape: {named} has none. Choose one of {', '.join(able)}.")
+        return
+    spec, key = spec_of(method), f"landscape.baseline: {options.baseline}"
+    if options.baseline and not spec.landscape.baselines:
+        yield RequestError(f"{key}: no baseline of {method} has a landscape. Remove it.")
+    elif options.baseline and options.baseline not in spec.baselines:
+        yield RequestError(f"{key}: there is no such baseline of {method}.{nearest(options.baseline, spec.baselines)}")
     if options.plane.replicates > options.replicates:
-        raise RequestError(
+        yield RequestError(
             f"landscape.plane.replicates: {options.plane.replicates}, but there are {options.replicates}. Write fewer."
         )
     for key, parts in (("parts", options.parts), ("plane.parts", options.plane.parts)):
         if len(set(parts)) < len(parts):
-            raise RequestError(f"landscape.{key}: {', '.join(parts)}: one stands there twice. Remove it.")
+            yield RequestError(f"landscape.{key}: {', '.join(parts)}: one stands there twice. Remove it.")
     if not options.labels and options.replicates < 2 and not options.directions:
-        raise RequestError("landscape.replicates: one seed has no other to be compared with. Write 2 or more.")
+        yield RequestError("landscape.replicates: one seed has no other to be compared with. Write 2 or more.")

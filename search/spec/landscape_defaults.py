@@ -1,8 +1,8 @@
 """What a specification with a landscape means: one configuration, and nothing that is searched."""
 
 from seedwise.errors import RequestError
-from seedwise.search.spec.landscape_check import METHODS
 from seedwise.spaces import load
+from seedwise.trainables.methods import built_in
 
 METRIC = "macro_f1"
 NOT_SEARCHED = {
@@ -24,7 +24,8 @@ def normalised(content: dict) -> dict:
     found = content | NOT_SEARCHED
     if isinstance(select := content.get("select", {}), dict):  # anything else is refused with all that is wrong
         found |= {"select": {"metric": select.get("metric", METRIC), "on": "source_dev"}}
-    if content.get("method") in METHODS:
+    spec = built_in(content.get("method"))
+    if spec and spec.landscape:
         params = first_of(content)
         # A space of one, so that nothing is read for others; what `compat` fixes is in the parameters.
         found |= {"space": params, "enqueue": [params], "compat": "fixed"}
@@ -38,7 +39,4 @@ def first_of(content: dict) -> dict:
     enqueued = space.first() or [{}] if enqueued in (None, []) else enqueued
     if not isinstance(enqueued, list) or not isinstance(enqueued[0], dict):
         raise RequestError(f"enqueue: {enqueued!r}: write a list of configurations, such as [{{k: 10}}].")
-    try:
-        return space.complete(enqueued[0])
-    except RequestError as error:
-        raise RequestError(f"enqueue.0.{str(error).removeprefix('space.')}") from None
+    return space.complete(enqueued[0], "enqueue.0")

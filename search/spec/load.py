@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from seedwise import yaml12
 from seedwise.credentials import HIDDEN, has_password, mask
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, one_of
+from seedwise.search.ledger.state import State
 from seedwise.search.spec.landscape_defaults import normalised
 from seedwise.search.spec.schema import Model, Specification, named
 from seedwise.search.spec.validate import check
@@ -40,6 +41,11 @@ def content_of(source: str) -> dict:
     return parsed(read_text(path, "specification"), str(source))
 
 
+def recorded(state: State) -> Specification:
+    """The specification of a search that has begun: it was checked then, and its files may be elsewhere now."""
+    return Specification.model_validate(state.specification)
+
+
 def from_text(text: str, overrides: list[str] = ()) -> Specification:
     """A checked specification from YAML."""
     content = parsed(text, "specification")
@@ -67,23 +73,9 @@ def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
     try:
         specification = Specification.model_validate(content)
     except ValidationError as error:
-        raise RequestError(_in_one_line(error, content)) from error
-    try:
-        check(specification)
-    except RequestError as error:
-        if not (elsewhere and any(place in str(error) for place in _absolute(content))):
-            raise
+        raise one_of(_in_lines(error)) from error
+    check(specification, elsewhere=elsewhere)
     return specification
-
-
-def _absolute(content: Any) -> list[str]:
-    """The absolute paths in a specification; of a pattern with {language}, the folder before it."""
-    if isinstance(content, dict | list):
-        parts = content.values() if isinstance(content, dict) else content
-        return [path for part in parts for path in _absolute(part)]
-    if not isinstance(content, str) or not content.startswith(("/", "~")):
-        return []
-    return [content.partition("{")[0].rpartition("/")[0] if "{" in content else content]
 
 
 def set_all(content: dict, overrides: Iterable[str]) -> None:
@@ -122,22 +114,32 @@ def _mapping(value: Any, name: str, told: str) -> dict:
     return value or {}
 
 
-def _in_one_line(error: ValidationError, content: dict) -> str:
-    """The first problem of a validation: which key, which value, what would be right."""
+def _in_lines(error: ValidationError) -> list[RequestError]:
+    """What types say is wrong: one error for each key."""
+    by_key: dict[str, list[dict]] = {}
+    for one in error.errors():
+        by_key.setdefault(".".join(_location(one)), []).append(one)
+    # Where a value may be of several kinds, each of them has its say: the one that got furthest was meant.
+    meant = [key for key in by_key if not any(other.startswith(f"{key}.") for other in by_key)]
+    return [RequestError(_in_one_line(key, by_key[key])) for key in meant]
+
+
+def _location(problem: dict) -> list[str]:
+    """The keys of the specification that lead to a problem, without the kinds that pydantic has tried."""
+    kinds = ("literal[", "Custom", "function-", "constr", "dict[")
+    names = [str(part) for part in problem["loc"]]
+    return [name for name in names if not name.startswith(kinds) and name not in ("float", "int", "str", "[key]")]
+
+
+def _in_one_line(key: str, problems: list[dict]) -> str:
+    """Which key, which value, what would be right."""
     # Of a choice between kinds (auto, or a number) the kind that was meant says more.
-    kinds = error.errors()[:2]
     problem = next(
-        (one for one in kinds if (one["type"] == "literal_error") == isinstance(one["input"], str)), kinds[0]
+        (one for one in problems[:2] if (one["type"] == "literal_error") == isinstance(one["input"], str)), problems[0]
     )
-    location = [
-        part for part in problem["loc"] if not str(part).startswith(("literal[", "Custom", "function-", "constr"))
-    ]
-    location = [part for part in location if part not in ("float", "int", "str", "[key]")]
-    location = [part for part in location if not str(part).startswith("dict[")]
-    key = ".".join(map(str, location))
     if problem["type"] == "extra_forbidden":
-        known = _fields(location[:-1])
-        return f"{key}: there is no such key.{nearest(location[-1], known)}"
+        *above, name = _location(problem)
+        return f"{key}: there is no such key.{nearest(name, _fields(above))}"
     if problem["type"] == "missing":
         return f"{key}: this key is missing. Add it{_example(key)}."
     given = problem["input"]

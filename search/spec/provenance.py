@@ -10,7 +10,6 @@ from pathlib import Path
 import seedwise
 from seedwise import program
 from seedwise.credentials import mask
-from seedwise.paths import resolved
 
 PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 PACKAGE = Path(seedwise.__file__).resolve().parent
@@ -57,34 +56,42 @@ def command() -> str:
 
 def checksums(specification: dict) -> dict[str, str]:
     """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
-    from seedwise.trainables.inputs.paths import checksum, locate
+    from seedwise.trainables.inputs.paths import checksum, path_of
+    from seedwise.trainables.request import Task
     from seedwise.trainables.tasks.sources import Classification
 
     found = {}
-    if specification["task"] and (files := Classification(specification["task"]).paths()):
+    if specification["task"] and (files := Classification(Task(**specification["task"])).paths()):
         found["task.data"] = _checksum_of_all(files)
     for key, name in named(specification).items():
-        if name.startswith("world:") or resolved(name).exists():
-            found[key] = checksum(locate(name, key, folder=key in ("model", "inputs.multilingual")))
+        if (path := path_of(name)).exists():
+            found[key] = checksum(path)
     return found
 
 
 def named(specification: dict) -> dict[str, str]:
     """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
-    from seedwise.trainables.inputs.paths import by_language
+    from seedwise.trainables.methods import all_inputs
+    from seedwise.trainables.request import Task, by_language
 
     names: dict[str, str] = {}
     if specification["model"]:
         names["model"] = specification["model"]
-    inputs = specification["inputs"]
-    names |= {f"inputs.{kind}": inputs[kind] for kind in ("multilingual", "synonyms") if inputs.get(kind)}
-    for kind in ("vectors", "lexicons", "subwords", "stop_words", "probes"):
-        names |= {f"inputs.{kind}.{language}": name for language, name in inputs.get(kind, {}).items()}
-    sets = {f"inputs.static.{name}": files for name, files in inputs.get("static", {}).items()}
-    for key, files in (sets | {"inputs.text": inputs.get("text", {})}).items():
-        names |= {f"{key}.{language}": name for language, name in by_language(files, specification["task"]).items()}
-    for language, sides in inputs.get("parallel", {}).items():
-        names |= {f"inputs.parallel.{language}.{side}": name for side, name in enumerate(sides)}
+    task = specification["task"] and Task(**specification["task"])
+    for name, one in all_inputs().items():
+        key, value = f"inputs.{name}", specification["inputs"].get(name)
+        if not value or one.shape == "value":
+            continue
+        if one.shape == "one":
+            names[key] = value
+        elif one.shape == "pairs":
+            names |= {
+                f"{key}.{language}.{side}": file for language, pair in value.items() for side, file in enumerate(pair)
+            }
+        else:
+            sets = {f"{key}.{name}": files for name, files in value.items()} if one.shape == "sets" else {key: value}
+            for key, files in sets.items():
+                names |= {f"{key}.{language}": file for language, file in by_language(files, task).items()}
     return names
 
 

@@ -8,7 +8,6 @@ from rich.console import Console
 from seedwise.files import write_atomically
 from seedwise.folder import LEDGER, REPORT
 from seedwise.program import called
-from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.drawing.svg import svg
 from seedwise.search.execution.products import Products
 from seedwise.search.landscape.numbers import Numbers
@@ -18,7 +17,8 @@ from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State, read
 from seedwise.search.report.findings import Findings
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.load import recorded
+from seedwise.search.spec.parts import standing_of
 from seedwise.search.studies.landscape_phases import FOLDER
 from seedwise.search.studies.report import write_report
 
@@ -29,8 +29,7 @@ def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
     The numbers come first. What is drawn from them can be drawn again at any time: it must not keep a landscape from
     ending.
     """
-    specification = state.search["specification"]
-    numbers = Numbers(Plan.of(specification), state, Products(folder / FOLDER)).all()
+    numbers = Numbers(recorded(state).parts.plan, state, Products(folder / FOLDER)).all()
     numbers["sentences"] = sentences(numbers)
     write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
     written = [NUMBERS]
@@ -39,7 +38,7 @@ def write_landscape(state: State, folder: Path, console: Console) -> list[str]:
         for name, content in files.items():
             write_atomically(folder / name, content)
             written.append(name)
-        if origin := specification["landscape"].get("origin"):
+        if origin := state.specification["landscape"].get("origin"):
             add_to_search(Path(origin), folder)
     except Exception as error:  # matplotlib's own, or that a folder cannot be written: the numbers are there
         again = f"Try again with: {called('report', folder)}"

@@ -1,7 +1,6 @@
 """The one phase of a landscape: trainings and points, each as soon as what it needs is there."""
 
 from seedwise.search.decide.baselines import Baselines
-from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider
 from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.products import Products
@@ -14,7 +13,7 @@ class LandscapePhases(Phases):
     """As the phases of a search, with a plan in the place of a policy."""
 
     def __post_init__(self) -> None:
-        self.plan = Plan.of(self.specification.as_dict())
+        self.plan = self.specification.parts.plan
         self.products = Products(self.folder / FOLDER)
         super().__post_init__()
 

@@ -15,7 +15,7 @@ from seedwise.folder import BEST, LEDGER, SPECIFICATION
 from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
-from seedwise.search.decide.baselines import asked_of, searched
+from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.phases import Phases
@@ -28,7 +28,7 @@ from seedwise.search.report.findings import Findings
 from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
 from seedwise.search.spec.load import from_dict
-from seedwise.search.spec.methods import method_class, prepare
+from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.landscape_files import write_landscape
 from seedwise.search.studies.landscape_phases import LandscapePhases
@@ -69,10 +69,10 @@ def search(
                 return earlier
     if at := resolved["checkpoints"]["at"]:
         check_place(at)
-    warm = read_earlier(earlier_folders, specification.selection(), resolved["method"])
-    method, asked = method_class(resolved), asked_of(resolved)
+    warm = read_earlier(earlier_folders, specification.parts.selection, resolved["method"])
+    method, asked = method_class(specification), specification.parts.asked
     with console.status("reading the inputs"), importable(paths.folder()):
-        inputs = prepare(method, resolved, asked)
+        inputs = method.prepare(specification, asked)
         sums = provenance.checksums(resolved)
     for note in getattr(inputs, "notes", ()):
         console.print(note, style="yellow", soft_wrap=True)

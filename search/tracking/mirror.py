@@ -182,7 +182,7 @@ class Mirror:
         """
         kind = params.get("baseline", "")
         searched = self.state.search.get("searched", {}).get(kind, ())
-        words = [title(params)] if kind else []
+        words = [title(self.state.method, params)] if kind else []
         name = " ".join([*words, *(short(name, params[name]) for name in searched if name in params)])
         if not name or self._names.setdefault(name, config_id) != config_id:
             return f"{name} {config_id}".strip()

@@ -21,7 +21,7 @@ from seedwise.errors import RequestError
 from seedwise.program import called
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.parts import standing_of
 from seedwise.search.tracking.follower import ENVIRONMENT, address_of
 from seedwise.search.tracking.mirror import SCORE
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials

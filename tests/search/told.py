@@ -6,7 +6,7 @@ from pathlib import Path
 
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.spec.load import read
-from seedwise.search.spec.schema import space_of
+from seedwise.search.spec.parts import space_of
 from seedwise.spaces import Space
 
 LANGUAGES = ("qel", "qan", "qor")  # source and targets of the embedded world

@@ -9,16 +9,20 @@ import pytest
 
 from seedwise import spaces
 from seedwise.errors import RequestError
+from seedwise.imports import import_path
 from seedwise.spaces import space as module
-from seedwise.spaces.baselines import FUNCTIONS, NAMES, baseline_space
+from seedwise.spaces.baselines import baseline_space
 from seedwise.spaces.space import Space
+from seedwise.trainables.methods import spec_of
 from seedwise.trainables.training.options import TrainingOptions
 
 METHOD = spaces.load("stitching", "default")
 EAR = spaces.load("ear", "default")
 DCCA = spaces.load("dcca", "default")
 SPACES = {"stitching": METHOD, "dcca": DCCA, "ear": EAR}
-OF = {name: SPACES[method] for method, names in NAMES.items() for name in names}
+METHODS = {name: method for method in SPACES for name in spec_of(method).baselines}
+FUNCTIONS = {name: import_path(spec_of(method).baselines[name].space, "") for name, method in METHODS.items()}
+OF_EAR = tuple(spec_of("ear").baselines)
 PROBES = module.PROBES
 
 
@@ -29,7 +33,7 @@ def fewer_walks(monkeypatch):
 
 
 def grid(name, of=None, **overrides):
-    return [params for params, _ in baseline_space(name, of or OF[name], overrides).grid()]
+    return [params for params, _ in baseline_space(METHODS[name], name, of or SPACES[METHODS[name]], overrides).grid()]
 
 
 @functools.cache
@@ -38,12 +42,11 @@ def default_grid(name):
 
 
 def test_every_method_has_its_own():
-    assert NAMES == {
+    assert {method: tuple(spec_of(method).baselines) for method in SPACES} == {
         "stitching": ("ls", "lr", "zero_shot", "constant"),
         "dcca": ("untouched", "mlm", "mse"),
         "ear": ("plain", "rs_da", "rs_rp", "adv"),
     }
-    assert set(FUNCTIONS) == set(OF)
 
 
 def test_least_squares_is_three_maps_at_three_rates():
@@ -65,7 +68,7 @@ def test_the_others_are_their_products():
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, monkeypatch):
     monkeypatch.setattr(module, "PROBES", PROBES)  # as many walks as a search takes
-    space = baseline_space(name, OF[name], {})
+    space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
     found = [params for params, _ in space.grid()]
     assert {params["baseline"] for params in found} == {name}
     others = [params for other in FUNCTIONS if other != name for params in default_grid(other)]
@@ -79,7 +82,7 @@ def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, mon
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_optuna_can_draw_from_each(name):
-    space = baseline_space(name, OF[name], {})
+    space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     points = [params for params, _ in space.grid()]
     assert all(space(study.ask()) in points for _ in range(20))
@@ -168,7 +171,7 @@ def test_own_overrides_win():
 )
 def test_a_wrong_override_names_its_key(name, overrides, message):
     with pytest.raises(RequestError, match=message):
-        baseline_space(name, OF[name], overrides)
+        baseline_space(METHODS[name], name, SPACES[METHODS[name]], overrides)
 
 
 def test_the_functions_alone_are_finite():
@@ -202,7 +205,7 @@ def passes_per_epoch(params):
         ({"choices": [1, 7, 3]}, {"choices": [2, 5]}, 70),
     ],
 )
-@pytest.mark.parametrize("name", NAMES["ear"])
+@pytest.mark.parametrize("name", OF_EAR)
 def test_the_baselines_of_ear_are_trained_at_as_many_encoder_passes(name, epochs, copies, most):
     of = spaces.load("ear", {"epochs": epochs, "copies": copies})
     found = grid(name, of)
@@ -213,7 +216,7 @@ def test_the_baselines_of_ear_are_trained_at_as_many_encoder_passes(name, epochs
         assert {params["epochs"] for params in found} == {most // (copies if name == "rs_da" else 1)}
 
 
-@pytest.mark.parametrize("name", NAMES["ear"])
+@pytest.mark.parametrize("name", OF_EAR)
 def test_the_copies_of_rs_da_are_those_of_ear_where_these_are_one_number(name):
     found = grid(name, spaces.load("ear", {"epochs": 1, "copies": 3}))
     assert {params.get("copies") for params in found} == {3 if name == "rs_da" else None}
@@ -226,7 +229,7 @@ def test_there_is_at_least_one_epoch():
     assert {params["epochs"] for params in grid("adv", of, ascents=9)} == {1}  # ten passes, where EAR has two
 
 
-@pytest.mark.parametrize("name", NAMES["ear"])
+@pytest.mark.parametrize("name", OF_EAR)
 def test_epochs_that_are_written_out_win_over_equal_passes(name):
     of = spaces.load("ear", {"epochs": [1, 5], "copies": 3})
     assert {params["epochs"] for params in grid(name, of, epochs=2)} == {2}
@@ -245,7 +248,7 @@ def test_the_baselines_of_ear_are_their_products_at_its_learning_rates():
     assert {params["lr"] for params in grid("rs_rp", of, lr=[1e-4, 2e-4])} == {1e-4, 2e-4}
 
 
-@pytest.mark.parametrize("name", NAMES["ear"])
+@pytest.mark.parametrize("name", OF_EAR)
 def test_texts_and_classifier_are_made_as_for_ear(name):
     fixed = {"head": "linear", "scale": 0.5, "redraw": "once", "matching": "exact", "batch_size": 8, "warmup": 0.1}
     own = fixed if name == "rs_da" else {key: fixed[key] for key in ("head", "batch_size", "warmup")}

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
+from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.world import SOURCE, TARGETS, path
 from tools.world import encoders
@@ -42,7 +43,7 @@ def vectors(language: str) -> dict[str, np.ndarray]:
 
 def sentences(language: str, split: str) -> tuple[list[str], list[int]]:
     task = {"name": "sib200", "data": "world:topics", "source": SOURCE, "targets": list(TARGETS)}
-    return Classification(task).split(language, split)
+    return Classification(Task(**task)).split(language, split)
 
 
 @pytest.mark.parametrize(("language", "margin"), [("qel", 0.3), ("qan", 0.25), ("qor", 0.15)])

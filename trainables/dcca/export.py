@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 from safetensors.numpy import load_file, save_file
 
+from seedwise.trainables.request import Request
+
 if TYPE_CHECKING:
     from seedwise.trainables.dcca.trainable import Untouched
 
 
-def export_encoder(run: "Untouched", specification: dict, folder: Path) -> Path:
+def export_encoder(run: "Untouched", request: Request, folder: Path) -> Path:
     """Write the masked language model, the weights of the encoder that such a model leaves out, and the tokenizer."""
     model = run.model.cpu()
     model.save_pretrained(folder)
@@ -20,7 +22,7 @@ def export_encoder(run: "Untouched", specification: dict, folder: Path) -> Path:
     run.inputs.task.train.tokenizer.save_pretrained(folder)
     options = run.options
     lines = [
-        f"{specification['model']}, pretrained further ({options.title}, {options.steps} steps) on text of "
+        f"{request.model}, pretrained further ({options.title}, {options.steps} steps) on text of "
         f"{', '.join(run.inputs.languages)}.",
         "",
         "    from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer",

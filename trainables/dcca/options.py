@@ -111,6 +111,19 @@ class DccaOptions(MseOptions):
 
 OPTIONS = {"untouched": UntouchedOptions, "mlm": MaskedOptions, "mse": MseOptions}
 
+
+def alignment_of(params: dict) -> str:
+    """The alignment of a configuration, which a baseline has by what it is."""
+    return params.get("alignment") or OPTIONS[params["baseline"]].alignment
+
+
+def without_tuning(params: dict) -> dict:
+    """How a classifier is fine-tuned does not matter where none is."""
+    if params["tune_epochs"]:
+        return params
+    return {name: value for name, value in params.items() if not name.startswith("tune_") or name == "tune_epochs"}
+
+
 # What the text says; where it is silent, as we read it.
 PAPER = {"weight": 1.0, "layer": "last", "pooling": "pieces"}
 # What the released code does, whose correlation loss sees 64 words at a time.

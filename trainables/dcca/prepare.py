@@ -9,18 +9,19 @@ from seedwise.errors import RequestError
 from seedwise.trainables.dcca.blocks import read_blocks
 from seedwise.trainables.dcca.masking import Hiding
 from seedwise.trainables.dcca.model import load_masked
-from seedwise.trainables.dcca.options import OPTIONS
+from seedwise.trainables.dcca.options import alignment_of
 from seedwise.trainables.dcca.reader import DccaReader
 from seedwise.trainables.dcca.scores import Hidden, Probe
 from seedwise.trainables.dcca.words import Static, join
 from seedwise.trainables.ear.prepare import EarInputs, read_task
-from seedwise.trainables.inputs.paths import by_language, locate
+from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Asked
+from seedwise.trainables.request import Request, by_language
+from seedwise.trainables.tasks.classification import METRICS
 from seedwise.trainables.training.encoder import Encoder
 
 MASK_RATE, MASK_SEED = 0.15, 0  # of the hidden tokens that runs are scored on: the same in all searches
-METRICS = ("macro_f1", "accuracy")  # of a classifier
 
 
 @dataclass(frozen=True)
@@ -46,30 +47,30 @@ class DccaTests:
     parallel: dict[str, tuple[Encoded, Encoded]]
 
 
-def prepare(specification: dict, asked: Asked) -> DccaInputs:
+def prepare(request: Request, asked: Asked) -> DccaInputs:
     """Read the encoder, the task, the text and the static vectors that a specification names."""
-    inputs, reader = specification["inputs"], DccaReader(specification)
-    loaded, task = load_masked(specification["model"]), read_task(reader)
+    inputs, reader = request.inputs, DccaReader(request)
+    loaded, task = load_masked(request.model), read_task(reader)
     hiding = Hiding.of(reader.tokenizer)
     blocks, dev, notes = [], {}, list(task.notes)
     if loaded.drawn:
         notes.append(
-            f"model: {specification['model']} has no head for masked words. One is drawn at random, so the first steps "
+            f"model: {request.model} has no head for masked words. One is drawn at random, so the first steps "
             "train little else, and mlm_loss of the untouched encoder means nothing."
         )
     for language in reader.languages:
         key = f"inputs.text.{language}"
-        path = locate(by_language(inputs["text"], specification["task"])[language], key)
-        found = read_blocks(path, key, reader.tokenizer, length=reader.longest, most=inputs["text_blocks"])
+        path = locate(by_language(inputs.text, request.task)[language], key)
+        found = read_blocks(path, key, reader.tokenizer, length=reader.longest, most=inputs.text_blocks)
         blocks.append(found.train)
         dev[language] = Hidden(*hiding(found.dev, MASK_RATE, MASK_SEED))
     static = {}
-    for name, files in inputs["static"].items():
+    for name, files in inputs.static.items():
         vectors, said = reader.vectors(f"inputs.static.{name}", files)
         static[name], more = join(vectors, reader.tokenizer, f"inputs.static.{name}")
         notes += [*said, *more]
-    check(specification, asked, reader.encoder, static, blocks=sum(map(len, blocks)))
-    for language in inputs["parallel"]:
+    check(request, asked, reader.encoder, static, blocks=sum(map(len, blocks)))
+    for language in inputs.parallel:
         reader.translations(language)  # which only the confirmation reads: better to know now that it can
     return DccaInputs(
         languages=reader.languages,
@@ -80,22 +81,22 @@ def prepare(specification: dict, asked: Asked) -> DccaInputs:
         blocks=np.concatenate(blocks),
         dev=dev,
         static=static,
-        probes={language: reader.probe(language) for language in inputs["probes"]},
-        parallel=reader.parallel("dev") if specification["select"]["metric"] == "retrieval" else {},
-        score_layer=inputs["score_layer"] or "last",
-        classifies=specification["select"]["metric"] in METRICS,
+        probes={language: reader.probe(language) for language in inputs.probes},
+        parallel=reader.parallel("dev") if request.select.metric == "retrieval" else {},
+        score_layer=inputs.score_layer or "last",
+        classifies=request.select.metric in METRICS,
         notes=tuple(notes),
     )
 
 
-def prepare_test(specification: dict) -> DccaTests:
+def prepare_test(request: Request) -> DccaTests:
     """The test sets of the task, and the parallel sentences: all, or those that did not select."""
-    reader = DccaReader(specification)
-    split = "test" if specification["select"]["metric"] == "retrieval" else "all"
+    reader = DccaReader(request)
+    split = "test" if request.select.metric == "retrieval" else "all"
     return DccaTests({one: reader.encoded(one, "test") for one in reader.languages}, reader.parallel(split))
 
 
-def check(specification: dict, asked: Asked, encoder: Encoder, static: dict[str, Static], *, blocks: int) -> None:
+def check(request: Request, asked: Asked, encoder: Encoder, static: dict[str, Static], *, blocks: int) -> None:
     """Whether all that the search can ask for fits the encoder, the vectors and the text."""
     layers, width = encoder.config["num_hidden_layers"], encoder.config["hidden_size"]
     for key, met in asked.configurations.items():
@@ -107,17 +108,17 @@ def check(specification: dict, asked: Asked, encoder: Encoder, static: dict[str,
             for name in ("layer", "freeze_layers"):
                 if params.get(name, 0) != "last" and params.get(name, 0) > layers:
                     raise RequestError(
-                        f"{key}.{name}: {params[name]}, but {specification['model']} has {layers} layers. "
+                        f"{key}.{name}: {params[name]}, but {request.model} has {layers} layers. "
                         f"Write {layers} or less."
                     )
             check_vectors(key, params, width, static)
-    if (asked_for := specification["inputs"]["score_layer"] or 0) > layers:
+    if (asked_for := request.inputs.score_layer or 0) > layers:
         raise RequestError(f"inputs.score_layer: {asked_for}, but the encoder has {layers}. Write {layers} or less.")
 
 
 def check_vectors(key: str, params: dict, width: int, static: dict[str, Static]) -> None:
     """Whether a configuration can use the set of static vectors that it names."""
-    alignment = params.get("alignment") or OPTIONS[params["baseline"]].alignment
+    alignment = alignment_of(params)
     if alignment == "none":
         return
     name = set_of(params["static"], static)

@@ -7,9 +7,10 @@ from seedwise.trainables.dcca.scores import Probe
 from seedwise.trainables.dcca.words import pieces_of
 from seedwise.trainables.ear.prepare import Reader
 from seedwise.trainables.inputs.lexicons import lines_of, read_lexicon
-from seedwise.trainables.inputs.paths import by_language, locate
+from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
+from seedwise.trainables.request import Request, by_language
 from seedwise.trainables.static.align import align, fixed_table
 from seedwise.trainables.static.align_options import AlignOptions
 
@@ -19,14 +20,12 @@ PROBED = 5000  # words of each language in a lexicon induction, besides those of
 class DccaReader(Reader):
     """Reads what a specification names besides the task and the encoder."""
 
-    def __init__(self, specification: dict):
-        super().__init__(specification)
+    def __init__(self, request: Request):
+        super().__init__(request)
         if self.tokenizer.mask_token_id is None:
-            raise RequestError(
-                f"model: {specification['model']}: its tokenizer has no mask token. Name a masked model."
-            )
-        self.inputs, task = specification["inputs"], specification["task"]
-        self.languages = (task["source"], *task["targets"])
+            raise RequestError(f"model: {request.model}: its tokenizer has no mask token. Name a masked model.")
+        self.inputs, task = request.inputs, request.task
+        self.languages = (task.source, *task.targets)
 
     def vectors(self, key: str, files: str | dict[str, str]) -> tuple[dict[str, Vectors], list[str]]:
         """The static vectors of one set, in one space, and notes."""
@@ -34,7 +33,7 @@ class DccaReader(Reader):
         for language in self.languages:
             found[language] = self.static(key, files, language)
             notes += [f"{key}.{language}: {note}" for note in found[language].notes]
-        if self.inputs["align"] == "off":
+        if self.inputs.align == "off":
             widths = {language: vectors.table.shape[1] for language, vectors in found.items()}
             for language, width in widths.items():
                 if width != widths[self.languages[0]]:
@@ -48,16 +47,16 @@ class DccaReader(Reader):
     def static(self, key: str, files: str | dict[str, str], language: str) -> Vectors:
         """The vectors of one language as they are in their file."""
         key = f"{key}.{language}"
-        path = locate(by_language(files, self.specification["task"])[language], key)
-        return read_vectors(path, key, rows=self.inputs["vector_rows"])
+        path = locate(by_language(files, self.request.task)[language], key)
+        return read_vectors(path, key, rows=self.inputs.vector_rows)
 
     def aligned(self, key: str, found: dict[str, Vectors], notes: list[str]) -> tuple[dict[str, Vectors], list[str]]:
         """All languages in the space of the source, by inputs.align and the lexica."""
         lexica = {}
-        for language, name in self.inputs["lexicons"].items():
+        for language, name in self.inputs.lexicons.items():
             lexica[language] = read_lexicon(locate(name, f"inputs.lexicons.{language}"), f"inputs.lexicons.{language}")
         fixed, *moving = self.languages
-        options = AlignOptions(preset=self.inputs["align"])
+        options = AlignOptions(preset=self.inputs.align)
         of_language = {one: found[one] for one in moving}
         mapped = align(found[fixed], of_language, {one: lexica.get(one) for one in moving}, options, seed=0)
         tables = {fixed: fixed_table(found[fixed], options)} | {one: result.table for one, result in mapped.items()}
@@ -71,9 +70,9 @@ class DccaReader(Reader):
     def probe(self, language: str) -> Probe:
         """The words that a lexicon induction looks among: those of the lexicon and the most frequent ones."""
         key = f"inputs.probes.{language}"
-        lexicon = read_lexicon(locate(self.inputs["probes"][language], key), key)
+        lexicon = read_lexicon(locate(self.inputs.probes[language], key), key)
         learnt: set[str] = set()
-        if name := self.inputs["lexicons"].get(language):
+        if name := self.inputs.lexicons.get(language):
             own = f"inputs.lexicons.{language}"
             learnt = {entry.source for entry in read_lexicon(locate(name, own), own).entries}
         pairs = [(entry.source, entry.target) for entry in lexicon.entries if entry.source not in learnt]
@@ -84,7 +83,7 @@ class DccaReader(Reader):
         sides = []
         for side, one in enumerate((self.languages[0], language)):
             words = dict.fromkeys(pair[side] for pair in pairs)
-            for name, files in list(self.inputs["static"].items())[:1]:
+            for name, files in list(self.inputs.static.items())[:1]:
                 words |= dict.fromkeys(self.static(f"inputs.static.{name}", files, one).words[:PROBED])
             sides.append(list(words))
         source, target = sides
@@ -93,12 +92,12 @@ class DccaReader(Reader):
     def parallel(self, split: str) -> dict[str, tuple[Encoded, Encoded]]:
         """Translated sentences by target language, the target's first. dev: every other pair; test: the others."""
         part = {"all": slice(None), "dev": slice(0, None, 2), "test": slice(1, None, 2)}[split]
-        found = {language: self.translations(language) for language in self.inputs["parallel"]}
+        found = {language: self.translations(language) for language in self.inputs.parallel}
         return {one: tuple(self.sentences(side[part]) for side in sides) for one, sides in found.items()}
 
     def translations(self, language: str) -> list[list[str]]:
         """The sentences of a target language and those of the source, line by line."""
-        key, names = f"inputs.parallel.{language}", self.inputs["parallel"][language]
+        key, names = f"inputs.parallel.{language}", self.inputs.parallel[language]
         sides = [[line.strip() for line in lines_of(locate(name, key), key)] for name in names]
         sides = [side[:-1] if not side[-1] else side for side in sides]
         if len(sides[0]) != len(sides[1]) or len(sides[0]) < 2:

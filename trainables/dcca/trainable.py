@@ -21,6 +21,7 @@ from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
 from seedwise.trainables.ear.baselines import Plain
 from seedwise.trainables.method import Asked, Method, RunFailed
+from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, set_weights
 
@@ -30,7 +31,7 @@ SEGMENTS, LONGEST = 10, 50  # a run reports and may be checkpointed so many time
 class Untouched(Method):
     """The encoder as it is, or as continued pretraining leaves it: subclasses differ in their options alone.
 
-    A run is a number of segments of pretraining, each an `epoch` to the search, then the epochs of fine-tuning. What
+    A run is a number of segments of pretraining, each a step to the search, then the epochs of fine-tuning. What
     the encoder is worth without a classifier is measured once, in between.
     """
 
@@ -48,7 +49,7 @@ class Untouched(Method):
         self.options = options = self.options_type(**params)
         self.segment = max(1, min(LONGEST, options.steps // SEGMENTS))  # steps
         self.segments = math.ceil(options.steps / self.segment)
-        self.epochs = max(1, self.segments + options.tune_epochs)
+        self.steps = max(1, self.segments + options.tune_epochs)
         self.found: dict[str, float] = {}  # what the encoder is worth, once it is known
         self.curves: dict[str, list[list[float]]] = {}  # by name of a loss: [step from 0, value]
         self.encoder: Encoder | None = None  # after pretraining
@@ -64,7 +65,7 @@ class Untouched(Method):
             self.static = inputs.static[set_of(options.static, inputs.static)]
             self.words = Draws(len(self.static.train), options.words, lambda n: streams.seed("words", 0, n))
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         metrics: dict[str, float] = {}
         if number < self.segments:
             metrics = self.pretrain(number)
@@ -73,7 +74,7 @@ class Untouched(Method):
         if number >= self.segments and self.options.tune_epochs:
             self.tuned = self.tuned or self.classifier()
             try:
-                metrics = self.tuned.epoch(number - self.segments)
+                metrics = self.tuned.step(number - self.segments)
             except RunFailed as error:  # a collapsed classifier says nothing against what is known of its encoder
                 metrics = error.metrics = error.metrics | self.found
                 if self.inputs.classifies or error.kind != "collapsed":
@@ -124,11 +125,11 @@ class Untouched(Method):
     def pictures(self) -> list[dict]:
         return losses(self.curves)
 
-    def export(self, specification: dict, folder: Path) -> list[Path]:
+    def export(self, request: Request, folder: Path) -> list[Path]:
         """One Hugging Face folder: the encoder with its head for masked words."""
         from seedwise.trainables.dcca.export import export_encoder
 
-        return [export_encoder(self, specification, folder / "encoder")]
+        return [export_encoder(self, request, folder / "encoder")]
 
     def save(self, folder: Path) -> None:
         """Before the encoder is finished its model and optimiser; afterwards the encoder and the classifier."""
@@ -175,12 +176,12 @@ class Dcca(Untouched):
     baselines: ClassVar[dict[str, type[Method]]] = {"untouched": Untouched, "mlm": Masked, "mse": Squares}
 
     @classmethod
-    def prepare(cls, specification: dict, asked: Asked) -> DccaInputs:
-        return prepare(specification, asked)
+    def prepare(cls, request: Request, asked: Asked) -> DccaInputs:
+        return prepare(request, asked)
 
     @classmethod
-    def prepare_test(cls, specification: dict) -> DccaTests:
-        return prepare_test(specification)
+    def prepare_test(cls, request: Request) -> DccaTests:
+        return prepare_test(request)
 
     @classmethod
     def size(cls, params: dict) -> float:

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
+from seedwise.trainables.request import Request
 from seedwise.trainables.training.encoder import skeleton
 
 if TYPE_CHECKING:
     from seedwise.trainables.ear.tuned import Tuned
 
 
-def export_model(run: "Tuned", specification: dict, folder: Path) -> Path:
+def export_model(run: "Tuned", request: Request, folder: Path) -> Path:
     """Write the model and its tokenizer. A head that transformers does not have cannot be written."""
     if run.options.head == "linear":
         raise RequestError("--model: head: linear is no head of transformers, so nobody could load it. Use standard.")
@@ -21,11 +22,11 @@ def export_model(run: "Tuned", specification: dict, folder: Path) -> Path:
     model.load_state_dict({name.replace("classifier.1.", "classifier."): one.cpu() for name, one in weights.items()})
     model.save_pretrained(folder)
     run.inputs.train.tokenizer.save_pretrained(folder)
-    task, longest = specification["task"], run.inputs.train.max_length
+    task, longest = request.task, run.inputs.train.max_length
     pair = '{"text": first, "text_pair": second}' if len(run.inputs.train.sentences[0]) > 1 else "text"
-    languages = ", ".join([task["source"], *task["targets"]])
+    languages = ", ".join([task.source, *task.targets])
     lines = [
-        f"A classifier, fine-tuned ({run.options.title}) on {task['source']} for {languages}.",
+        f"A classifier, fine-tuned ({run.options.title}) on {task.source} for {languages}.",
         "",
         "    from transformers import pipeline",
         '    classify = pipeline("text-classification", model="model")',

@@ -14,6 +14,7 @@ from seedwise.trainables.inputs.pieces import tokenise
 from seedwise.trainables.inputs.synonyms import read_synonyms
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.method import Asked
+from seedwise.trainables.request import Request
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder, skeleton
 
@@ -35,14 +36,14 @@ class EarInputs:
 class Reader:
     """Reads the task and the encoder that a specification names."""
 
-    def __init__(self, specification: dict):
-        self.specification, self.longest = specification, specification["inputs"]["max_length"]
-        self.task = Classification(specification["task"])
-        self.encoder, self.tokenizer = load_encoder(specification["model"])
-        check_encoder("model", specification["model"], self.encoder, self.tokenizer, self.longest)
+    def __init__(self, request: Request):
+        self.request, self.longest = request, request.inputs.max_length
+        self.task = Classification(request.task)
+        self.encoder, self.tokenizer = load_encoder(request.model)
+        check_encoder("model", request.model, self.encoder, self.tokenizer, self.longest)
         if not self.tokenizer.is_fast:
             raise RequestError(
-                f"model: {specification['model']}: its tokenizer does not say where in a text its tokens are. "
+                f"model: {request.model}: its tokenizer does not say where in a text its tokens are. "
                 "Name an encoder with a fast tokenizer (tokenizer.json)."
             )
 
@@ -57,30 +58,30 @@ class Reader:
         return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
 
 
-def prepare(specification: dict, asked: Asked) -> EarInputs:
+def prepare(request: Request, asked: Asked) -> EarInputs:
     """Read the encoder, the task and the dictionary of synonyms that a specification names."""
-    task, reader = specification["task"], Reader(specification)
-    check_layers(specification["model"], reader.encoder, asked)
-    inputs, key, name = read_task(reader), "inputs.synonyms", specification["inputs"]["synonyms"]
+    task, reader = request.task, Reader(request)
+    check_layers(request.model, reader.encoder, asked)
+    inputs, key, name = read_task(reader), "inputs.synonyms", request.inputs.synonyms
     if name:
         found = read_synonyms(locate(name, key), key)
         check_coverage(inputs.train, found.words, name)
         notes = (*inputs.notes, *(f"{key}: {note}" for note in found.notes))
         inputs = replace(inputs, synonyms=found.words, notes=notes)
     if reader.task.parallel:
-        inputs = replace(inputs, parallel=parallel_words(reader, [task["source"], *task["targets"]]))
+        inputs = replace(inputs, parallel=parallel_words(reader, [task.source, *task.targets]))
     return inputs
 
 
 def read_task(reader: Reader) -> EarInputs:
     """The encoder and the labelled data for fine-tuning as it is, without synonyms and pictures."""
-    task = reader.specification["task"]
-    languages = [task["source"], *task["targets"], *(task.get("pivots") or [])]
+    task = reader.request.task
+    languages = [task.source, *task.targets, *task.pivots]
     return EarInputs(
-        source=task["source"],
+        source=task.source,
         labels=reader.task.labels,
         encoder=reader.encoder,
-        train=examples(*reader.texts(task["source"], "train"), reader.tokenizer, reader.longest),
+        train=examples(*reader.texts(task.source, "train"), reader.tokenizer, reader.longest),
         dev={language: reader.encoded(language, "dev") for language in languages},
         synonyms={},
         parallel={},
@@ -98,10 +99,10 @@ def parallel_words(reader: Reader, languages: list[str]) -> dict[str, list[list[
     return {language: [of_language[row].split() for row in rows] for language, of_language in texts.items()}
 
 
-def prepare_test(specification: dict) -> dict[str, Encoded]:
+def prepare_test(request: Request) -> dict[str, Encoded]:
     """The test sets of the source and the targets; pivots have none, their labels served the search."""
-    reader, task = Reader(specification), specification["task"]
-    return {language: reader.encoded(language, "test") for language in [task["source"], *task["targets"]]}
+    reader, task = Reader(request), request.task
+    return {language: reader.encoded(language, "test") for language in [task.source, *task.targets]}
 
 
 def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: str) -> None:

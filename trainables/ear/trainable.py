@@ -18,6 +18,7 @@ from seedwise.trainables.ear.twin import Seen, Twin
 from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Asked
+from seedwise.trainables.request import Request
 from seedwise.trainables.training import device
 
 FLOORS = 10  # times per run that the value of identical inputs is measured
@@ -40,12 +41,12 @@ class Ear(Tuned):
     options: EarOptions
 
     @classmethod
-    def prepare(cls, specification: dict, asked: Asked) -> EarInputs:
-        return prepare(specification, asked)
+    def prepare(cls, request: Request, asked: Asked) -> EarInputs:
+        return prepare(request, asked)
 
     @classmethod
-    def prepare_test(cls, specification: dict) -> dict[str, Encoded]:
-        return prepare_test(specification)
+    def prepare_test(cls, request: Request) -> dict[str, Encoded]:
+        return prepare_test(request)
 
     def attach(self, model: PreTrainedModel) -> None:
         options = self.options

@@ -19,6 +19,7 @@ from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Method, RunFailed
+from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import scores
 from seedwise.trainables.training.encoder import initialise, skeleton
@@ -51,7 +52,7 @@ class Tuned(Method):
     def __init__(self, inputs: EarInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.options = options = self.options_type(**params)
-        self.epochs = options.epochs
+        self.steps = options.epochs
         self.train_on(inputs.train)
         model = skeleton(inputs.encoder, len(inputs.labels))
         set_head(model, options.head)
@@ -81,7 +82,7 @@ class Tuned(Method):
         """The mean loss of these rows of the epoch."""
         raise NotImplementedError
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         """Train for one epoch. A model that ends with a single class on source dev is a failure, not a low score."""
         source, self.sums, self.number = self.inputs.source, {}, number
         loss = self.learner.pass_over(
@@ -92,9 +93,9 @@ class Tuned(Method):
         )
         metrics = self.on_all("dev", self.inputs.dev)
         metrics[f"train/loss/{source}"] = loss
-        metrics[f"train/encoder_passes/{source}"] = self.options.passes() * (number + 1) / self.epochs
+        metrics[f"train/encoder_passes/{source}"] = self.options.passes() * (number + 1) / self.steps
         metrics |= {f"train/{name}/{source}": value for name, value in self.measured().items()}
-        if number + 1 < self.epochs:  # histograms are told once, at the end
+        if number + 1 < self.steps:  # histograms are told once, at the end
             return {name: value for name, value in metrics.items() if "/share_of_" not in name}
         if metrics[f"dev/predicted_classes/{source}"] == 1:
             raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
@@ -129,7 +130,7 @@ class Tuned(Method):
 
     def is_due(self, times: int) -> bool:
         """Whether something that is done at most so many times in a run is done at this batch."""
-        batches = -(-len(self.order) // self.options.batch_size) * self.epochs
+        batches = -(-len(self.order) // self.options.batch_size) * self.steps
         return self.batch_number % -(-batches // times) == 0
 
     def test(self, tests: dict[str, Encoded]) -> dict[str, float]:
@@ -148,11 +149,11 @@ class Tuned(Method):
 
         return projection(self.inputs, self.learner) if self.inputs.parallel else []
 
-    def export(self, specification: dict, folder: Path) -> list[Path]:
+    def export(self, request: Request, folder: Path) -> list[Path]:
         """One Hugging Face folder for all languages."""
         from seedwise.trainables.ear.export import export_model
 
-        return [export_model(self, specification, folder / "model")]
+        return [export_model(self, request, folder / "model")]
 
     def save(self, folder: Path) -> None:
         self.learner.save(folder)

@@ -3,26 +3,24 @@
 import hashlib
 from pathlib import Path
 
-from seedwise.errors import RequestError
+from seedwise.errors import NotHere, RequestError
 from seedwise.paths import resolved
 
 FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the embedded world
 
 
-def locate(name: str, key: str, *, folder: bool = False) -> Path:
+def path_of(name: str) -> Path:
     """The path that a specification names: below its folder, or `world:NAME` for the embedded world."""
-    path = FILES / name.removeprefix("world:") if name.startswith("world:") else resolved(name)
+    return FILES / name.removeprefix("world:") if name.startswith("world:") else resolved(name)
+
+
+def locate(name: str, key: str, *, folder: bool = False) -> Path:
+    """The path that a specification names, which has to be there."""
+    path = path_of(name)
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
-        raise RequestError(f"{key}: {name}: there is no such {kind}. Write the path of one that exists.")
+        raise NotHere(f"{key}: {name}: there is no such {kind}. Write the path of one that exists.", name)
     return path
-
-
-def by_language(files: str | dict[str, str], task: dict | None) -> dict[str, str]:
-    """Files of all languages of a task: one by each, or a path with {language} in it."""
-    if not isinstance(files, str):
-        return files
-    return {one: files.replace("{language}", one) for one in (task["source"], *task["targets"])}
 
 
 def read_text(path: Path, key: str) -> str:

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from seedwise.imports import import_path
 from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
-from seedwise.trainables.landscape.subjects import METHODS, SUBJECTS, LandscapeInputs, read_labelled
+from seedwise.trainables.landscape.subjects import LandscapeInputs
 from seedwise.trainables.method import Asked, Method, RunFailed
+from seedwise.trainables.methods import spec_of
+from seedwise.trainables.request import Request
 from seedwise.trainables.streams import DIRECTIONS, Streams
 
 
@@ -20,16 +23,17 @@ class Landscape(Method):
         return Trained if params["landscape"] == TRAIN else Points
 
     @classmethod
-    def prepare(cls, specification: dict, asked: Asked) -> LandscapeInputs:
-        options, task = specification["landscape"], specification["task"]
-        own = METHODS[specification["method"]].prepare(specification, asked)
-        labelled = read_labelled(specification) if options["labels"] else {}
-        return LandscapeInputs(specification["method"], own, task["targets"], labelled, options["equal"])
+    def prepare(cls, request: Request, asked: Asked) -> LandscapeInputs:
+        spec, options = spec_of(request.method), request.landscape
+        own = import_path(spec.trainable, "method").prepare(request, asked)
+        labelled = import_path(spec.landscape.labelled, "landscape")(request) if options.labels else {}
+        return LandscapeInputs(request.method, own, request.task.targets, labelled, options.equal)
 
     def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.job, own = Job.taken(params)
-        self.subject = SUBJECTS[inputs.method](inputs, self.job.on, self.job.target, own, streams, device)
+        subject = import_path(spec_of(inputs.method).landscape.subject, "landscape")
+        self.subject = subject(inputs, self.job.on, self.job.target, own, streams, device)
 
 
 class Trained(Landscape):
@@ -37,19 +41,19 @@ class Trained(Landscape):
 
     def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
-        self.epochs = 1 if self.job.on == INITIAL else self.subject.run.epochs
+        self.steps = 1 if self.job.on == INITIAL else self.subject.run.steps
 
     def receive(self, products: list[dict[str, np.ndarray]]) -> None:
         """Begin as the stored initialisation, head included."""
         for initial in products:
             self.subject.begin_as(initial)
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         """A model of the target may well see a single class in the source: that is a finding, not a failure."""
         if self.job.on == INITIAL:
             return self.subject.scores()
         try:
-            return self.subject.epoch(number)
+            return self.subject.step(number)
         except RunFailed as error:
             if self.job.on != TARGET or error.kind != "collapsed":
                 raise
@@ -73,7 +77,7 @@ class Points(Landscape):
     def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.points = self.job.points()
-        self.epochs = len(self.points)
+        self.steps = len(self.points)
 
     def receive(self, products: list[dict[str, np.ndarray]]) -> None:
         """The models of `Job.models`; the model is the first of them where it is not moved."""
@@ -84,7 +88,7 @@ class Points(Landscape):
             self.vectors.append(parameters.direction(self.vectors[0], seed))
         parameters.write([1.0], self.vectors[:1])
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         point = self.points[number]
         self.subject.parameters.write(self.job.weights(point), self.vectors, self.job.part)
         scores = {name: value for name, value in self.subject.scores().items() if math.isfinite(value)}

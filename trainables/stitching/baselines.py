@@ -55,7 +55,7 @@ class FineTuned(Baseline):
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
-        self.epochs = self.options.epochs
+        self.steps = self.options.epochs
         model = skeleton(self.encoder, len(inputs.labels))
         initialise(model, self.encoder, streams.seed("head"))
         self.learner = Learner(model, self.options, len(self.train), device)
@@ -63,7 +63,7 @@ class FineTuned(Baseline):
     def on_dev(self) -> dict[str, float]:
         raise NotImplementedError
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         """Train for one epoch. A model that ends with a single class on source dev is a failure, not a low score."""
         loss = self.learner.epoch(
             self.train,
@@ -73,7 +73,7 @@ class FineTuned(Baseline):
         )
         source = self.inputs.source
         metrics = {**self.on_dev(), f"train/loss/{source}": loss}
-        if number + 1 < self.epochs:  # as in stitching: histograms, and what does not change, once, at the end
+        if number + 1 < self.steps:  # as in stitching: histograms, and what does not change, once, at the end
             return {name: value for name, value in metrics.items() if "/share_of_" not in name}
         metrics |= self.constants()
         if metrics[f"dev/predicted_classes/{source}"] == 1:
@@ -181,7 +181,7 @@ class Regression(Baseline):
     def streams_used(cls, params: dict) -> tuple[str, ...]:
         return ()
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         from sklearn.linear_model import LogisticRegression  # here, because no other run of a worker needs it
 
         self.models, metrics = {}, {}
@@ -224,7 +224,7 @@ class Constant(Baseline):
     def streams_used(cls, params: dict) -> tuple[str, ...]:
         return ()
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         inputs = self.inputs
         dev = {inputs.source: inputs.dev} | {language: target.dev for language, target in inputs.targets.items()}
         return self.on_all("dev", dev)

@@ -41,7 +41,7 @@ def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None
     word_table = next(name for name, value in trained.named_parameters() if value is own_table)
     model.load_state_dict(weights | {word_table: table.cpu()})
     model.save_pretrained(folder)
-    longest = reader.inputs["max_length"]
+    longest = reader.inputs.max_length
     known.words.tokenizer(tokens, **roles, max_length=longest).save_pretrained(folder)
     settings = folder / "tokenizer_config.json"
     changed = json.loads(settings.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}

@@ -9,6 +9,7 @@ import numpy as np
 
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Asked
+from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.reader import Multilingual, Reader, Target, WordSet
 from seedwise.trainables.training.encoder import Encoder
 
@@ -37,16 +38,16 @@ class StitchingTests:
     multilingual: dict[str, Encoded]  # the same sets for the zero-shot baseline; empty without it
 
 
-def prepare(specification: dict, asked: Asked) -> StitchingInputs:
+def prepare(request: Request, asked: Asked) -> StitchingInputs:
     """Read the encoder, the task, the vectors and the lexica that a specification names."""
-    task, reader, baselines = specification["task"], Reader(specification), specification["baselines"]
-    languages = [*task["targets"], *(task.get("pivots") or [])]
+    task, reader, baselines = request.task, Reader(request), request.baselines
+    languages = [*task.targets, *task.pivots]
     train, unknown_in_train = reader.source("train")
     dev, unknown_in_dev = reader.source("dev")
     asks_quality = any(asked.values("quality"))
     targets = {language: reader.target(language, asks_quality=asks_quality) for language in languages}
     return StitchingInputs(
-        source=task["source"],
+        source=task.source,
         labels=reader.task.labels,
         encoder=reader.encoder,
         specials=np.array(reader.specials),
@@ -54,21 +55,21 @@ def prepare(specification: dict, asked: Asked) -> StitchingInputs:
         dev=dev,
         unknown_shares={"train": unknown_in_train, "dev": unknown_in_dev},
         targets=targets,
-        labelled={name: reader.word_set(name, "train") for name in task["targets"]} if "lr" in baselines else {},
+        labelled={name: reader.word_set(name, "train") for name in task.targets} if "lr" in baselines else {},
         multilingual=reader.multilingual(languages) if "zero_shot" in baselines else None,
         largest_k=largest_k(asked),
         notes=tuple(reader.notes),
     )
 
 
-def prepare_test(specification: dict) -> StitchingTests:
+def prepare_test(request: Request) -> StitchingTests:
     """Read the test sets of the source and the targets, and the vectors of the words that occur in them."""
-    task, reader = specification["task"], Reader(specification)
+    task, reader = request.task, Reader(request)
     pieces = {}
-    if "zero_shot" in specification["baselines"]:
+    if "zero_shot" in request.baselines:
         _, tokenizer = reader.load_multilingual()
-        pieces = {name: reader.pieces(name, "test", tokenizer)[0] for name in [task["source"], *task["targets"]]}
-    targets = {language: reader.word_set(language, "test") for language in task["targets"]}
+        pieces = {name: reader.pieces(name, "test", tokenizer)[0] for name in [task.source, *task.targets]}
+    targets = {language: reader.word_set(language, "test") for language in task.targets}
     return StitchingTests(*reader.source("test"), targets, pieces)
 
 

@@ -13,6 +13,7 @@ from seedwise.trainables.inputs.subwords import Subwords
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.inputs.words import Words, plain
+from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.anchors import Candidates, candidates
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder
@@ -55,11 +56,11 @@ class Multilingual:
 class Reader:
     """Reads the splits of a task as ids: pieces of the encoder for the source, rows of vectors for other languages."""
 
-    def __init__(self, specification: dict):
-        self.inputs, self.source_language = specification["inputs"], specification["task"]["source"]
-        self.task = Classification(specification["task"])
-        self.encoder, self.tokenizer = load_encoder(specification["model"])
-        check_encoder("model", specification["model"], self.encoder, self.tokenizer, self.inputs["max_length"])
+    def __init__(self, request: Request):
+        self.inputs, self.source_language = request.inputs, request.task.source
+        self.task = Classification(request.task)
+        self.encoder, self.tokenizer = load_encoder(request.model)
+        check_encoder("model", request.model, self.encoder, self.tokenizer, self.inputs.max_length)
         self.specials = ordered_specials(self.tokenizer)
         self.notes: list[str] = []
         self.language = cache(self._language)
@@ -70,15 +71,15 @@ class Reader:
     def pieces(self, language: str, split: str, tokenizer: Any) -> tuple[Encoded, float]:
         """A split in pieces of an encoder, and the share of them that it does not know."""
         texts, classes = self.task.split(language, split)
-        ids = tokenizer(texts, truncation=True, max_length=self.inputs["max_length"])["input_ids"]
+        ids = tokenizer(texts, truncation=True, max_length=self.inputs.max_length)["input_ids"]
         unknown = sum(sentence.count(tokenizer.unk_token_id) for sentence in ids)
         added = tokenizer.num_special_tokens_to_add() * len(ids)
         return encode(ids, classes, pad=tokenizer.pad_token_id), unknown / (sum(map(len, ids)) - added)
 
     def load_multilingual(self) -> tuple[Encoder, Any]:
-        key, name = "inputs.multilingual", self.inputs["multilingual"]
+        key, name = "inputs.multilingual", self.inputs.multilingual
         encoder, tokenizer = load_encoder(name, key)
-        check_encoder(key, name, encoder, tokenizer, self.inputs["max_length"])
+        check_encoder(key, name, encoder, tokenizer, self.inputs.max_length)
         return encoder, tokenizer
 
     def multilingual(self, languages: list[str]) -> Multilingual:
@@ -91,14 +92,14 @@ class Reader:
         known = self.language(language)
         used, dev, unknown_share = self.words(language, "dev")
         key = f"inputs.lexicons.{language}"
-        lexicon = read_lexicon(locate(self.inputs["lexicons"][language], key), key, quality=self.inputs["quality"])
+        lexicon = read_lexicon(locate(self.inputs.lexicons[language], key), key, quality=self.inputs.quality)
         self.notes += [f"{key}: {note}" for note in lexicon.notes]
-        if (self.inputs["quality"] or asks_quality) and all(entry.quality is None for entry in lexicon.entries):
+        if (self.inputs.quality or asks_quality) and all(entry.quality is None for entry in lexicon.entries):
             self.notes.append(f"{key}: no pair has a quality, so none is left out for it")
         stop_words = frozenset()
-        if language in self.inputs["stop_words"]:
+        if language in self.inputs.stop_words:
             where = f"inputs.stop_words.{language}"
-            words = read_words(locate(self.inputs["stop_words"][language], where), where)
+            words = read_words(locate(self.inputs.stop_words[language], where), where)
             stop_words = frozenset(map(plain, words))
         entries = [entry._replace(target=plain(entry.target)) for entry in lexicon.entries]
         pairs = candidates(entries, self.spell, known.rows.get, known.words.casings, stop_words)
@@ -145,7 +146,7 @@ class Reader:
             for special in (token.cls_token_id, token.sep_token_id, token.pad_token_id, token.unk_token_id)
         )
         place = {row: index for index, row in enumerate(used, start=len(self.specials))} | {-1: missing}
-        longest = self.inputs["max_length"] - 2
+        longest = self.inputs.max_length - 2
         ids = [[begin, *(place[row] for row in sentence[:longest]), end] for sentence in sentences]
         unknown = sum(not 0 <= row < len(known.table) for row in flat)  # words made of n-grams have no vector either
         return used, encode(ids, classes, pad=pad), unknown / len(flat)
@@ -156,25 +157,25 @@ class Language:
 
     def __init__(self, inputs: dict, language: str):
         key = f"inputs.vectors.{language}"
-        path = locate(inputs["vectors"][language], key)
-        vectors = read_vectors(path, key, rows=inputs["vector_rows"])
+        path = locate(inputs.vectors[language], key)
+        vectors = read_vectors(path, key, rows=inputs.vector_rows)
         self.table, self.mean = vectors.table, vectors.table.mean(0)
         self.notes = [f"{key}: {note}" for note in vectors.notes]
         self.rows: dict[str, int] = {}
         for row, word in enumerate(vectors.words):
             self.rows.setdefault(plain(word), row)
-        splitting = inputs["splitting"]
+        splitting = inputs.splitting
         self.words = Words(
             vectors.words,
             language,
             splitting=splitting if isinstance(splitting, str) else splitting.get(language, "unicode"),
-            casing=inputs["unknown"] != "unk",
+            casing=inputs.unknown != "unk",
         )
         self.added: list[np.ndarray] = []
         self.subwords = None
-        if inputs["unknown"] == "subword":
-            key = f"inputs.subwords.{language}" if language in inputs["subwords"] else key
-            self.subwords = Subwords(locate(inputs["subwords"].get(language, inputs["vectors"][language]), key), key)
+        if inputs.unknown == "subword":
+            key = f"inputs.subwords.{language}" if language in inputs.subwords else key
+            self.subwords = Subwords(locate(inputs.subwords.get(language, inputs.vectors[language]), key), key)
             if self.subwords.dimensions != self.table.shape[1]:
                 raise RequestError(
                     f"{key}: this model has {self.subwords.dimensions} dimensions, the vectors of {language} have "

@@ -9,6 +9,7 @@ import numpy as np
 
 from seedwise.trainables.inputs.cache import content_hash
 from seedwise.trainables.method import Asked, Method, RunFailed
+from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair
 from seedwise.trainables.stitching.options import StitchingOptions
@@ -27,12 +28,12 @@ class Stitching(Method):
     baselines = BASELINES
 
     @classmethod
-    def prepare(cls, specification: dict, asked: Asked) -> StitchingInputs:
-        return prepare(specification, asked)
+    def prepare(cls, request: Request, asked: Asked) -> StitchingInputs:
+        return prepare(request, asked)
 
     @classmethod
-    def prepare_test(cls, specification: dict) -> StitchingTests:
-        return prepare_test(specification)
+    def prepare_test(cls, request: Request) -> StitchingTests:
+        return prepare_test(request)
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
@@ -42,12 +43,12 @@ class Stitching(Method):
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.options = options = StitchingOptions(**params)
-        self.epochs = options.epochs
+        self.steps = options.epochs
         self.pairs = {
             language: Pair(inputs, target, options, streams, device) for language, target in inputs.targets.items()
         }
 
-    def epoch(self, number: int) -> dict[str, float]:
+    def step(self, number: int) -> dict[str, float]:
         """Metrics of this epoch; the source's are means over the pairs' models, and given for each where there are two.
 
         A run whose models all predict a single class on source dev at the end is a failure, not a low score.
@@ -59,7 +60,7 @@ class Stitching(Method):
             metrics |= {f"dev/{name}/{language}": value for name, value in of_target.items()}
         metrics |= self.source_metrics("dev", of_source)
         metrics[f"train/loss/{source}"] = float(np.mean(losses))
-        if number + 1 < self.epochs:  # what does not change, and histograms, are told once, at the end
+        if number + 1 < self.steps:  # what does not change, and histograms, are told once, at the end
             return {name: value for name, value in metrics.items() if "/share_of_" not in name}
         metrics |= self.constants()
         if metrics[f"dev/predicted_classes/{source}"] == 1:
@@ -106,9 +107,9 @@ class Stitching(Method):
                 metrics |= {f"{split}/{name}/{source}:{language}": of[name] for language, of in of_source.items()}
         return metrics
 
-    def export(self, specification: dict, folder: Path) -> list[Path]:
+    def export(self, request: Request, folder: Path) -> list[Path]:
         """One Hugging Face folder per target language: the stitched model and its word-level tokenizer."""
-        reader, targets = Reader(specification), specification["task"]["targets"]
+        reader, targets = Reader(request), request.task.targets
         for language in targets:
             export_pair(self.pairs[language], reader, language, folder / language)
         return [folder / language for language in targets]

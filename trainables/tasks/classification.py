@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 
+METRICS = ("macro_f1", "accuracy")  # that may select
+
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray, classes: int) -> float:
     """F1 averaged over all `classes`, computed over the whole set at once; a class never seen counts 0."""

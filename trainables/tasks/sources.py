@@ -4,10 +4,11 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from seedwise.errors import RequestError
+from seedwise.errors import NotHere, RequestError
 from seedwise.paths import resolved
 from seedwise.suggest import nearest
 from seedwise.trainables.inputs.paths import read_text
+from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
 from seedwise.trainables.tasks.reading import JSON, columns_of, kind, missing_column, place, read_file, read_hub
 from seedwise.trainables.tasks.rows import Rows, Texts, rows_of
@@ -17,25 +18,25 @@ HUB_SPLITS = {"train": "train", "dev": "validation", "test": "test"}
 
 
 class Classification:
-    """Classification of sentences, or of pairs of them, by the `task` of a resolved specification.
+    """Classification of sentences, or of pairs of them, by the `task` of a specification.
 
     Nothing is read before it is asked for, so that test sets stay closed during a search. A row without a label, or
     with one that the source does not have, is an error and never a default class.
     """
 
-    def __init__(self, task: dict):
-        self.task, self.layout = task, LAYOUTS[task["name"]]
-        self.source, self.data = task["source"], task["data"]
+    def __init__(self, task: Task):
+        self.task, self.layout = task, LAYOUTS[task.name]
+        self.source, self.data = task.source, task.data
         may_be_pairs = ["text", *(name for name, layout in LAYOUTS.items() if layout.second)]
-        if task.get("second") and task["name"] not in may_be_pairs:
+        if task.second and task.name not in may_be_pairs:
             raise RequestError(
-                f"task.second: {task['second']}: {task['name']} has single sentences. "
+                f"task.second: {task.second}: {task.name} has single sentences. "
                 f"Remove it, or choose {', '.join(may_be_pairs)}."
             )
-        self.splits = task.get("splits") or {}
+        self.splits = task.splits
         self.files = find_files(self.data, self.layout, self.splits)
         self.languages = {self.source: "task.source"}  # and the keys that name them
-        self.languages |= {language: f"task.{key}" for key in ("targets", "pivots") for language in task.get(key) or []}
+        self.languages |= {language: f"task.{key}" for key in ("targets", "pivots") for language in getattr(task, key)}
         self._read: dict[tuple[str, str], Rows] = {}
         self.notes: list[str] = []  # what was left out of the files, for people
         self._known: dict[str, list[str]] = {}  # the languages by split
@@ -43,7 +44,7 @@ class Classification:
     @property
     def pairs(self) -> bool:
         """Whether a text is a pair of sentences, not a single one."""
-        return bool(self.task.get("second") or self.layout.second)
+        return bool(self.task.second or self.layout.second)
 
     @property
     def parallel(self) -> bool:
@@ -53,7 +54,7 @@ class Classification:
     @cached_property
     def labels(self) -> list[str]:
         """The classes, in the order of their numbers: given, published with the task, or those of source training."""
-        given = [str(label) for label in self.task.get("labels") or []]
+        given = [str(label) for label in self.task.labels or []]
         found = given or list(self.layout.labels) or self._listed(self.source)
         found = found or sorted(set(self._rows(self.source, "train").labels))
         if len(set(found)) < max(len(found), 2):
@@ -68,7 +69,7 @@ class Classification:
         number = {label: index for index, label in enumerate(self.labels)}
         for row, name in zip(numbers, names, strict=True):
             if name not in number:
-                whose = "task.labels" if self.task.get("labels") else f"those of {self.source}"
+                whose = "task.labels" if self.task.labels else f"those of {self.source}"
                 raise RequestError(
                     f"task.data: {language}: {self._where(language, split)} row {row}: {name!r} is not one of the "
                     f"labels, {whose}: {', '.join(self.labels)}. Correct it."
@@ -136,7 +137,7 @@ class Classification:
     def _check_file(self, language: str, split: str, key: str, way_out: str) -> None:
         path, form = self.files.path(language, split), self._form(split)
         if not path.is_file():
-            raise RequestError(f"{key}: {path} is missing. {way_out}")
+            raise NotHere(f"{key}: {path} is missing. {way_out}", self.data)
         given = [] if kind(path) in JSON else list(form.columns)
         columns = given or columns_of(path, quoted=self._quoted(path, form))
         for name in self._columns(split).values():
@@ -162,7 +163,7 @@ class Classification:
 
     def _columns(self, split: str) -> dict[str, str]:
         """What the columns are called: text and label, and second of pairs."""
-        names = {key: self.task.get(key) or getattr(self._form(split), key) for key in ("text", "second", "label")}
+        names = {key: getattr(self.task, key) or getattr(self._form(split), key) for key in ("text", "second", "label")}
         return {key: name for key, name in names.items() if name}
 
     def _languages(self, split: str) -> list[str]:
@@ -185,7 +186,7 @@ class Classification:
 
     def _config(self, language: str) -> str:
         """The configuration of a hub data set that holds a language."""
-        return (self.task.get("config") or "{language}").replace("{language}", language)
+        return self.task.config.replace("{language}", language)
 
     def _hub_split(self, split: str) -> str:
         return (HUB_SPLITS | self.splits)[split]

@@ -57,6 +57,14 @@ class TrainingOptions(OptimiserOptions):
         self.positive("epochs", "batch_size", "accumulation")
 
 
+def names_of(options: type) -> tuple[str, ...]:
+    """The names of a class's fields."""
+    return tuple(one.name for one in fields(options))
+
+
+TRAINING = names_of(TrainingOptions)
+
+
 @cache
 def hints_of(options: type) -> dict[str, Any]:
     """The types of a class's fields: spaces make options by the thousand, and looking these up is most of the work."""

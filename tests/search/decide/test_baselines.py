@@ -24,8 +24,9 @@ from tests.test_simulate import Hill
 PLAIN, RIDGE = {"baseline": "ls", "map": "plain", "lr": 0.1}, {"baseline": "ls", "map": "ridge", "lr": 0.1}
 WEAK, STRONG = ({"baseline": "zero_shot", "lr": lr} for lr in (0.1, 0.2))
 LEVELS = {config_id(PLAIN): 5.0, config_id(RIDGE): 0.5, config_id(WEAK): 0.1, config_id(STRONG): 0.2}
-BASELINES = Baselines((PLAIN, RIDGE, WEAK, STRONG), 2)
+BASELINES = Baselines("stitching", (PLAIN, RIDGE, WEAK, STRONG), 2)
 KEYS = {"replicates": {"policy": "fixed", "n": 2, "confirm": {"top": 1, "fresh": 2}}, "runs": 12, "sampler": "random"}
+SEARCH = {"event": "search", "time": 0.0, "specification": {"method": "stitching"}}
 
 
 class Beside(Hill):
@@ -40,7 +41,7 @@ class Beside(Hill):
 def searched(baselines, workers=3):
     """All events of a search with a confirmation."""
     policy, proposer = engine(Hill.space, **KEYS)
-    state, events = State(), [{"event": "search", "time": 0.0, "search_id": "simulated"}]
+    state, events = State(), [{**SEARCH, "search_id": "simulated"}]
     state.apply(events[0])
     how = {"workers": workers, "seconds": lambda params, replicate: 60.0 + 7 * replicate}
     events += drive(Beside(), state, policy, proposer, baselines=baselines, **how)
@@ -154,7 +155,7 @@ def test_a_table_shows_the_best_of_each_kind_below_the_configurations(events):
 def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
     selection = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
     state = State()
-    state.apply({"event": "search", "time": 0.0})
+    state.apply(SEARCH)
     for c, score in ((0.1, 0.4), (1.0, 0.6), (10.0, 0.5)):
         params = {"baseline": "lr", "c": c}
         run = {"config_id": config_id(params), "replicate": 0, "phase": "search"}
@@ -176,18 +177,19 @@ def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
 
 
 def test_the_number_of_runs_is_known_before_and_after_the_freeze(events):
-    resolved = read("demo", ["baselines=[ls, constant]", "budget.runs=20"]).as_dict()
+    parts = read("demo", ["baselines=[ls, constant]", "budget.runs=20"]).parts
+    baselines, confirm = parts.baselines, parts.resolved["replicates"]["confirm"]
     policy = engine(Hill.space, **KEYS)[0]  # 12 runs, 4 of them for the confirmation
     # At the demo's one learning rate: three maps and the constant, at two replicates; four kinds at three fresh ones.
-    assert total_runs(resolved, policy, State()) == 12 + 2 * 4 + 3 * 4
+    assert total_runs(policy, baselines, confirm, State()) == 12 + 2 * 4 + 3 * 4
     frozen = replay(events)
-    assert total_runs(resolved, policy, frozen) == sum(1 for _ in frozen.runs_of("search")) + 3 * (1 + 3)
+    assert total_runs(policy, baselines, confirm, frozen) == sum(1 for _ in frozen.runs_of("search")) + 3 * (1 + 3)
 
 
 def test_a_baseline_is_not_better_for_failing():
     """One lucky seed of three, two that failed below it: not ahead of three solid ones."""
     state = State()
-    state.apply({"event": "search", "time": 0.0})
+    state.apply(SEARCH)
     for lr, runs in ((0.1, [0.5, None, 0.1]), (0.2, [0.45, 0.45, 0.45])):
         params = {"baseline": "zero_shot", "lr": lr}
         state.apply({"event": "ask", "config_id": config_id(params), "params": params, "ask": -1})
@@ -202,7 +204,7 @@ def test_a_baseline_is_not_better_for_failing():
 
 
 def test_configurations_that_do_the_same_work_are_confirmed_once():
-    lines = [{"event": "search", "time": 0.0}]
+    lines = [SEARCH]
     marks = {"a": ("m0", "m1"), "b": ("m0", "other"), "c": ("m0", "m1"), "d": ("", "")}
     for ask, (name, fingerprints) in enumerate(marks.items()):
         lines.append({"event": "ask", "config_id": name, "params": {"x": ask}, "ask": ask})

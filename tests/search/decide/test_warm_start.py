@@ -7,7 +7,7 @@ from seedwise.search.spec.load import read
 
 
 def read_earlier(folders, specification):
-    return warm_start.read_earlier(folders, specification.selection(), specification.as_dict()["method"])
+    return warm_start.read_earlier(folders, specification.parts.selection, specification.as_dict()["method"])
 
 
 def earlier(folder, scores, *overrides):
@@ -17,7 +17,7 @@ def earlier(folder, scores, *overrides):
     ledger.append({"event": "search", "search_id": "e", "specification": specification.as_dict()})
     for k, score in enumerate(scores, start=2):
         run = {"config_id": f"c{k}", "replicate": 0, "phase": "search"}
-        params = specification.load_space().complete({"k": k})
+        params = specification.parts.space.complete({"k": k})
         ledger.append({"event": "ask", "config_id": f"c{k}", "params": params, "suggested": {}, "ask": k})
         ledger.append({"event": "start", **run})
         metrics = {f"dev/macro_f1/{language}": score for language in ("qel", "qan", "qor")}

@@ -197,7 +197,7 @@ def test_waiting_runs_are_pending_for_policies_and_outlive_a_restart():
 
 
 def test_baselines_begin_when_nothing_waits_that_could_still_decide_something():
-    policy, baselines = Fixed(standing=STANDING, n=1, runs=1), Baselines(({"baseline": "ls"},), 1)
+    policy, baselines = Fixed(standing=STANDING, n=1, runs=1), Baselines("stitching", ({"baseline": "ls"},), 1)
     proposer = SimpleNamespace(propose=None)
     waits = [*BEGUN, {"event": "wait", **RUN, "because": "no room"}]
     assert next_run(replay(waits), policy, proposer, baselines).events == []

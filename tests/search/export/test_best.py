@@ -12,8 +12,8 @@ from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.export.formats import training_arguments
 from seedwise.search.export.rerun import other_inputs, read_best
+from seedwise.search.spec.parts import space_of
 from seedwise.search.spec.provenance import checksums
-from seedwise.search.spec.schema import space_of
 from seedwise.spaces import config_id
 from seedwise.trainables.streams import Streams
 from tests.search.told import Told, demo, metrics, specification

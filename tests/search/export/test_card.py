@@ -10,9 +10,9 @@ from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.export.best import Export
 from seedwise.search.export.card import Card
-from seedwise.search.export.citations import PAPERS
+from seedwise.search.spec.parts import standing_of
 from seedwise.search.spec.provenance import checksums
-from seedwise.search.spec.schema import standing_of
+from seedwise.trainables.methods import METHODS, spec_of
 from tests.search.told import Told, demo, metrics, specification
 
 USE = "A classifier.\n\n    from transformers import pipeline\n"
@@ -112,9 +112,9 @@ def test_a_method_of_ones_own_without_a_task_has_a_card_too(content):
     assert yaml12.load(text.split("---\n")[1])["tags"] == ["seedwise", "mine:Mine"]
 
 
-@pytest.mark.parametrize("method", PAPERS)
+@pytest.mark.parametrize("method", METHODS)
 def test_citations_are_whole_entries(method):
-    entry = PAPERS[method]
+    entry = spec_of(method).citation
     assert entry.count("{") == entry.count("}")
     fields = re.findall(r"^    (\w+) = ", entry, flags=re.MULTILINE)
     assert fields == ["title", "author", "booktitle", "year", "address", "publisher", "pages", "url"]

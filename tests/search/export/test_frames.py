@@ -12,7 +12,7 @@ import pytest
 from seedwise import load_search
 from seedwise.errors import RequestError
 from seedwise.search.ranking import leaderboard
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.parts import standing_of
 from tests.conftest import ROOT
 from tests.search.told import Told, demo, metrics, specification
 

@@ -15,7 +15,7 @@ from optuna.trial import TrialState
 from seedwise.search.commands.main import main
 from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
-from seedwise.search.spec.schema import standing_of
+from seedwise.search.spec.parts import standing_of
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics
 from tests.servers import own_port

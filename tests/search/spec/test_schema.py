@@ -11,7 +11,10 @@ DEMO = "demo"
 @pytest.fixture
 def fewer_walks(monkeypatch):
     """A mistake that the first hundred random walks through a space meet is met by the four hundred of a search too."""
+    space._made.cache_clear()
     monkeypatch.setattr(space, "PROBES", 100)
+    yield
+    space._made.cache_clear()
 
 
 @pytest.mark.usefixtures("fewer_walks")
@@ -123,7 +126,6 @@ def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("method=stitching", "space.layer: there is no such dimension."),
         ("model=null", "model: ear needs a multilingual encoder. Add model: a hub id or a folder."),
         ("model=world:none", "model: world:none: there is no such folder."),
         ("inputs={}", "inputs.synonyms: ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or"),
@@ -145,6 +147,22 @@ def test_every_mistake_in_a_search_of_ear_is_one_line_too(override, message):
         read("demo-ear", [override])
     assert message in str(found.value)
     assert "\n" not in str(found.value)
+
+
+@pytest.mark.usefixtures("fewer_walks")
+def test_all_mistakes_are_told_at_once_one_line_each():
+    with pytest.raises(RequestError) as found:
+        read("demo-ear", ["method=stitching", "select.metric=f1", "budget.runs=1", "seed=-1", "tracking.url=x"])
+    assert [line.partition(": ")[0] for line in str(found.value).splitlines()] == ["tracking.url", "seed"]
+    with pytest.raises(RequestError) as found:
+        read("demo-ear", ["method=stitching", "select.metric=f1", "baselines=[plian]"])
+    lines = str(found.value).splitlines()
+    assert lines[0].startswith("space.layer: there is no such dimension.")
+    assert {line.partition(": ")[0] for line in lines[1:]} == {
+        "select.metric",
+        "inputs.synonyms",
+        *(f"inputs.{kind}.{language}" for kind in ("vectors", "lexicons") for language in ("qan", "qor")),
+    }
 
 
 def test_what_compat_fixes_is_not_enqueued_otherwise():
@@ -199,7 +217,7 @@ def test_overrides_reach_any_depth_and_are_yaml():
     assert specification.space["lr"] == 0.001
     assert specification.space["epochs"] == 6  # its neighbours stay
     assert specification.seed == 7
-    assert specification.selection().oracle
+    assert specification.parts.selection.oracle
 
 
 def test_an_override_of_one_baseline_keeps_the_others():
@@ -212,13 +230,13 @@ def test_an_override_of_one_baseline_keeps_the_others():
 def test_a_named_space_becomes_the_base_of_its_overrides():
     specification = from_text(yaml12.dump(read(DEMO).as_dict() | {"space": "paper"}), ["space.tau=0.1"])
     assert specification.space == {"base": "paper", "tau": 0.1}
-    taus = {params.get("tau") for params, _ in specification.load_space().grid()}
+    taus = {params.get("tau") for params, _ in specification.parts.space.grid()}
     assert taus == {0.1, None}
 
 
 def test_the_papers_settings_are_not_overridden_in_silence():
     paper = ["compat=paper", "space={base: paper}", "replicates.confirm.top=0"]
-    assert all(not params["centre"] for params, _ in read(DEMO, [*paper, "enqueue=[]"]).load_space().grid())
+    assert all(not params["centre"] for params, _ in read(DEMO, [*paper, "enqueue=[]"]).parts.space.grid())
     with pytest.raises(RequestError, match=r"enqueue.0.centre: compat: paper fixes it to False"):
         read(DEMO, [*paper, "enqueue=[{k: 5, centre: true}]"])
     with pytest.raises(RequestError, match=r"space.centre: compat: paper fixes it to False"):
@@ -300,7 +318,7 @@ def test_one_set_is_never_two_splits_by_whichever_name_it_is_published(tmp_path)
 def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():
     def first(*overrides):
         specification = read(DEMO, ["enqueue=null", *overrides])
-        return [params["k"] for params in specification.proposer(specification.standing()).enqueued]
+        return [params["k"] for params in specification.parts.proposer.enqueued]
 
     assert first() == [1, 50]
     assert first("space.k=[5, 100]") == [50]  # k = 1 is not in this space

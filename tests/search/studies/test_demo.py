@@ -11,7 +11,7 @@ from seedwise.search.ledger.state import read
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from tests import tiny
-from tests.prepared import prepare
+from tests.prepared import prepare, prepare_test
 from tests.search.studies.test_search import board, run, typed
 
 SMALL = [
@@ -53,11 +53,11 @@ def test_workers_fresh_or_reused_agree_with_a_run_outside_ray(searched):
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     specification = state.search["specification"]
     torch.set_num_threads(1)
-    inputs, tests = prepare(Stitching, specification), Stitching.prepare_test(specification)
+    inputs, tests = prepare(Stitching, specification), prepare_test(Stitching, specification)
     for one in [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]:
         params = state.configurations[one.config_id].params
         method = Stitching(inputs, params, Streams(0, one.replicate), torch.device("cpu"))
-        metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+        metrics = [method.step(number) for number in range(method.steps)][-1]
         assert metrics | (method.test(tests) if one.phase == "confirm" else {}) == one.metrics
 
 

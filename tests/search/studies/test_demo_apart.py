@@ -74,11 +74,11 @@ from seedwise.trainables.training.device import set_up
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 specification, runs = json.load(sys.stdin)
-place, tests = set_up(1, 0.0), Stitching.prepare_test(specification)
+place, tests = set_up(1, 0.0), prepare_test(Stitching, specification)
 inputs = Stitching.prepare(specification, asked_of(specification))
 for params, replicate, phase in runs:
     method = Stitching(inputs, params, Streams(0, replicate), place)
-    metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+    metrics = [method.step(number) for number in range(method.steps)][-1]
     print(json.dumps(metrics | (method.test(tests) if phase == "confirm" else {})))
 """
     runs = [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]
@@ -113,7 +113,7 @@ def exported(searched):
 def test_an_exported_model_gives_the_same_labels_where_this_project_is_not(searched, exported, tmp_path):
     (home, _), (models, output) = searched, exported
     assert "the scores are those of the search" in output
-    task = Classification(read_specification("demo").as_dict()["task"])
+    task = Classification(read_specification("demo").task)
     best = board(home / "runs" / "demo")[0]["config_id"]
     recorded = read(home / "runs" / "demo" / "ledger.jsonl").configurations[best].runs[0].metrics
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}

@@ -15,7 +15,7 @@ from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import Streams
 from tests import tiny
 from tests.conftest import ROOT
-from tests.prepared import prepare
+from tests.prepared import prepare, prepare_test
 from tests.search.report.test_html_report import without_scripts
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, run
@@ -139,10 +139,10 @@ def chosen(state):
 def outside_ray(specification: dict, runs: list) -> list[dict]:
     """The metrics of (parameters, replicate, phase) in this process, one run after another."""
     torch.set_num_threads(1)
-    inputs, tests, found = prepare(Ear, specification), Ear.prepare_test(specification), []
+    inputs, tests, found = prepare(Ear, specification), prepare_test(Ear, specification), []
     for params, replicate, phase in runs:
         method = Ear.class_for(params)(inputs, params, Streams(0, replicate), torch.device("cpu"))
-        metrics = [method.epoch(number) for number in range(method.epochs)][-1]
+        metrics = [method.step(number) for number in range(method.steps)][-1]
         found.append(metrics | (method.test(tests) if phase == "confirm" else {}))
     return found
 

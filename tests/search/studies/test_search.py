@@ -205,8 +205,7 @@ def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
 
 def decides_again(specification, events):
     """Every line that a decision wrote is written again by the lines before it."""
-    standing = specification.standing()
-    policy, proposer = specification.policy(standing), specification.proposer(standing)
+    policy, proposer = specification.parts.policy, specification.parts.proposer
     checked = 0
     for index, event in enumerate(events):
         first = event["event"] == "ask" or (event["event"] == "start" and events[index - 1]["event"] != "ask")

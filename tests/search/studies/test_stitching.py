@@ -39,7 +39,7 @@ def searched(tmp_path_factory, ray_here):
 
 @pytest.fixture(scope="module")
 def task(searched):
-    return Classification(read_specification("demo", [f"task.data={searched[0] / 'topics'}"]).as_dict()["task"])
+    return Classification(read_specification("demo", [f"task.data={searched[0] / 'topics'}"]).task)
 
 
 def test_equal_tables_are_trained_once(searched):

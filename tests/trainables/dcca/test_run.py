@@ -19,7 +19,7 @@ from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, load_encoder
 from seedwise.trainables.world import FILES
 from tests import tiny
-from tests.prepared import prepare
+from tests.prepared import prepare, prepare_test, request
 
 CPU = torch.device("cpu")
 TUNED = {"tune_epochs": 2, "tune_lr": 2e-3, "tune_batch_size": 8}
@@ -54,7 +54,7 @@ def made(method=Dcca, replicate=0, inputs=None, **params):
 
 
 def finished(run, start=0):
-    return [run.epoch(number) for number in range(start, run.epochs)][-1]
+    return [run.step(number) for number in range(start, run.steps)][-1]
 
 
 @functools.cache
@@ -73,10 +73,10 @@ def test_the_same_replicate_gives_the_same_scores_and_another_one_others():
 @pytest.mark.parametrize("stop", [3, 10, 11])  # in the middle of pretraining, between both, in the middle of tuning
 def test_a_run_goes_on_from_a_checkpoint_as_if_nothing_had_been(tmp_path, stop):
     run, metrics = trained()
-    assert (run.segments, run.epochs) == (10, 12)
+    assert (run.segments, run.steps) == (10, 12)
     first = made(**SMALL, weight=10.0)
     for number in range(stop):
-        first.epoch(number)
+        first.step(number)
     first.save(tmp_path)
     second = made(**SMALL, weight=10.0)
     second.load(tmp_path)
@@ -108,7 +108,7 @@ def test_the_baselines_are_what_they_say():
     encoder, _ = load_encoder("world:multilingual-encoder")
     inputs = dataclasses.replace(cut().task, encoder=Encoder(encoder.config, encoder.weights))
     plain = Plain(inputs, {"epochs": 2, "lr": 2e-3, "batch_size": 8}, Streams(0, 0), CPU)
-    theirs = [plain.epoch(number) for number in range(2)][-1]
+    theirs = [plain.step(number) for number in range(2)][-1]
     ours = finished(made(Untouched, **TUNED))
     assert {name: ours[name] for name in theirs} == theirs
 
@@ -142,7 +142,7 @@ def test_frozen_parts_stay_as_they_are():
 
 def test_the_exported_encoder_is_the_one_that_was_measured_and_another_method_loads_it(tmp_path):
     run, _ = trained()
-    (folder,) = run.export(demo(), tmp_path)
+    (folder,) = run.export(request(demo()), tmp_path)
     theirs, tokenizer = AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     batch = tokenizer(["dai se ba"], return_tensors="pt")
     torch.testing.assert_close(theirs(**batch).logits, run.model.eval()(**batch).logits, rtol=0, atol=1e-6)
@@ -164,7 +164,7 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
     for side in ("qan", "qel"):
         (tmp_path / side).write_text("\n".join(lines) + "\n")
     parallel = f"inputs.parallel={{qan: ['{tmp_path / 'qan'}', '{tmp_path / 'qel'}']}}"
-    tests = Dcca.prepare_test(demo(parallel))
+    tests = prepare_test(Dcca, demo(parallel))
     assert [len(side) for side in tests.parallel["qan"]] == [12, 12]
     run, _ = trained()
     found = run.test(tests)
@@ -180,10 +180,10 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
         "inputs.align=off",
     )
     selected = demo(parallel, *chosen)
-    assert len(Dcca.prepare_test(selected).parallel["qan"][0]) == 6
+    assert len(prepare_test(Dcca, selected).parallel["qan"][0]) == 6
     (tmp_path / "qel").write_text("one line\n")
     with pytest.raises(RequestError, match=r"^inputs\.parallel\.qan: .* has 12 lines and .* 1: line n of one must"):
-        Dcca.prepare_test(demo(parallel))
+        prepare_test(Dcca, demo(parallel))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,15 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from seedwise import spaces
-from seedwise.spaces.baselines import NAMES, baseline_space
+from seedwise.search.spec.load import read
+from seedwise.spaces.baselines import baseline_space
 from seedwise.trainables.ear.baselines import BASELINES
 from seedwise.trainables.ear.embeddings import climbed, within_ball
 from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.inputs.text import encode
 from seedwise.trainables.method import RunFailed
+from seedwise.trainables.methods import spec_of
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.training.encoder import initialise, skeleton
@@ -22,7 +24,8 @@ from seedwise.trainables.training.learner import Learner
 from tests.trainables.ear.test_run import CPU, FEW, FIXED, copies_by_hand, cut, first, made, without_dropout
 
 METHOD = spaces.load("ear", {**FIXED, "copies": 1})
-SPACES = {name: baseline_space(name, METHOD, {"epochs": 3}) for name in NAMES["ear"]}
+NAMES = tuple(spec_of("ear").baselines)
+SPACES = {name: baseline_space("ear", name, METHOD, {"epochs": 3}) for name in NAMES}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def baseline(name, inputs, replicate=0, vary=None, **changes):
 def run(name, inputs, replicate=0, until=2, **changes):
     """A run up to but not into its last epoch."""
     method = baseline(name, inputs, replicate, **changes)
-    return method, [method.epoch(number) for number in range(until)]
+    return method, [method.step(number) for number in range(until)]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def test_each_baseline_is_the_methods_and_has_its_title():
         "rs_rp": "RS-RP",
         "adv": "ADV",
     }
-    assert tuple(BASELINES) == NAMES["ear"]
+    assert tuple(BASELINES) == NAMES
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -66,7 +69,7 @@ def test_a_run_is_its_streams_and_nothing_else(name, few, straight):
 
 
 def test_no_two_of_them_are_the_same_training(few, straight):
-    ear = made(few).epoch(0)
+    ear = made(few).step(0)
     losses = {one[0]["train/loss/qel"] for one in straight.values()} | {ear["train/robust/qel"] / 2}
     assert len(losses) == 5
     for one in straight.values():
@@ -78,7 +81,7 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(name, few, strai
     used = BASELINES[name].streams_used(SPACES[name].complete({}))
     assert used == ("head", "order", "dropout", "augmentation")[: 3 + (name == "rs_da")]
     for stream in STREAMS:
-        assert (baseline(name, few, 1, stream).epoch(0) != straight[name][0]) == (stream in used), stream
+        assert (baseline(name, few, 1, stream).step(0) != straight[name][0]) == (stream in used), stream
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -88,15 +91,15 @@ def test_going_on_from_a_checkpoint_is_bit_identical(name, few, straight, tmp_pa
     half.save(tmp_path)
     other = baseline(name, few)
     other.load(tmp_path)
-    assert other.epoch(1) == straight[name][1]
+    assert other.step(1) == straight[name][1]
 
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_classifier_that_predicts_one_class_is_a_failure(name, few):
-    space = baseline_space(name, METHOD, {"epochs": 1, "lr": 3.0})
+    space = baseline_space("ear", name, METHOD, {"epochs": 1, "lr": 3.0})
     params = {key: value for key, value in space.complete({}).items() if key != "baseline"}
     with pytest.raises(RunFailed) as found:
-        BASELINES[name](few, params, Streams(0, 0), CPU).epoch(0)
+        BASELINES[name](few, params, Streams(0, 0), CPU).step(0)
     assert found.value.kind == "collapsed"
 
 
@@ -109,7 +112,7 @@ def passes(method):
             counted.append(len(named["input_ids"]))
 
     method.learner.model.register_forward_pre_hook(count, with_kwargs=True)
-    metrics = method.epoch(0)
+    metrics = method.step(0)
     return sum(counted) / len(method.inputs.train), metrics["train/encoder_passes/qel"]
 
 
@@ -156,7 +159,7 @@ def test_rs_da_is_plain_training_on_copies_alone(few, straight):
         for epoch in range(number + 1):
             sentences = [(words,) for words in copies[epoch]]
             plain.inputs = dataclasses.replace(few, train=dataclasses.replace(few.train, sentences=sentences))
-            found = plain.epoch(epoch)
+            found = plain.step(epoch)
         own = {name: value for name, value in straight["rs_da"][number].items() if name in found}
         assert own == found
         assert set(straight["rs_da"][number]) - set(found) == {"train/changed_share/qel", "train/unchanged_pairs/qel"}
@@ -257,8 +260,7 @@ def test_a_baseline_draws_the_words_and_exports_its_model(few, tmp_path):
     method, _ = run("rs_rp", few, until=1)
     (words,) = checked(method.pictures())
     assert words["name"] == "words"
-    specification = {"task": {"source": "qel", "targets": ["qan", "qor"]}}
-    (folder,) = method.export(specification, tmp_path)
+    (folder,) = method.export(read("demo-ear"), tmp_path)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     dev = first(few.dev["qor"], 1)
     with torch.no_grad():

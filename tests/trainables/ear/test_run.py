@@ -30,12 +30,13 @@ from seedwise.trainables.ear.twin import Twin
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.pictures import checked
+from seedwise.trainables.request import Task
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.world import FILES
-from tests.prepared import prepare
+from tests.prepared import prepare, prepare_test, request
 
 CPU = torch.device("cpu")
 ENCODER = FILES / "multilingual-encoder"
@@ -58,7 +59,7 @@ def world():
 
 @functools.cache
 def texts_of(language, split):
-    return Classification(demo()["task"]).split(language, split)
+    return Classification(Task(**demo()["task"])).split(language, split)
 
 
 def cut(count, shown=10):
@@ -95,7 +96,7 @@ def made(inputs, replicate=0, vary=None, **changes):
 def run(inputs, replicate=0, until=2, **changes):
     """A run up to but not into its last epoch: a model that has seen so little may well end with one class."""
     method = made(inputs, replicate, **changes)
-    return method, [method.epoch(number) for number in range(until)]
+    return method, [method.step(number) for number in range(until)]
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def straight(few):
 def trained():
     """A run to its end, on enough to learn from."""
     method = made(cut(96, shown=30), epochs=2, batch_size=8)
-    return method, [method.epoch(number) for number in range(2)]
+    return method, [method.step(number) for number in range(2)]
 
 
 def gradients(method):
@@ -119,7 +120,7 @@ def gradients(method):
         model.zero_grad()
 
     method.learner.update = update
-    return method.epoch(0), found
+    return method.step(0), found
 
 
 def assert_close(ones, others):
@@ -171,7 +172,7 @@ def test_going_on_from_a_checkpoint_is_bit_identical(few, straight, tmp_path, ch
     half.save(tmp_path)
     other = made(few, **changes)
     other.load(tmp_path)
-    assert other.epoch(1) == metrics[1]
+    assert other.step(1) == metrics[1]
     assert other.curves == method.curves
     assert {len(points) for name, points in method.curves.items() if "floor" not in name} == {2 * FEW // BATCH}
 
@@ -282,7 +283,7 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(few, changes):
     assert used == ("head", "order", "dropout", "augmentation")
     (reference,) = run(few, until=1, **changes)[1]
     for stream in STREAMS:
-        assert (made(few, 1, stream, **changes).epoch(0) != reference) == (stream in used), stream
+        assert (made(few, 1, stream, **changes).step(0) != reference) == (stream in used), stream
 
 
 def test_without_push_and_pull_it_is_cross_entropy_on_both_streams(few):
@@ -333,7 +334,7 @@ def test_what_the_canonical_form_drops_changes_no_bit_of_a_run(few, common, ones
         forms.append(default.canonical(params))
         method = Ear(few, params, Streams(0, 0), CPU)
         try:
-            metrics.append(method.epoch(0))
+            metrics.append(method.step(0))
         except RunFailed as failed:  # of one epoch, and after it a single class
             metrics.append(failed.metrics)
     assert metrics[0] == metrics[1]
@@ -417,7 +418,7 @@ def test_the_noise_of_a_run_reaches_its_copies_alone(few, monkeypatch):
 
 def test_a_classifier_that_predicts_one_class_is_a_failure(few):
     with pytest.raises(RunFailed) as found:
-        made(few, lr=3.0, epochs=1).epoch(0)
+        made(few, lr=3.0, epochs=1).step(0)
     assert found.value.kind == "collapsed"
     assert found.value.metrics["dev/predicted_classes/qel"] == 1
     assert found.value.metrics["dev/macro_f1/qel"] < 0.2
@@ -425,7 +426,7 @@ def test_a_classifier_that_predicts_one_class_is_a_failure(few):
 
 def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):
     method, _ = trained
-    (folder,) = method.export(demo(), tmp_path)
+    (folder,) = method.export(request(demo()), tmp_path)
     assert folder == tmp_path / "model"
     assert "seedwise" not in (folder / "config.json").read_text()  # the way it attends is no part of the model
     classify = pipeline("text-classification", model=str(folder))
@@ -440,7 +441,7 @@ def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):
 
 def test_a_head_that_nobody_could_load_is_not_exported(few, tmp_path):
     with pytest.raises(RequestError) as found:
-        made(few, head="linear").export(demo(), tmp_path)
+        made(few, head="linear").export(request(demo()), tmp_path)
     assert str(found.value) == (
         "--model: head: linear is no head of transformers, so nobody could load it. Use standard."
     )
@@ -566,10 +567,10 @@ def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folde
     assert set(prepare(Ear, wanted).dev) == {"qel", "qan", "qor"}
     assert set(prepare(Ear, wanted).parallel) == {"qel", "qan"}
     with pytest.raises(RequestError, match=r"test\.tsv"):
-        Ear.prepare_test(wanted)
+        prepare_test(Ear, wanted)
     for language in ("qel", "qan"):
         (folder / language / "hidden.tsv").rename(folder / language / "test.tsv")
-    assert {name: len(data) for name, data in Ear.prepare_test(wanted).items()} == {"qel": 400, "qan": 400}
+    assert {name: len(data) for name, data in prepare_test(Ear, wanted).items()} == {"qel": 400, "qan": 400}
 
 
 def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(trained, folder):
@@ -577,7 +578,7 @@ def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(trained, folder):
     for language in ("qel", "qan", "qor"):
         lines = (folder / language / "dev.tsv").read_text().splitlines(keepends=True)
         (folder / language / "test.tsv").write_text("".join(lines[:31]))
-    tests = Ear.prepare_test(specification(task={"data": str(folder)}))
+    tests = prepare_test(Ear, specification(task={"data": str(folder)}))
     before = {name: value.clone() for name, value in method.learner.model.state_dict().items()}
     tested = method.test(tests)
     assert tested == {f"test/{name[4:]}": value for name, value in metrics[-1].items() if name.startswith("dev/")}
@@ -592,7 +593,7 @@ def test_a_test_row_without_a_label_is_an_error_and_never_a_class(folder):
     number, _, text = lines[5].split("\t")
     path.write_text("\n".join([*lines[:5], f"{number}\t\t{text}", *lines[6:]]) + "\n")
     with pytest.raises(RequestError) as found:
-        Ear.prepare_test(specification(task={"data": str(folder)}))
+        prepare_test(Ear, specification(task={"data": str(folder)}))
     assert str(found.value) == f"task.data: {path} row 5 has no label. Correct it, or remove the row."
 
 
@@ -643,7 +644,7 @@ def test_pairs_of_sentences_are_classified_as_one_input(tmp_path):
     method, (metrics,) = run(inputs, until=1)
     assert 0 < metrics["train/changed_share/qel"] < 1
     assert metrics["train/push/qel"] < 0 < metrics["train/pull/qel"]
-    (folder,) = method.export(made_of, tmp_path)
+    (folder,) = method.export(request(made_of), tmp_path)
     assert '{"text": first, "text_pair": second}' in (folder / "README.md").read_text()
     texts, _ = texts_of("qan", "dev")
     batch = AutoTokenizer.from_pretrained(folder)(texts[:FEW], texts[1 : FEW + 1], padding=True, return_tensors="pt")
@@ -661,7 +662,7 @@ def test_low_precision_gives_the_same_losses_whatever_is_recomputed(few, method,
     for recomputed in (False, True, "selective"):
         params = {"lr": 1e-4, "epochs": 2, "batch_size": BATCH, "precision": precision, **own}
         one = method(few, {**params, "gradient_checkpointing": recomputed}, Streams(0, 0), CPU)
-        losses.append(one.epoch(0)["train/loss/qel"])
+        losses.append(one.step(0)["train/loss/qel"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
     assert losses[0] == pytest.approx(losses[2], rel=1e-3)
 

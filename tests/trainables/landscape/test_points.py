@@ -53,7 +53,7 @@ def evaluated(monkeypatch):
             LandscapeInputs("toy", None, ["target"], {}, "updates"), job.params(), Streams(0, replicate), None
         )
         points.receive([named(model) for model in models])
-        return [points.epoch(number) for number in range(points.epochs)]
+        return [points.step(number) for number in range(points.steps)]
 
     return run
 

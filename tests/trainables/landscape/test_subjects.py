@@ -113,9 +113,9 @@ def newly_trained(inputs, params, on, replicate):
     run = built(inputs, params, on, replicate)
     if on != INITIAL:
         run.receive([trained(inputs, params, INITIAL, replicate)[1]])
-    for number in range(run.epochs):
+    for number in range(run.steps):
         try:
-            metrics = run.epoch(number)
+            metrics = run.step(number)
         except RunFailed as error:  # so few examples may well end in a single class
             metrics = error.metrics
     return metrics, run.product()
@@ -138,7 +138,7 @@ def test_ends_of_lines_and_corners_of_planes_are_the_trained_models_scores_exact
         ends = {(0.0,): used[0], (1.0,): used[-1]} if job.landscape == LINE else corners
         for number, point in enumerate(run.points):
             if point in ends:
-                found = run.epoch(number)
+                found = run.step(number)
                 for name in ("macro_f1", "accuracy"):
                     for language in ("qel", "qan"):
                         key = f"dev/{name}/{language}"
@@ -154,7 +154,7 @@ def test_ends_of_the_line_between_two_seeds_are_their_models_scores_exactly(inpu
     run = Points(inputs, Job(SEEDS, SOURCE, target, ALL, other=1).params() | params, Streams(0, 0), CPU)
     run.receive([product for _, product in models])
     for end, (metrics, _) in enumerate(models):
-        found = run.epoch(run.points.index((float(end),)))
+        found = run.step(run.points.index((float(end),)))
         for key in (f"dev/{name}/{language}" for name in ("macro_f1", "accuracy") for language in ("qel", "qan")):
             assert found[key] == metrics[key], (end, key)
 
@@ -194,9 +194,9 @@ def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, ki
         own = dataclasses.replace(inputs.own, targets={"qan": inputs.own.targets["qan"]})
         run = Stitching(own, params | {"freeze_embeddings": True}, Streams(0, 0), CPU)
         model = run.pairs["qan"].learner.model
-    for number in range(run.epochs):
+    for number in range(run.steps):
         try:
-            alone = run.epoch(number)
+            alone = run.step(number)
         except RunFailed as error:
             alone = error.metrics
     assert {name: value for name, value in alone.items() if name in found} == found
@@ -215,9 +215,9 @@ def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
         done = []
         step = run.subject.learner.update
         run.subject.learner.update = lambda step=step, done=done: (done.append(1), step())
-        for number in range(run.epochs):
+        for number in range(run.steps):
             with contextlib.suppress(RunFailed):
-                run.epoch(number)
+                run.step(number)
         found.append(len(done))
         assert run.subject.learner.schedule.get_last_lr() == [0.0, 0.0]  # the schedule is sized for what there is
     assert found == updates
@@ -286,7 +286,7 @@ def test_the_word_table_of_stitching_is_not_among_what_is_moved(inputs_of):
     before = table.detach().clone()
     products = [trained(inputs, params, on)[1] for on in (SOURCE, BOTH)]
     run.receive(products)
-    run.epoch(15)
+    run.step(15)
     assert torch.equal(table.detach(), before)
     assert not any("word_embeddings" in name for name in products[0])
 
@@ -307,7 +307,7 @@ def test_a_target_model_that_sees_one_class_in_the_source_is_no_failure(inputs_o
     def collapsed(self, number):
         raise RunFailed("collapsed", "one class", {"dev/macro_f1/qel": 0.1})
 
-    monkeypatch.setattr(Ear, "epoch", collapsed)
-    assert built(inputs, params, TARGET).epoch(0) == {"dev/macro_f1/qel": 0.1}
+    monkeypatch.setattr(Ear, "step", collapsed)
+    assert built(inputs, params, TARGET).step(0) == {"dev/macro_f1/qel": 0.1}
     with pytest.raises(RunFailed):
-        built(inputs, params, BOTH).epoch(0)
+        built(inputs, params, BOTH).step(0)

@@ -14,9 +14,10 @@ from transformers import AutoTokenizer
 
 from seedwise import spaces
 from seedwise.search.spec.load import read
-from seedwise.spaces.baselines import NAMES, baseline_space
+from seedwise.spaces.baselines import baseline_space
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed
+from seedwise.trainables.methods import spec_of
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.prepare import StitchingTests
@@ -26,12 +27,13 @@ from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.world import FILES
-from tests.prepared import prepare
+from tests.prepared import prepare, prepare_test
 
 CPU = torch.device("cpu")
 FINE_TUNED = ("ls", "zero_shot")
 METHOD = spaces.load("stitching", {"lr": 2e-3, "epochs": 2, "batch_size": 8})
-SPACES = {name: baseline_space(name, METHOD, {}) for name in NAMES["stitching"]}
+NAMES = tuple(spec_of("stitching").baselines)
+SPACES = {name: baseline_space("stitching", name, METHOD, {}) for name in NAMES}
 
 
 def specification():
@@ -43,7 +45,7 @@ def specification():
 
 @pytest.fixture(scope="module")
 def tests():
-    return Stitching.prepare_test(specification())
+    return prepare_test(Stitching, specification())
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def made(name, inputs, replicate=0, vary=None, **changes):
 
 def run(name, inputs, replicate=0, **changes):
     method = made(name, inputs, replicate, **changes)
-    return method, [method.epoch(number) for number in range(method.epochs)]
+    return method, [method.step(number) for number in range(method.steps)]
 
 
 def test_each_baseline_is_named_and_the_one_that_sees_target_labels_says_so():
@@ -90,13 +92,13 @@ def test_each_baseline_is_named_and_the_one_that_sees_target_labels_says_so():
         "zero_shot": "zero-shot",
         "constant": "constant",
     }
-    assert tuple(BASELINES) == NAMES["stitching"]
+    assert tuple(BASELINES) == NAMES
 
 
 @pytest.fixture(scope="module")
 def methods_own(few, tests):
     method = Stitching(few, METHOD.complete({"k": 5}), Streams(0, 0), CPU)
-    return set(method.epoch(0)), set(method.epoch(1)), set(method.test(tests))
+    return set(method.step(0)), set(method.step(1)), set(method.test(tests))
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -128,9 +130,9 @@ def test_a_run_is_its_streams_and_nothing_else(name, few):
 @pytest.mark.parametrize("name", BASELINES)
 def test_the_streams_that_are_named_are_those_that_change_a_run(name, few):
     used = BASELINES[name].streams_used(SPACES[name].complete({}))
-    reference = made(name, few).epoch(0)
+    reference = made(name, few).step(0)
     for stream in STREAMS:
-        assert (made(name, few, 1, stream).epoch(0) != reference) == (stream in used), stream
+        assert (made(name, few, 1, stream).step(0) != reference) == (stream in used), stream
 
 
 def test_half_of_the_anchors_are_drawn_by_their_own_stream_alone(few):
@@ -146,17 +148,17 @@ def test_half_of_the_anchors_are_drawn_by_their_own_stream_alone(few):
 def test_going_on_from_a_checkpoint_is_bit_identical(name, few, tmp_path):
     _, metrics = run(name, few)
     half = made(name, few)
-    assert half.epoch(0) == metrics[0]
+    assert half.step(0) == metrics[0]
     half.save(tmp_path)
     other = made(name, few)
     other.load(tmp_path)
-    assert other.epoch(1) == metrics[1]
+    assert other.step(1) == metrics[1]
 
 
 @pytest.mark.parametrize("name", FINE_TUNED)
 def test_a_classifier_that_predicts_one_class_is_a_failure(name, few):
     with pytest.raises(RunFailed) as found:
-        made(name, few, lr=3.0, epochs=1).epoch(0)
+        made(name, few, lr=3.0, epochs=1).step(0)
     assert found.value.kind == "collapsed"
     assert found.value.metrics["dev/macro_f1/qel"] < 0.1
 
@@ -195,7 +197,7 @@ def test_the_special_tokens_of_ls_are_the_fine_tuned_ones(few):
     method = made("ls", few)
     vectors = few.targets["qan"].vectors
     before = method.table("qan", vectors)
-    method.epoch(0)
+    method.step(0)
     after, specials = method.table("qan", vectors), len(few.specials)
     assert torch.equal(after[specials:], before[specials:])
     trained = method.learner.model.get_input_embeddings().weight.detach()[torch.from_numpy(few.specials)]
@@ -226,7 +228,7 @@ def test_other_maps_and_anchors_are_other_tables_in_the_same_model(few, options)
     plain, other = made("ls", few), made("ls", few, **options)
     vectors = few.targets["qan"].vectors
     assert not torch.allclose(plain.table("qan", vectors), other.table("qan", vectors), atol=1e-3)
-    one, two = plain.epoch(0), other.epoch(0)
+    one, two = plain.step(0), other.step(0)
     assert one["train/loss/qel"] == two["train/loss/qel"]
     assert one["dev/macro_f1/qel"] == two["dev/macro_f1/qel"]
 
@@ -234,7 +236,7 @@ def test_other_maps_and_anchors_are_other_tables_in_the_same_model(few, options)
 @pytest.mark.parametrize("name", FINE_TUNED)
 def test_the_targets_learn_from_the_source_alone(name, inputs):
     _, metrics = run(name, inputs, epochs=1)
-    constant = made("constant", inputs).epoch(0)
+    constant = made("constant", inputs).step(0)
     assert metrics[-1]["dev/macro_f1/qel"] > 0.6
     for language in ("qan", "qor"):
         assert metrics[-1][f"dev/macro_f1/{language}"] > 3 * constant[f"dev/macro_f1/{language}"]
@@ -259,7 +261,7 @@ def test_dev_as_the_test_set_gets_the_scores_of_dev(name, few):
 @pytest.mark.parametrize("normalise", [False, True])
 def test_lr_is_scikit_learns_on_means_taken_one_by_one(inputs, tests, c, normalise):
     method = made("lr", inputs, c=c, normalise=normalise)
-    found = method.epoch(0) | method.test(tests)
+    found = method.step(0) | method.test(tests)
 
     def features(data, vectors):
         rows = []
@@ -292,7 +294,7 @@ def test_a_sentence_is_the_mean_of_its_known_words_and_without_any_it_is_zero(in
 
 def test_the_constant_classifier_is_scikit_learns(inputs, tests):
     method = made("constant", inputs)
-    found = method.epoch(0) | method.test(tests)
+    found = method.step(0) | method.test(tests)
     dummy = DummyClassifier(strategy="most_frequent").fit(inputs.train.ids, inputs.train.labels)
     sets = {"dev/{}/qel": inputs.dev, "dev/{}/qan": inputs.targets["qan"].dev, "test/{}/qel": tests.source}
     sets["test/{}/qor"] = tests.targets["qor"].data
@@ -318,4 +320,4 @@ def test_the_constant_classifier_scores_what_the_published_label_counts_say(inpu
 
     labels = [str(label) for label in range(len(train))]
     published = dataclasses.replace(inputs, labels=labels, train=counted(train), dev=counted(test), targets={})
-    assert made("constant", published).epoch(0)["dev/macro_f1/qel"] == pytest.approx(expected, abs=5e-4)
+    assert made("constant", published).step(0)["dev/macro_f1/qel"] == pytest.approx(expected, abs=5e-4)

@@ -15,7 +15,7 @@ from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import STREAMS, Streams
 from seedwise.trainables.tasks.classification import macro_f1
 from seedwise.trainables.world import FILES
-from tests.prepared import prepare
+from tests.prepared import prepare, prepare_test
 
 CPU = torch.device("cpu")
 OPTIONS = {
@@ -38,7 +38,7 @@ def specification(data, targets=("qan",), pivots=None):
 
 def trained(inputs, **changes):
     run = Stitching(inputs, params(**changes), Streams(0, 0), CPU)
-    return run, run.epoch(0)
+    return run, run.step(0)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="module")
 def world():
-    return prepare(Stitching, specification("world:topics")), Stitching.prepare_test(specification("world:topics"))
+    return prepare(Stitching, specification("world:topics")), prepare_test(Stitching, specification("world:topics"))
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -58,22 +58,22 @@ def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(folder, options):
         shutil.copy(folder / language / "dev.tsv", folder / language / "test.tsv")
     both = specification(folder, ["qan", "qor"])
     run, metrics = trained(prepare(Stitching, both), **OPTIONS[options])
-    tested = run.test(Stitching.prepare_test(both))
+    tested = run.test(prepare_test(Stitching, both))
     assert tested == {f"test/{name[4:]}": value for name, value in metrics.items() if name.startswith("dev/")}
     assert {"test/macro_f1/qan", "test/accuracy/qor", "test/macro_f1/qel", "test/macro_f1/qel:qan"} <= set(tested)
 
 
 def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folder):
     wanted = specification(folder, ["qan"], ["qor"])
-    expected = Stitching.prepare_test(wanted)
+    expected = prepare_test(Stitching, wanted)
     for language in ("qel", "qan", "qor"):
         (folder / language / "test.tsv").rename(folder / language / "hidden.tsv")
     assert set(prepare(Stitching, wanted).targets) == {"qan", "qor"}
     with pytest.raises(RequestError, match=r"test\.tsv"):
-        Stitching.prepare_test(wanted)
+        prepare_test(Stitching, wanted)
     for language in ("qel", "qan"):
         (folder / language / "hidden.tsv").rename(folder / language / "test.tsv")
-    tests = Stitching.prepare_test(wanted)
+    tests = prepare_test(Stitching, wanted)
     assert set(tests.targets) == {"qan"}
     np.testing.assert_array_equal(tests.targets["qan"].data.ids, expected.targets["qan"].data.ids)
 
@@ -127,4 +127,4 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(world, amount, d
     reference = trained(few, anchors=amount, epochs=2)[1]  # stopped after the first: too few to learn from
     for stream in STREAMS:
         run = Stitching(few, params(anchors=amount, epochs=2), Streams(0, 1, stream), CPU)
-        assert (run.epoch(0) != reference) == (stream in used), stream
+        assert (run.step(0) != reference) == (stream in used), stream

@@ -40,7 +40,7 @@ def params(**changes):
 
 def run(inputs, replicate=0, stop_after=None, **changes):
     method = Stitching(inputs, params(**changes), Streams(0, replicate), CPU)
-    return method, [method.epoch(number) for number in range(stop_after or method.epochs)]
+    return method, [method.step(number) for number in range(stop_after or method.steps)]
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_going_on_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_p
     half.save(tmp_path)
     other = Stitching(one_target, params(), Streams(0, 0), CPU)
     other.load(tmp_path)
-    assert other.epoch(2) == straight[2]
+    assert other.step(2) == straight[2]
 
 
 def test_scoring_the_target_is_swapping_the_table_of_the_model(one_target):
@@ -102,14 +102,14 @@ def test_frozen_embeddings_make_tuned_and_pretrained_specials_equal(one_target):
     for specials in ("tuned", "pretrained"):
         options = {**params(freeze_embeddings=True), "specials": specials}
         method = Stitching(one_target, options, Streams(0, 0), CPU)
-        scores.append([method.epoch(number) for number in range(2)])
+        scores.append([method.step(number) for number in range(2)])
     assert scores[0] == scores[1]
 
 
 def test_a_classifier_that_predicts_one_class_is_a_failure(one_target):
     method = Stitching(one_target, params(lr=3.0, epochs=1), Streams(0, 0), CPU)
     with pytest.raises(RunFailed) as found:
-        method.epoch(0)
+        method.step(0)
     assert found.value.kind == "collapsed"
     assert found.value.metrics["dev/macro_f1/qel"] < 0.1
 

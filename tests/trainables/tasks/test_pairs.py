@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seedwise.errors import RequestError
+from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
 from tests.trainables.tasks.test_sources import task, write
@@ -283,5 +284,7 @@ def test_tasks_of_single_sentences_have_no_second(name):
 
 def test_which_dev_sets_are_translations_of_each_other():
     names = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
-    found = {name: Classification({"name": name, "data": "owner/name", "source": "en"}).parallel for name in names}
+    found = {
+        name: Classification(Task(name=name, data="owner/name", source="en", targets=[])).parallel for name in names
+    }
     assert [name for name, parallel in found.items() if parallel] == ["sib200", "xnli", "pawsx"]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
 from seedwise.search.spec.provenance import checksums
+from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
 
@@ -25,7 +26,7 @@ def write(path: Path, content: str) -> Path:
 def task(
     name: str, data: object, source: str = "aa", targets: tuple[str, ...] = ("bb",), **more: object
 ) -> Classification:
-    return Classification({"name": name, "data": str(data), "source": source, "targets": list(targets), **more})
+    return Classification(Task(name=name, data=str(data), source=source, targets=list(targets), **more))
 
 
 # The published formats.
@@ -266,7 +267,7 @@ def test_what_is_missing_is_found_before_anything_starts(tmp_path):
         ({"label": "topic"}, {}, "has no column 'topic'. It has: index_id, category, text."),
     ]:
         with pytest.raises(RequestError, match=message):
-            Classification(task("sib200", tmp_path).task | change).check(**{"test": False} | asked)
+            Classification(task("sib200", tmp_path).task.model_copy(update=change)).check(**{"test": False} | asked)
 
 
 def test_one_class_is_no_task(tmp_path):
@@ -277,7 +278,11 @@ def test_one_class_is_no_task(tmp_path):
 
 def test_a_task_keeps_its_checksum_when_it_moves_and_loses_it_when_it_changes(tmp_path):
     def of(folder: Path) -> str:
-        names = {"model": None, "inputs": {"vectors": {}, "lexicons": {}}, "task": task("sib200", folder).task}
+        names = {
+            "model": None,
+            "inputs": {"vectors": {}, "lexicons": {}},
+            "task": task("sib200", folder).task.model_dump(),
+        }
         return checksums(names)["task.data"]
 
     for name in ("one", "two"):

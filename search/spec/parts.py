@@ -1,0 +1,91 @@
+"""What a search is made of, from its specification: each part is made once, and handed to whoever needs it."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from seedwise.search.decide.baselines import Baselines, asked_of, spaces_of, total_runs
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.policy import Policy, policy_of
+from seedwise.search.decide.proposal import Proposer
+from seedwise.search.ledger.state import State
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
+from seedwise.spaces import Space, load
+from seedwise.trainables.method import Asked
+
+if TYPE_CHECKING:
+    from seedwise.search.spec.schema import Specification
+
+
+def space_of(resolved: dict) -> Space:
+    """The space that a resolved specification names."""
+    return load(resolved["method"], resolved["space"], resolved["compat"])
+
+
+def standing_of(resolved: dict) -> Standing:
+    """How configurations are estimated: towards a surrogate over the space where the policy wants one."""
+    surrogate = resolved["replicates"].get("surrogate", False)
+    return Standing(Selection.of(resolved), space_of(resolved) if surrogate else None)
+
+
+class Parts:
+    """Made where it is asked for, so that a command pays for what it uses."""
+
+    def __init__(self, specification: "Specification"):
+        self._specification = specification
+
+    @cached_property
+    def resolved(self) -> dict:
+        """The specification as plain data."""
+        return self._specification.as_dict()
+
+    @cached_property
+    def space(self) -> Space:
+        return space_of(self.resolved)
+
+    @cached_property
+    def baseline_spaces(self) -> dict[str, Space]:
+        return spaces_of(self.resolved["method"], self.space, self.resolved["baselines"])
+
+    @cached_property
+    def asked(self) -> Asked:
+        """Every configuration that the search can ask for."""
+        return asked_of(self.space, self.baseline_spaces, self.resolved["enqueue"] or [])
+
+    @cached_property
+    def standing(self) -> Standing:
+        return standing_of(self.resolved)
+
+    @property
+    def selection(self) -> Selection:
+        return self.standing.selection
+
+    @cached_property
+    def policy(self) -> Policy:
+        return policy_of(self.resolved, self.standing)
+
+    @cached_property
+    def baselines(self) -> Baselines | None:
+        """All that the baselines run, at as many replicates as the policy gives everybody; None without baselines."""
+        if not self.baseline_spaces:
+            return None
+        return Baselines.of(self.resolved["method"], self.baseline_spaces, self.policy.for_everyone())
+
+    @cached_property
+    def proposer(self) -> Proposer:
+        given, space = self._specification, self.space
+        first = space.first() if given.enqueue is None and given.sampler != "grid" else given.enqueue or []
+        varying = (None, *given.decompose) if given.decompose else ()
+        expected = self.policy.configurations()
+        return Proposer(space, given.sampler, given.seed, self.standing, tuple(first), expected, varying)
+
+    def total_runs(self, state: State) -> int | None:
+        """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
+        if self.plan:
+            return len(self.plan.runs)
+        return total_runs(self.policy, self.baselines, self.resolved["replicates"]["confirm"], state)
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """All runs of a landscape; None of a search."""
+        return Plan.of(self.resolved) if self._specification.landscape else None

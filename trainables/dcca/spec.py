@@ -1,0 +1,142 @@
+"""Continued pretraining as the rest of the program knows it. No torch here."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from seedwise.errors import RequestError
+from seedwise.program import called
+from seedwise.suggest import nearest
+from seedwise.trainables.dcca.options import (
+    PAPER,
+    REFERENCE,
+    DccaOptions,
+    MaskedOptions,
+    MseOptions,
+    UntouchedOptions,
+    alignment_of,
+    without_tuning,
+)
+from seedwise.trainables.spec import MAX_LENGTH, VECTOR_ROWS, Baseline, Count, Export, Input, MethodSpec, Metric
+from seedwise.trainables.tasks.classification import METRICS
+from seedwise.trainables.training.options import TRAINING
+
+if TYPE_CHECKING:
+    from seedwise.trainables.method import Asked
+    from seedwise.trainables.request import Request
+
+SPACES = "seedwise.spaces.dcca_baselines"
+
+INPUTS = {
+    "text": Input(  # unlabelled, one sentence a line
+        "pattern",
+        of="all",
+        required=True,
+        missing="dcca pretrains on unlabelled text. Add a file for each language, one sentence a line: "
+        "text: {en: FILE, fr: FILE}, or a path with {language} in it.",
+    ),
+    # Blocks of max_length tokens, drawn from all text of a language: more is more text and memory.
+    "text_blocks": Input("value", type=Count, default=20_000),
+    "static": Input("sets", of="all"),  # sets of static vectors, by a name of one's own
+    # How the static vectors of the targets come into the source's space, by `lexicons`; off: they are in it.
+    "align": Input("value", type=Literal["off", "orthogonal", "supervised", "aaai2018"], default="off"),
+    "lexicons": Input("per_language"),
+    "probes": Input("per_language"),  # lexica that the encoders are scored by, and nothing is learnt from
+    "parallel": Input("pairs"),  # a file of sentences of the target, and one of the source's, line by line
+    # Whose states words and sentences are scored by, from 1; None: the last.
+    "score_layer": Input("value", type=Count | None),
+    "vector_rows": VECTOR_ROWS,
+    "max_length": MAX_LENGTH,
+}
+
+METRICS_OF_ENCODERS = {
+    "correlation": Metric("unlabelled", input="static"),
+    "mlm_probability": Metric("unlabelled"),
+    "retrieval": Metric("translations", input="parallel"),
+    "lexicon": Metric("translations", input="probes"),
+}
+
+
+def check(request: "Request", asked: "Asked") -> Iterable[RequestError]:
+    inputs, task = request.inputs, request.task
+    for key, met in asked.configurations.items():
+        yield from _problems_of(key, met, inputs.static, request.select.metric)
+    if inputs.lexicons and inputs.align == "off":
+        yield RequestError("inputs.lexicons: they are for inputs.align. Set that too, or remove them.")
+    if inputs.align != "off":
+        for language in task.targets:
+            if language not in inputs.lexicons:
+                yield RequestError(
+                    f"inputs.lexicons.{language}: inputs.align needs it. Add it, or align without one beforehand, by "
+                    f"`{called('vectors', 'align')}`."
+                )
+    if request.prune != "off":
+        yield RequestError("prune: dcca has no score before its last epochs, so nothing could be pruned. Remove it.")
+
+
+def _problems_of(key: str, met: Iterable[dict], sets: dict, metric: str) -> Iterable[RequestError]:
+    """Sets of static vectors that configurations mean and are not there, and a classifier that selects; each once."""
+    found: dict[str, RequestError] = {}
+    for params in met:
+        if metric in METRICS and params["tune_epochs"] == 0:
+            unlabelled = " or ".join(name for name, one in METRICS_OF_ENCODERS.items() if one.uses == "unlabelled")
+            found["tune"] = RequestError(
+                f"{key}.tune_epochs: {metric} selects, which needs a classifier. Write 1 or more, or select by "
+                f"{unlabelled} with on: unlabelled."
+            )
+        if alignment_of(params) == "none":
+            continue
+        name = params["static"]
+        if not sets:
+            found["sets"] = RequestError(
+                f"inputs.static: the alignment of {key} needs static vectors. Add a set of them, such as static: "
+                "{x2s: FILES}, or write space.alignment: none."
+            )
+        elif name and name not in sets:
+            found[name] = RequestError(f"{key}.static: there is no inputs.static.{name}.{nearest(name, sets)}")
+        elif not name and len(sets) > 1:
+            found[name] = RequestError(
+                f"{key}.static: which of {', '.join(sets)}? Write {key}.static with one of these names."
+            )
+    return found.values()
+
+
+CITATION = r"""@inproceedings{hammerl-etal-2022-combining,
+    title = "Combining Static and Contextualised Multilingual Embeddings",
+    author = {H{\"a}mmerl, Katharina and Libovick{\'y}, Jind{\v{r}}ich and Fraser, Alexander},
+    booktitle = "Findings of the Association for Computational Linguistics: ACL 2022",
+    year = "2022",
+    address = "Dublin, Ireland",
+    publisher = "Association for Computational Linguistics",
+    pages = "2316--2329",
+    url = "https://aclanthology.org/2022.findings-acl.182",
+}"""
+
+SPEC = MethodSpec(
+    name="dcca",
+    trainable="seedwise.trainables.dcca.trainable:Dcca",
+    options=DccaOptions,
+    spaces={"default": "seedwise.spaces.dcca:default", "paper": "seedwise.spaces.dcca:paper"},
+    baselines={
+        "untouched": Baseline(UntouchedOptions, f"{SPACES}:untouched", canonical=without_tuning),
+        "mlm": Baseline(MaskedOptions, f"{SPACES}:mlm", canonical=without_tuning),
+        "mse": Baseline(MseOptions, f"{SPACES}:mse", canonical=without_tuning),
+    },
+    inputs=INPUTS,
+    encoder="a multilingual encoder",
+    tasks=frozenset({"sentences", "pairs"}),
+    compat={"paper": PAPER, "reference": REFERENCE},
+    follows=(
+        *TRAINING,
+        *("steps", "blocks", "block_batch", "mask_rate", "drawn"),  # how text is drawn
+        *("static", "layer", "pooling", "padding", "words", "word_batch"),  # how words become vectors
+        *("tune_epochs", "tune_lr", "tune_warmup", "tune_batch_size"),
+    ),
+    citation=CITATION,
+    metrics=METRICS_OF_ENCODERS,
+    check=check,
+    export=Export(
+        "fill-mask",
+        scores="Classification scores are those of a classifier that was fine-tuned from it.",
+        then="another search can start from it: --set model={folder}",
+    ),
+)

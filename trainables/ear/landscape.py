@@ -1,0 +1,49 @@
+"""EAR as a landscape needs it: on other training data, with its one model. Its own code trains and scores."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from seedwise.trainables.ear.examples import Examples, examples
+from seedwise.trainables.ear.prepare import Reader
+from seedwise.trainables.ear.trainable import Ear
+from seedwise.trainables.landscape.data import rows_of
+from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE
+from seedwise.trainables.landscape.subjects import LandscapeInputs, Subject
+from seedwise.trainables.request import Request
+from seedwise.trainables.streams import Streams
+
+
+def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
+    """EAR, or one of its baselines. There are no synonyms of a target: its sentences are trained on as they are."""
+    own, params = inputs.own, dict(params)
+    pool = own.train
+    if on not in (INITIAL, SOURCE):
+        pool = inputs.labelled[target] if on != BOTH else joined_examples(own.train, inputs.labelled[target])
+    size = len(own.train) if inputs.equal == "updates" else len(pool)
+    method = Ear.class_for(params)
+    first = pool.take(rows_of(len(pool), size, 0, streams))  # as many as the schedule is for
+    run = method(replace(own, train=first), params, streams, device)
+    sets = {language: (own.dev[language], None) for language in (own.source, *inputs.targets)}
+    return Subject(run, run.learner, own.encoder, pool, size, streams, run.train_on, sets, len(own.labels))
+
+
+def labelled(request: Request) -> dict[str, Examples]:
+    """The training sets of the targets."""
+    reader, found = Reader(request), {}
+    for language in request.task.targets:
+        one = examples(*reader.texts(language, "train"), reader.tokenizer, reader.longest)
+        found[language] = replace(one, foreign=np.ones(len(one), dtype=bool))
+    return found
+
+
+def joined_examples(source: Examples, target: Examples) -> Examples:
+    """One set after the other; the target's stay foreign to the synonyms."""
+    return replace(
+        source,
+        sentences=source.sentences + target.sentences,
+        labels=np.concatenate([source.labels, target.labels]),
+        lengths=np.concatenate([source.lengths, target.lengths]),
+        foreign=np.concatenate([np.zeros(len(source), dtype=bool), target.foreign]),
+    )

@@ -1,0 +1,85 @@
+"""EAR as the rest of the program knows it. No torch here."""
+
+from collections.abc import Callable, Sequence
+
+from seedwise.trainables.ear.options import (
+    PAPER,
+    REFERENCE,
+    AdversarialOptions,
+    AugmentedOptions,
+    EarOptions,
+    PerturbedOptions,
+    PlainOptions,
+)
+from seedwise.trainables.spec import MAX_LENGTH, Baseline, Export, Input, Landscape, MethodSpec
+from seedwise.trainables.training.options import TRAINING
+
+INPUTS = {
+    # Of the source language.
+    "synonyms": Input(
+        "one",
+        required=True,
+        missing="ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or lines of word, tab, "
+        "synonyms.",
+    ),
+    "max_length": MAX_LENGTH,
+}
+
+
+def redrawn_copies_alone(params: dict) -> dict:
+    """Drop when copies are drawn again, where there is but one epoch."""
+    return {key: value for key, value in params.items() if key != "redraw" or params["epochs"] > 1}
+
+
+def _baseline(name: str, options: type[PlainOptions]) -> Baseline:
+    def at_equal_passes(configurations: Sequence[dict]) -> Callable[[dict], dict]:
+        """As many epochs as cost the encoder passes of the dearest configuration of EAR; at least one."""
+        most = max(EarOptions(**params).passes() for params in configurations)
+
+        def resized(params: dict) -> dict:
+            return {**params, "epochs": max(1, round(most / options(**{**params, "epochs": 1}).passes()))}
+
+        return resized
+
+    space = f"seedwise.spaces.ear_baselines:{name}"
+    return Baseline(options, space, canonical=redrawn_copies_alone, resize=at_equal_passes)
+
+
+CITATION = r"""@inproceedings{ding-etal-2022-simple,
+    title = "A Simple and Effective Method to Improve Zero-Shot Cross-Lingual Transfer Learning",
+    author = "Ding, Kunbo and Liu, Weijie and Fang, Yuejian and Mao, Weiquan and Zhao, Zhe and Zhu, Tao and
+      Liu, Haoyan and Tian, Rong and Chen, Yiren",
+    booktitle = "Proceedings of the 29th International Conference on Computational Linguistics",
+    year = "2022",
+    address = "Gyeongju, Republic of Korea",
+    publisher = "International Committee on Computational Linguistics",
+    pages = "4372--4380",
+    url = "https://aclanthology.org/2022.coling-1.385",
+}"""
+
+SPEC = MethodSpec(
+    name="ear",
+    trainable="seedwise.trainables.ear.trainable:Ear",
+    options=EarOptions,
+    spaces={"default": "seedwise.spaces.ear:default", "paper": "seedwise.spaces.ear:paper"},
+    baselines={
+        "plain": _baseline("plain", PlainOptions),
+        "rs_da": _baseline("rs_da", AugmentedOptions),
+        "rs_rp": _baseline("rs_rp", PerturbedOptions),
+        "adv": _baseline("adv", AdversarialOptions),
+    },
+    inputs=INPUTS,
+    encoder="a multilingual encoder",
+    tasks=frozenset({"sentences", "pairs"}),
+    compat={"paper": PAPER, "reference": REFERENCE},
+    # How texts and classifier are made. Epochs follow from encoder passes.
+    follows=(*(name for name in TRAINING if name != "epochs"), "head", "copies", "scale", "redraw", "matching"),
+    citation=CITATION,
+    export=Export("text-classification"),
+    landscape=Landscape(
+        subject="seedwise.trainables.ear.landscape:subject",
+        labelled="seedwise.trainables.ear.landscape:labelled",
+        shared=True,
+        baselines=True,
+    ),
+)

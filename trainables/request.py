@@ -1,0 +1,98 @@
+"""What a specification says about models and data, typed: a method is prepared from it. No torch here."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+
+from seedwise.credentials import has_password
+from seedwise.trainables.methods import all_inputs
+from seedwise.trainables.spec import Input
+
+TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
+
+
+def _without_password(text: str) -> str:
+    """A text that may be written down."""
+    if has_password(text):
+        raise ValueError("it has a password, which would be written down; leave it out, and set it in the environment")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_without_password)]
+Language = Annotated[str, Field(pattern=r"^\w[\w.-]{0,59}$")]  # a folder of an exported model has its name
+Files = Text | dict[str, Text]
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Task(Model):
+    """Labelled data. `source` has labels, `targets` are audited.
+
+    `data` is a folder in the task's published layout, a pattern of files with {language} and {split}, a hub id, or a
+    folder in the hub's format. `pivots` are languages whose labelled dev sets may select (select.on: pivot_dev) and
+    that are never reported on.
+    """
+
+    name: Literal[TASKS]
+    data: Text
+    source: Language
+    targets: list[Language]
+    pivots: list[Language] = []
+    text: Text | None = None  # the columns; None: as published, and `text` and `label` of the task named text
+    second: Text | None = None  # the column of the second sentence: xnli and pawsx are pairs, text is with this key
+    label: Text | None = None
+    labels: list[str | int] | None = None  # the classes in order; None: as published, or those of source training
+    config: Text = "{language}"  # which configuration of a hub data set a language is
+    splits: dict[Literal["train", "dev", "test"], Text] = {}  # other names of theirs; the hub's dev is validation
+
+    def languages(self, of: str = "all") -> list[str]:
+        """The targets; with the pivots, all that are `scored`; or `all`: the source and the targets."""
+        others = {"targets": self.targets, "scored": [*self.targets, *self.pivots]}
+        return list(others.get(of) or [self.source, *self.targets])
+
+
+SHAPES: dict[str, tuple[Any, Any]] = {  # of inputs: their type, and what they are where nothing is written
+    "one": (Text | None, None),
+    "per_language": (dict[str, Text], {}),
+    "pattern": (Files, {}),
+    "sets": (dict[str, Files], {}),
+    "pairs": (dict[str, tuple[Text, Text]], {}),
+}
+
+
+def _field(one: Input) -> tuple[Any, Any]:
+    return (one.type, one.default) if one.shape == "value" else SHAPES[one.shape]
+
+
+Inputs = create_model(
+    "Inputs",
+    __base__=Model,
+    __doc__="What the methods read besides the task. Which of them reads what, and why, is in its spec.py.",
+    **{name: _field(one) for name, one in all_inputs().items()},
+)
+
+
+class Request(Protocol):
+    """What a method sees of a specification, whole and checked."""
+
+    name: str
+    method: Any
+    model: str | None
+    task: Task
+    inputs: Any  # `Inputs`
+    baselines: Mapping[str, dict]
+    select: Any  # `metric`: what ranks
+    landscape: Any  # its options; None in a search
+
+    def as_dict(self) -> dict:
+        """The same as plain data."""
+
+
+def by_language(files: str | dict[str, str], task: Task) -> dict[str, str]:
+    """Files of all languages of a task: one by each, or a path with {language} in it."""
+    if not isinstance(files, str):
+        return files
+    return {language: files.replace("{language}", language) for language in task.languages()}

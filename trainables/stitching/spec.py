@@ -1,0 +1,119 @@
+"""Stitching as the rest of the program knows it. No torch here."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from seedwise.errors import RequestError
+from seedwise.suggest import nearest
+from seedwise.trainables.spec import (
+    MAX_LENGTH,
+    VECTOR_ROWS,
+    Baseline,
+    Export,
+    Input,
+    Landscape,
+    MethodSpec,
+    without_files,
+)
+from seedwise.trainables.stitching.baseline_options import (
+    ANCHORS,
+    ConstantOptions,
+    LeastSquaresOptions,
+    RegressionOptions,
+    ZeroShotOptions,
+)
+from seedwise.trainables.stitching.options import PAPER, StitchingOptions
+from seedwise.trainables.training.options import TRAINING, names_of
+
+if TYPE_CHECKING:
+    from seedwise.trainables.method import Asked
+    from seedwise.trainables.request import Request
+
+Splitting = Literal["unicode", "whitespace", "jieba"]
+SPACES = "seedwise.spaces.stitching_baselines"
+
+INPUTS = {
+    "vectors": Input("per_language", of="scored", required=True),
+    "lexicons": Input("per_language", of="scored", required=True),
+    "subwords": Input("per_language", of="scored"),  # fastText binary models for unknown: subword; default: the vectors
+    "stop_words": Input("per_language", of="scored"),  # lists, one word a line, for space: {stop_words: drop}
+    # Lexicon entries below this quality (their third column) are left out.
+    "quality": Input("value", type=float | None),
+    # The encoder of the zero_shot baseline.
+    "multilingual": Input("one", folder=True, missing="a multilingual encoder. Add a hub id or a folder."),
+    # How target text becomes words, for all or by language.
+    "splitting": Input("value", type=Splitting | dict[str, Splitting], default="unicode"),
+    "vector_rows": VECTOR_ROWS,
+    "max_length": MAX_LENGTH,
+    # A word without a vector: [UNK]; or that of its lower case, where it has a first capital or capitals only, else
+    # [UNK]; or, failing both, one made of its n-grams.
+    "unknown": Input("value", type=Literal["lowercase", "unk", "subword"], default="lowercase"),
+}
+
+
+def strength_of_ridge_alone(params: dict) -> dict:
+    """Drop the strength of all maps but ridge."""
+    return {key: value for key, value in params.items() if key != "strength" or params["map"] == "ridge"}
+
+
+BASELINES = {
+    "ls": Baseline(
+        LeastSquaresOptions,
+        f"{SPACES}:ls",
+        canonical=strength_of_ridge_alone,
+        unread=tuple(
+            name
+            for name in names_of(LeastSquaresOptions)
+            if name not in (*names_of(ZeroShotOptions), *ANCHORS, "map", "strength")
+        ),
+    ),
+    "lr": Baseline(RegressionOptions, f"{SPACES}:lr", needs=frozenset({"target_train"})),
+    "zero_shot": Baseline(ZeroShotOptions, f"{SPACES}:zero_shot", needs=frozenset({"multilingual"})),
+    "constant": Baseline(ConstantOptions, f"{SPACES}:constant"),
+}
+
+
+def check(request: "Request", asked: "Asked") -> Iterable[RequestError]:
+    inputs, languages = request.inputs, request.task.languages("scored")
+    if inputs.subwords and inputs.unknown != "subword":
+        yield RequestError("inputs.subwords: these models are read where inputs.unknown is subword. Set that too.")
+    if isinstance(inputs.splitting, dict):
+        for language in sorted(set(inputs.splitting) - set(languages)):
+            yield RequestError(f"inputs.splitting.{language}: not one of task.targets.{nearest(language, languages)}")
+    if "drop" in asked.values("stop_words"):
+        yield from without_files("inputs.stop_words", inputs.stop_words, languages)
+
+
+CITATION = r"""@inproceedings{ye-etal-2024-mosecrot,
+    title = "{M}o{SEC}ro{T}: Model Stitching with Static Word Embeddings for Crosslingual Zero-shot Transfer",
+    author = {Ye, Haotian and Liu, Yihong and Ma, Chunlan and Sch{\"u}tze, Hinrich},
+    booktitle = "Proceedings of the Fifth Workshop on Insights from Negative Results in NLP",
+    year = "2024",
+    address = "Mexico City, Mexico",
+    publisher = "Association for Computational Linguistics",
+    pages = "1--7",
+    url = "https://aclanthology.org/2024.insights-1.1",
+}"""
+
+SPEC = MethodSpec(
+    name="stitching",
+    trainable="seedwise.trainables.stitching.trainable:Stitching",
+    options=StitchingOptions,
+    spaces={"default": "seedwise.spaces.stitching:default", "paper": "seedwise.spaces.stitching:paper"},
+    baselines=BASELINES,
+    inputs=INPUTS,
+    encoder="a source encoder",
+    tasks=frozenset({"sentences"}),
+    compat={"paper": PAPER},
+    follows=(*TRAINING, *ANCHORS),
+    citation=CITATION,
+    check=check,
+    export=Export("text-classification"),
+    landscape=Landscape(
+        subject="seedwise.trainables.stitching.landscape:subject",
+        labelled="seedwise.trainables.stitching.landscape:labelled",
+        shared=False,  # the tables of the targets differ
+        # Source and target read different tables, so that these are nothing that their models could share.
+        fixed={"freeze_embeddings": True},
+    ),
+)
