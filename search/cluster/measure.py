@@ -8,6 +8,7 @@ from typing import Any
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import Need, Node
+from seedwise.search.cluster.ray_internals import says_memory_ran_out, wait_until_started
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.spec.schema import space_of
 from seedwise.trainables.method import Method
@@ -58,14 +59,14 @@ def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> 
     threads = 1 if threads == "auto" else threads
     actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(Probe).remote(threads, gpu)
     try:
-        ray.get(actor.__ray_ready__.remote())
+        wait_until_started(actor)
         going = actor.run.remote(method, inputs, params, resolved["seed"])
         done, _ = ray.wait([going], timeout=PROBE_SECONDS)
         ray.get(done)
         return Need(*ray.get(actor.peak.remote()))
     except ray.exceptions.RayError as error:
         text = str(error)
-        memory = "OutOfMemory" in text or "MemoryError" in text or "running low on memory" in text
+        memory = says_memory_ran_out(text) or "OutOfMemory" in text or "MemoryError" in text
         if memory:
             raise RequestError(
                 f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."

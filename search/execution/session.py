@@ -15,6 +15,7 @@ from seedwise.files import write_atomically
 from seedwise.folder import pictures_of, run_name
 from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
+from seedwise.search.cluster.ray_internals import worker_of
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decider, next_run
@@ -133,7 +134,7 @@ class Session:
         """Give a worker what its run begins with. Tune asks it for its first step after this."""
         state, products = self.given.pop(trial_id)
         if state is not None or products:
-            self.trials[trial_id].temporary_state.ray_actor.hand_in.remote(state, *products)
+            worker_of(self.trials[trial_id]).hand_in.remote(state, *products)
 
     def write(self, event: dict) -> None:
         """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
@@ -182,7 +183,7 @@ class Session:
 
     def handed_over(self, trial_id: str) -> Any:
         """What the worker of a run has for us. It does nothing else until it is told to go on, unless it hangs."""
-        actor = self.trials[trial_id].temporary_state.ray_actor
+        actor = worker_of(self.trials[trial_id])
         return ray.get(actor.hand_over.remote(), timeout=self.watch.silence)
 
     def record_result(self, trial_id: str, result: dict) -> None:
@@ -298,7 +299,7 @@ class Session:
                 self.told = True
                 heartbeat.ask_to_leave(self.key)
         for trial_id, why in self.watch.look(now).items():
-            actor = self.trials[trial_id].temporary_state.ray_actor if trial_id in self.trials else None
+            actor = worker_of(self.trials[trial_id]) if trial_id in self.trials else None
             if actor is not None:
                 self.lost[trial_id] = TIMEOUT if why == "timeout" else SILENT
                 ray.kill(actor)

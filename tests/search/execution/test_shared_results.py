@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from ray.experimental.internal_kv import _internal_kv_get
 
+from seedwise.search.cluster.ray_internals import kv_get
 from seedwise.search.execution import shared_results
 from seedwise.search.execution.shared_results import Same
 from seedwise.search.execution.start_barrier import begin_together
@@ -129,8 +129,8 @@ def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypat
     clock = SimpleNamespace(now=0.0, ticks=itertools.count())
 
     def sleep(_):
-        before = _internal_kv_get(one._key("beat"))
-        wait_for(lambda: _internal_kv_get(one._key("beat")) != before)
+        before = kv_get(one._key("beat"))
+        wait_for(lambda: kv_get(one._key("beat")) != before)
         clock.now += 2.0
         if clock.now == 20.0:
             one.publish(0, {"metrics": {}})
