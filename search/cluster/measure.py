@@ -8,7 +8,7 @@ from typing import Any
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import Need, Node
-from seedwise.search.cluster.ray_internals import says_memory_ran_out, wait_until_started
+from seedwise.search.cluster.ray_internals import wait_until_started, what_happened
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.spec.schema import space_of
 from seedwise.trainables.method import Method
@@ -66,7 +66,7 @@ def measure(resolved: dict, method: type[Method], inputs: Any, *, gpu: bool) -> 
         return Need(*ray.get(actor.peak.remote()))
     except ray.exceptions.RayError as error:
         text = str(error)
-        memory = says_memory_ran_out(text) or "OutOfMemory" in text or "MemoryError" in text
+        memory = what_happened(text) == "memory" or "OutOfMemory" in text or "MemoryError" in text
         if memory:
             raise RequestError(
                 f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."

@@ -8,42 +8,37 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ray.actor import ActorHandle
-    from ray.tune.experiment import Trial
+from typing import Any, Literal
 
 SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": as on a Mac, where Ray never listens to a network
 JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # variable of a job's process: how it was submitted, as JSON
 
 
-def kv_put(key: bytes, value: bytes = b"", *, overwrite: bool = True) -> None:
-    """Write to the key-value store of the cluster's head, which all its processes see; nothing without Ray."""
+def _kv() -> Any:
+    """The key-value store of the cluster's head, which all its processes see."""
     from ray.experimental import internal_kv
 
-    if internal_kv._internal_kv_initialized():
-        internal_kv._internal_kv_put(key, value, overwrite=overwrite)
+    return internal_kv
+
+
+def kv_put(key: bytes, value: bytes = b"", *, overwrite: bool = True) -> None:
+    """Write to the key-value store; does nothing without Ray."""
+    if _kv()._internal_kv_initialized():
+        _kv()._internal_kv_put(key, value, overwrite=overwrite)
 
 
 def kv_get(key: bytes) -> bytes | None:
     """What the key-value store has; None where it has nothing."""
-    from ray.experimental import internal_kv
-
-    return internal_kv._internal_kv_get(key) if internal_kv._internal_kv_initialized() else None
+    return _kv()._internal_kv_get(key) if _kv()._internal_kv_initialized() else None
 
 
 def kv_delete(key: bytes) -> None:
-    from ray.experimental import internal_kv
-
-    if internal_kv._internal_kv_initialized():
-        internal_kv._internal_kv_del(key)
+    if _kv()._internal_kv_initialized():
+        _kv()._internal_kv_del(key)
 
 
 def kv_keys(prefix: bytes) -> list[bytes]:
-    from ray.experimental import internal_kv
-
-    return internal_kv._internal_kv_list(prefix)
+    return _kv()._internal_kv_list(prefix)
 
 
 def over_client() -> bool:
@@ -58,14 +53,14 @@ def brought_by_job() -> bool:
     return "working_dir" in json.loads(os.environ.get(JOB, "{}")).get("runtime_env", {})
 
 
-def wait_until_started(actor: "ActorHandle") -> None:
+def wait_until_started(actor: Any) -> None:
     import ray
 
     ray.get(actor.__ray_ready__.remote())
 
 
-def worker_of(trial: "Trial") -> "ActorHandle | None":
-    """The worker of a trial of Tune, while it has one."""
+def worker_of(trial: Any) -> Any:
+    """The worker (an actor) of a trial of Tune; None where it has none."""
     return trial.temporary_state.ray_actor
 
 
@@ -124,23 +119,16 @@ def loopback() -> Iterator[None]:
             os.environ[SWITCH] = variable
 
 
-# What Ray says where a worker is gone. There are no kinds of errors for it.
+def what_happened(error: str) -> Literal["memory", "node", "process", "start", "step"]:
+    """What took a worker away, by the words of Ray's error, which has no kinds for it.
 
-
-def says_memory_ran_out(text: str) -> bool:
-    """Ray ended the worker because the memory of its node ran out, or the worker said that its device is full."""
-    return "running low on memory" in text or "OutOfMemoryError" in text
-
-
-def says_node_died(text: str) -> bool:
-    return "node has died" in text or "node died" in text or "NodeDied" in text
-
-
-def says_python_error(text: str) -> bool:
-    """Python raised something in the worker; otherwise its process died."""
-    return "Traceback" in text
-
-
-def says_start_failed(text: str) -> bool:
-    """That was before the worker's first step: a missing import, say."""
-    return "its creation task" in text
+    The memory of its node or device ran out; its node died; its process died; or Python raised something in it, before
+    its first step (a missing import, say) or in one.
+    """
+    if "running low on memory" in error or "OutOfMemoryError" in error:
+        return "memory"
+    if "node has died" in error or "node died" in error or "NodeDied" in error:
+        return "node"
+    if "Traceback" not in error:
+        return "process"
+    return "start" if "its creation task" in error else "step"

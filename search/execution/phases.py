@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
-from seedwise.folder import run_name
 from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
@@ -17,7 +16,7 @@ from seedwise.search.cluster.placement import Need, Placement, measures, place
 from seedwise.search.cluster.ray_internals import run_tune
 from seedwise.search.decide.baselines import Baselines, baselines_of, total_runs
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.decide.next_run import Decider, freeze
+from seedwise.search.decide.next_run import Decider, Decisions, freeze
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
@@ -123,6 +122,7 @@ class Phases:
         """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
         from ray import tune
 
+        from seedwise.search.execution.messages import RunOrder
         from seedwise.search.execution.session import Session, publish_known
         from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
         from seedwise.search.execution.worker import RunTrainable
@@ -139,23 +139,23 @@ class Phases:
             session = Session(
                 self.ledger,
                 phase,
-                policy,
-                self.specification.proposer(self.standing),
+                Decisions(
+                    policy,
+                    self.specification.proposer(self.standing),
+                    baselines,
+                    self.specification.prune,
+                    self.plan,
+                    total,
+                    planned.reserve if phase == SEARCH else 0,
+                ),
                 slots,
+                self.resolved,
                 self.placement.cpus,
-                self.resolved["resources"],
-                self.resolved["checkpoints"],
-                total,
-                planned.reserve if phase == SEARCH else 0,
-                self.specification.prune,
-                self.plan,
                 self.products,
-                baselines,
-                passing=isinstance(policy, Alone),
                 can_wait=self.placement.whole(nodes_now()) is not None,
                 on_result=view.result,
             )
-            with self.leaver.of(session):
+            with self.leaver.of(session.leaving):
                 run_tune(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
                     place,  # for Tune's own files, which nobody reads
@@ -164,7 +164,7 @@ class Phases:
                     scheduler=Pruner(session),
                     num_samples=-1,
                     reuse_actors=True,
-                    trial_dirname_creator=lambda trial: run_name(trial.config["config_id"], trial.config["replicate"]),
+                    trial_dirname_creator=lambda trial: RunOrder.of(trial.config).name,
                     max_failures=0,  # a run that lost its worker is ours to start again
                     checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
                     callbacks=[Ticker(view, session)],
@@ -175,7 +175,7 @@ class Phases:
                 raise session.broken
             for trial_id in list(session.in_flight):  # of whose end Tune has said nothing
                 session.record_loss(trial_id)
-            if session.leave_by is not None:
+            if session.leaving.asked:
                 raise KeyboardInterrupt
         return session.because
 

@@ -10,6 +10,7 @@ import threading
 import time
 
 from seedwise.search.cluster.ray_internals import kv_get, kv_put
+from seedwise.search.execution.messages import Outcome
 from seedwise.search.ledger.state import DONE
 
 TELLING = (DONE, "failed:nan", "failed:collapsed")  # how a run ends whose results others with its fingerprint may take
@@ -39,8 +40,8 @@ class Same:
             threading.Thread(target=self._beat, daemon=True).start()
         return mine
 
-    def publish(self, epoch: int, result: dict) -> None:
-        kv_put(self._key(epoch), json.dumps(result).encode())
+    def publish(self, epoch: int, outcome: Outcome) -> None:
+        kv_put(self._key(epoch), json.dumps(vars(outcome)).encode())
 
     def leave(self) -> None:
         """Say that nothing more comes from this run, in case another one waits for it."""
@@ -48,8 +49,8 @@ class Same:
         if self.owner() == self.me:
             kv_put(self._key("left"))
 
-    def wait(self, epoch: int) -> dict | None:
-        """The result of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
+    def wait(self, epoch: int) -> Outcome | None:
+        """What came of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
         last, deadline = None, time.monotonic() + PATIENCE
         while True:
             beat = kv_get(self._key("beat"))
@@ -58,7 +59,7 @@ class Same:
             over = kv_get(self._key("left")) is not None or time.monotonic() > deadline
             content = kv_get(self._key(epoch))
             if content is not None or over:
-                return None if content is None else json.loads(content)
+                return None if content is None else Outcome(**json.loads(content))
             time.sleep(POLL_SECONDS)
 
     def _beat(self) -> None:

@@ -3,12 +3,7 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from seedwise.search.cluster.ray_internals import (
-    says_memory_ran_out,
-    says_node_died,
-    says_python_error,
-    says_start_failed,
-)
+from seedwise.search.cluster.ray_internals import what_happened
 
 NODE = "its node was lost"
 SILENT = "its worker gave no sign of life"
@@ -26,14 +21,11 @@ def cause_of(error_file: Path) -> str:
         text = error_file.read_text(errors="replace")[-TAIL:]
     except OSError:
         return DIED
-    if says_memory_ran_out(text):
-        return OUT_OF_MEMORY
-    if says_node_died(text):
-        return NODE
-    if not says_python_error(text):
-        return DIED
+    kind = what_happened(text)
+    if kind in ("memory", "node", "process"):
+        return {"memory": OUT_OF_MEMORY, "node": NODE, "process": DIED}[kind]
     last = text.strip().splitlines()[-1][:300]
-    return f"{NOT_STARTED if says_start_failed(text) else 'its worker failed'}: {last}"
+    return f"{NOT_STARTED if kind == 'start' else 'its worker failed'}: {last}"
 
 
 def gives_up(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:

@@ -124,11 +124,13 @@ def test_a_private_name_is_what_it_was(use, key, ray_here):
 def sources():
     folder = Path(ray.__file__).parent
     return "".join(
-        path.read_text() for part in ("tune", "train", "air", "_private") for path in (folder / part).rglob("*.py")
+        path.read_text()
+        for part in ("tune", "train", "air", "dashboard/modules", "_private")
+        for path in (folder / part).rglob("*.py")
     )
 
 
-@pytest.mark.parametrize("variable", ENVIRONMENT)
+@pytest.mark.parametrize("variable", [*ENVIRONMENT, "RAY_JOB_STOP_WAIT_TIME_S", "RAY_API_SERVER_ADDRESS"])
 def test_a_variable_is_one_that_ray_reads(variable, sources):
     assert f'"{variable}"' in sources
 
