@@ -112,7 +112,7 @@ class Training:
             return ""
 
     def state_to_keep(self, *, now: bool) -> bytes | None:
-        """A state for the driver: where it is time to save one, and it did not go to a shelf.
+        """All that is needed to go on after the last epoch: where it is time to save it, and it did not go to a shelf.
 
         A state that cannot be saved costs no run: it would start further back if it had to go on elsewhere.
         """
@@ -121,21 +121,17 @@ class Training:
             return None
         self.saved = time.monotonic()
         try:
-            state = self.state()
+            with tempfile.TemporaryDirectory() as folder:
+                self.run.save(Path(folder))
+                progress = {"epoch": self.number, "seconds": self.seconds}
+                Path(folder, "epoch.json").write_text(json.dumps(progress))
+                state = pack(Path(folder))
             if not self.order.shelf:
                 return state
             Shelf(self.order.shelf).save(self.order.name, state)
         except Exception as error:  # torch, safetensors, pyarrow and Ray have each their own for a full disk
             print(f"the state of {self.order.name} was not saved: {describe(error)}", flush=True)
         return None
-
-    def state(self) -> bytes:
-        """All that a worker needs to go on after the last finished epoch."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.run.save(Path(folder))
-            progress = {"epoch": self.number, "seconds": self.seconds}
-            Path(folder, "epoch.json").write_text(json.dumps(progress))
-            return pack(Path(folder))
 
 
 def finite(metrics: dict[str, float]) -> dict[str, float]:
