@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from seedwise.search.cluster.loopback import loopback
+from seedwise.search.cluster.ray_internals import loopback
 from tests.warm import forked_workers
 
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -8,6 +8,7 @@ from typing import Any
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import Need, Node
+from seedwise.search.cluster.ray_internals import wait_until_started, what_happened
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method
 from seedwise.trainables.streams import Streams
@@ -58,14 +59,14 @@ def measure(specification: Specification, method: type[Method], inputs: Any, *, 
     threads = 1 if threads == "auto" else threads
     actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(Probe).remote(threads, gpu)
     try:
-        ray.get(actor.__ray_ready__.remote())
+        wait_until_started(actor)
         going = actor.run.remote(method, inputs, params, specification.seed)
         done, _ = ray.wait([going], timeout=PROBE_SECONDS)
         ray.get(done)
         return Need(*ray.get(actor.peak.remote()))
     except ray.exceptions.RayError as error:
         text = str(error)
-        memory = "OutOfMemory" in text or "MemoryError" in text or "running low on memory" in text
+        memory = what_happened(text) == "memory" or "OutOfMemory" in text or "MemoryError" in text
         if memory:
             raise RequestError(
                 f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."

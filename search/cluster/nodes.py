@@ -1,12 +1,12 @@
 """Ray under a search: on this machine, or a cluster that is there; its nodes as they come and go."""
 
 import contextlib
-import json
 import logging
 import os
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,8 +17,8 @@ import seedwise
 from seedwise import paths
 from seedwise.errors import RequestError
 from seedwise.search.cluster.code import assemble, own_code
-from seedwise.search.cluster.loopback import loopback
 from seedwise.search.cluster.placement import Node, Placement
+from seedwise.search.cluster.ray_internals import brought_by_job, loopback, over_client
 
 # Tune's own loggers write five files per run, its snapshots are never read here, and its signal handler hides Ctrl-C.
 # What fails is in the ledger: Tune need not print it. How many runs wait for a worker is the searcher's decision.
@@ -39,6 +39,9 @@ CONNECT_SECONDS = 10.0  # to wait for a machine that does not answer at all
 LOOK_SECONDS = 1.0  # how old the list of nodes may be
 TELL_SECONDS = 10.0  # between two requests to an autoscaler, which itself looks every few seconds
 MOST_ASKED = 1000  # runs that an autoscaler is asked to make room for
+
+_changing = threading.Lock()
+_changed: dict[str, tuple[str | None, int]] = {}  # variables of open blocks: their values before, how many blocks
 
 
 @contextlib.contextmanager
@@ -69,17 +72,24 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
 
 @contextlib.contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for as long as the block lasts."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    """Environment variables for as long as the block lasts, or the last of the blocks of several threads."""
+    with _changing:
+        for name, value in variables.items():
+            before, users = _changed.get(name, (os.environ.get(name), 0))
+            _changed[name] = before, users + 1
+            os.environ[name] = value
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        with _changing:
+            for name in variables:
+                before, users = _changed.pop(name)
+                if users > 1:
+                    _changed[name] = before, users - 1
+                elif before is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = before
 
 
 def start_here() -> None:
@@ -106,8 +116,7 @@ def enter_folder() -> None:
 
 def join(address: str) -> None:
     """Connect to a cluster. It gets our code, unless this is a submitted job, which has brought it."""
-    about = json.loads(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}"))
-    if "working_dir" in about.get("runtime_env", {}):
+    if brought_by_job():
         connect(address, {"address": address, **QUIET})
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -172,9 +181,7 @@ class Slots:
 
     def ask_for(self, runs: int | None) -> None:
         """Tell an autoscaler, where there is one, how many runs could be done at once; None: more than now."""
-        import ray
-
-        if ray.util.client.ray.is_connected():
+        if over_client():
             return  # it can be asked from within a cluster only
         wanted = min(2 * self.now() if runs is None else runs, MOST_ASKED)
         if wanted != self._asked and (wanted == 0 or time.monotonic() - self._told >= TELL_SECONDS):

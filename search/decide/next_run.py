@@ -5,11 +5,14 @@ from functools import partial
 from typing import Protocol
 
 from seedwise.search.decide.baselines import Baselines
+from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
 from seedwise.search.decide.proposal import Known, Proposer
-from seedwise.search.ledger.state import WAITING, State
+from seedwise.search.decide.pruning import prunes
+from seedwise.search.ledger.state import WAITING, Run, State
 from seedwise.search.ranking.baseline_scores import best_of_each
 from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.twins import twins
 
 
@@ -61,6 +64,41 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
         start = {"config_id": action.config_id, "replicate": action.replicate, "phase": action.phase}
         events.append({"event": "start", **start, "because": action.because, **ask})
     return Next(events, action)
+
+
+@dataclass
+class Decisions:
+    """What decides over the runs of a phase: which is next, which ends early, how many there are."""
+
+    policy: Decider
+    proposer: Proposer
+    baselines: Baselines | None = None
+    prune: str = "off"
+    plan: Plan | None = None  # of runs that need others: who needs whom
+    total: int | None = None  # runs in all, where that is known
+    reserved: int = 0  # of these: for the confirmation, which begins when this phase is over
+
+    @property
+    def selection(self) -> Selection:
+        return self.proposer.standing.selection
+
+    def next(self, state: State) -> Next:
+        return next_run(state, self.policy, self.proposer, self.baselines)
+
+    def prunes(self, state: State, run: Run) -> str:
+        """Why this run should end now; empty where it may go on, as baselines always may."""
+        baseline = state.configurations[run.config_id].baseline
+        return "" if baseline else prunes(self.prune, state, self.selection, run)
+
+    def left(self, state: State) -> int | None:
+        """How many runs are not done yet; None where only hours bound them."""
+        return None if self.total is None else max(0, self.total - state.results)
+
+    def beginning(self, state: State) -> int | None:
+        """How many runs of this phase are left, or can begin now; None where that is not known."""
+        if self.plan:
+            return self.plan.beginning(state)
+        return None if self.total is None else self.left(state) - self.reserved
 
 
 def freeze(state: State, standing: Standing, because: str, top: int) -> dict:

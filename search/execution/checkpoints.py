@@ -11,6 +11,11 @@ import os
 import tarfile
 from pathlib import Path
 
+import ray
+from ray.exceptions import RayError
+
+from seedwise.search.execution.in_flight import InFlight
+
 
 class Shelf:
     """The states of unfinished runs below a folder or a URI (s3://..., gs://...), the newest one of each run."""
@@ -43,6 +48,30 @@ class Shelf:
 
     def _path(self, run: str) -> str:
         return f"{self._root}/{run}.tar"
+
+
+class SavedStates:
+    """The states of a search's runs, on the driver. One that cannot be kept or read costs no run."""
+
+    def __init__(self, search_id: str, at: str | None, folder: Path):
+        self.shared = f"{at.rstrip('/')}/{search_id}" if at else ""  # a place where workers write and read themselves
+        self.shelf = Shelf(self.shared or str(folder.resolve() / "checkpoints"))
+
+    def held(self, run: str) -> ray.ObjectRef | None:
+        """The state of a run for its worker, if there is one that can be had and the worker does not read it itself."""
+        try:
+            state = None if self.shared else self.shelf.load(run)
+            return state and ray.put(state)
+        except (OSError, RayError) as error:
+            print(f"the state of {run} cannot be used: {type(error).__name__}", flush=True)
+            return None
+
+    def keep(self, flight: InFlight, patience: float) -> None:
+        """Take the state that a worker has saved from its node to the search folder."""
+        try:
+            self.shelf.save(flight.name, flight.handed_over(patience))
+        except (OSError, RayError) as error:  # the disk is full, or the worker died just now: an older state remains
+            print(f"the state of {flight.name} was not kept: {type(error).__name__}", flush=True)
 
 
 def pack(folder: Path) -> bytes:

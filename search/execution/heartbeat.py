@@ -4,13 +4,7 @@ import contextlib
 import threading
 import time
 
-from ray.experimental.internal_kv import (
-    _internal_kv_del,
-    _internal_kv_exists,
-    _internal_kv_get,
-    _internal_kv_initialized,
-    _internal_kv_put,
-)
+from seedwise.search.cluster.ray_internals import kv_delete, kv_get, kv_put
 
 
 class Beat:
@@ -33,13 +27,13 @@ class Beat:
                 self._give()
 
     def _give(self) -> None:
-        if self._key is not None and _internal_kv_initialized():
-            _internal_kv_put(self._key, f"{time.time()} {self._node}".encode())
+        if self._key is not None:
+            kv_put(self._key, f"{time.time()} {self._node}".encode())
 
 
 def last_beat(session: str, run: str) -> bytes | None:
     """The last sign of life of a run, of which only a change means something; None before the first."""
-    return _internal_kv_get(key("beat", session, run)) if _internal_kv_initialized() else None
+    return kv_get(key("beat", session, run))
 
 
 def node_of(session: str, run: str) -> str:
@@ -49,18 +43,17 @@ def node_of(session: str, run: str) -> str:
 
 def forget(session: str, run: str) -> None:
     """Drop the signs of a run that is not being worked on any more."""
-    if _internal_kv_initialized():
-        _internal_kv_del(key("beat", session, run))
+    kv_delete(key("beat", session, run))
 
 
 def ask_to_leave(session: str) -> None:
     """Ask the workers of a session to save the states of their runs after the epoch that they are in."""
-    _internal_kv_put(key("leave", session), b"")
+    kv_put(key("leave", session))
 
 
 def leaving(session: str) -> bool:
     """Whether the driver has asked for that."""
-    return _internal_kv_initialized() and _internal_kv_exists(key("leave", session))
+    return kv_get(key("leave", session)) is not None
 
 
 def key(kind: str, session: str, run: str = "") -> bytes:

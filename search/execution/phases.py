@@ -1,8 +1,7 @@
 """The phases of a search: what one run occupies, and Tune runs what is decided until nothing is left."""
 
-import contextlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,14 +9,14 @@ from typing import Any, ClassVar
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
-from seedwise.folder import run_name
 from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.cluster.placement import Need, Placement, measures, place
+from seedwise.search.cluster.ray_internals import run_tune
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.decide.next_run import Decider, freeze
+from seedwise.search.decide.next_run import Decider, Decisions, freeze
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
@@ -125,6 +124,7 @@ class Phases:
         """Let Tune run what a policy decides, on the Ray that is there, and return why it stopped."""
         from ray import tune
 
+        from seedwise.search.execution.messages import RunOrder
         from seedwise.search.execution.session import Session, publish_known
         from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
         from seedwise.search.execution.worker import RunTrainable
@@ -140,73 +140,45 @@ class Phases:
             session = Session(
                 self.ledger,
                 phase,
-                policy,
-                self.parts.proposer,
+                Decisions(
+                    policy,
+                    self.parts.proposer,
+                    baselines,
+                    self.specification.prune,
+                    self.plan,
+                    total,
+                    self.parts.policy.reserve if phase == SEARCH else 0,
+                ),
                 slots,
+                self.resolved,
                 self.placement.cpus,
-                self.resolved["resources"],
-                self.resolved["checkpoints"],
-                total,
-                self.parts.policy.reserve if phase == SEARCH else 0,
-                self.specification.prune,
-                self.plan,
                 self.products,
-                baselines,
-                passing=isinstance(policy, Alone),
                 can_wait=self.placement.whole(nodes_now()) is not None,
                 on_result=view.result,
             )
-            with self.leaver.of(session), tunes_files(place), uncounted():
-                tune.run(
+            with self.leaver.of(session.leaving):
+                run_tune(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
+                    place,  # for Tune's own files, which nobody reads
                     name=f"session-{self.ledger.state.sessions}-{phase}",
                     search_alg=LedgerSearcher(session),
                     scheduler=Pruner(session),
                     num_samples=-1,
                     reuse_actors=True,
-                    trial_dirname_creator=lambda trial: run_name(trial.config["config_id"], trial.config["replicate"]),
-                    storage_path=place,  # for Tune's own files, which nobody reads
+                    trial_dirname_creator=lambda trial: RunOrder.of(trial.config).name,
                     max_failures=0,  # a run that lost its worker is ours to start again
                     checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
                     callbacks=[Ticker(view, session)],
                     verbose=0,
                     raise_on_failed_trial=False,
-                    _remote=False,
                 )
             if session.broken:
                 raise session.broken
             for trial_id in list(session.in_flight):  # of whose end Tune has said nothing
                 session.record_loss(trial_id)
-            if session.leave_by is not None:
+            if session.leaving.asked:
                 raise KeyboardInterrupt
         return session.because
-
-
-@contextlib.contextmanager
-def tunes_files(place: str) -> Iterator[None]:
-    """Over ray:// Tune's loop runs here, where there is no node of Ray whose folder it could keep its files in."""
-    import ray
-    from ray.train._internal import storage
-
-    usual = storage._get_ray_train_session_dir
-    if ray.util.client.ray.is_connected():
-        storage._get_ray_train_session_dir = lambda: place
-    try:
-        yield
-    finally:
-        storage._get_ray_train_session_dir = usual
-
-
-@contextlib.contextmanager
-def uncounted() -> Iterator[None]:
-    """Tune counts callbacks for its makers' statistics, and imports MLflow for that: a second of every search."""
-    from ray.air._internal import usage
-
-    usual, usage.tag_callbacks = usage.tag_callbacks, lambda callbacks: False
-    try:
-        yield
-    finally:
-        usage.tag_callbacks = usual
 
 
 def devices(nodes: list[dict]) -> set[tuple[int, int]]:

@@ -9,8 +9,8 @@ import json
 import threading
 import time
 
-from ray.experimental.internal_kv import _internal_kv_get, _internal_kv_put
-
+from seedwise.search.cluster.ray_internals import kv_get, kv_put
+from seedwise.search.execution.messages import Outcome
 from seedwise.search.ledger.state import DONE
 
 TELLING = (DONE, "failed:nan", "failed:collapsed")  # how a run ends whose results others with its fingerprint may take
@@ -29,8 +29,8 @@ class Same:
 
     def owner(self) -> str:
         """The run that does the work: the first that asked."""
-        _internal_kv_put(self._key("owner"), self.me.encode(), overwrite=False)
-        return _internal_kv_get(self._key("owner")).decode()
+        kv_put(self._key("owner"), self.me.encode(), overwrite=False)
+        return kv_get(self._key("owner")).decode()
 
     def mine(self) -> bool:
         """Whether this run does the work. From then on it gives signs of life until it leaves."""
@@ -40,31 +40,31 @@ class Same:
             threading.Thread(target=self._beat, daemon=True).start()
         return mine
 
-    def publish(self, epoch: int, result: dict) -> None:
-        _internal_kv_put(self._key(epoch), json.dumps(result).encode())
+    def publish(self, epoch: int, outcome: Outcome) -> None:
+        kv_put(self._key(epoch), json.dumps(vars(outcome)).encode())
 
     def leave(self) -> None:
         """Say that nothing more comes from this run, in case another one waits for it."""
         self._left.set()
         if self.owner() == self.me:
-            _internal_kv_put(self._key("left"), b"")
+            kv_put(self._key("left"))
 
-    def wait(self, epoch: int) -> dict | None:
-        """The result of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
+    def wait(self, epoch: int) -> Outcome | None:
+        """What came of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
         last, deadline = None, time.monotonic() + PATIENCE
         while True:
-            beat = _internal_kv_get(self._key("beat"))
+            beat = kv_get(self._key("beat"))
             if beat != last:
                 last, deadline = beat, time.monotonic() + PATIENCE
-            over = _internal_kv_get(self._key("left")) is not None or time.monotonic() > deadline
-            content = _internal_kv_get(self._key(epoch))
+            over = kv_get(self._key("left")) is not None or time.monotonic() > deadline
+            content = kv_get(self._key(epoch))
             if content is not None or over:
-                return None if content is None else json.loads(content)
+                return None if content is None else Outcome(**json.loads(content))
             time.sleep(POLL_SECONDS)
 
     def _beat(self) -> None:
         while not self._left.wait(BEAT_SECONDS):
-            _internal_kv_put(self._key("beat"), str(time.monotonic()).encode())
+            kv_put(self._key("beat"), str(time.monotonic()).encode())
 
     def _key(self, name: str | int) -> bytes:
         return f"{self._prefix}/{name}".encode()

@@ -3,16 +3,25 @@
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
-from typing import Protocol
+from dataclasses import dataclass
 
 
-class Leaves(Protocol):
-    """What can be told to stop: it ends by itself then."""
+@dataclass
+class Leaving:
+    """Whether a session was told to stop: it starts nothing more, and runs save their state when their epoch ends."""
 
-    leave_by: float | None
+    by: float | None = None  # when this process ends, whatever still runs then; None: it goes on
+    announced: bool = False  # people and workers know
 
-    def leave(self, grace: float) -> None: ...
+    @property
+    def asked(self) -> bool:
+        return self.by is not None
+
+    def ask(self, grace: float) -> None:
+        """Be gone after `grace` seconds. Called by a signal, so it does no more than to set the time."""
+        self.by = time.monotonic() + grace
 
 
 class Leaver:
@@ -20,7 +29,7 @@ class Leaver:
 
     def __init__(self, grace: float):
         self.grace = grace  # seconds
-        self.session: Leaves | None = None
+        self.leaving: Leaving | None = None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator["Leaver"]:
@@ -34,15 +43,15 @@ class Leaver:
                 signal.signal(kind, before[kind])
 
     @contextlib.contextmanager
-    def of(self, session: Leaves) -> Iterator[None]:
+    def of(self, leaving: Leaving) -> Iterator[None]:
         """Signals in this block are for a session, which ends by itself."""
-        self.session = session
+        self.leaving = leaving
         try:
             yield
         finally:
-            self.session = None
+            self.leaving = None
 
     def hear(self, *_: object) -> None:
-        if self.session is None or self.session.leave_by is not None:
+        if self.leaving is None or self.leaving.asked:
             raise KeyboardInterrupt
-        self.session.leave(self.grace)
+        self.leaving.ask(self.grace)

@@ -8,7 +8,7 @@ but one would stay empty for the whole search. So the first run on each worker w
 import time
 import uuid
 
-from ray.experimental.internal_kv import _internal_kv_list, _internal_kv_put
+from seedwise.search.cluster.ray_internals import kv_keys, kv_put
 
 POLL_SECONDS = 0.01
 
@@ -16,7 +16,7 @@ POLL_SECONDS = 0.01
 def begin_together(session: str, workers: int, *, patience: float) -> None:
     """Wait until `workers` processes of this session have come here, or until `patience` (seconds) is over."""
     prefix = f"seedwise/{session}/gate/".encode()
-    _internal_kv_put(prefix + uuid.uuid4().bytes, b"")
+    kv_put(prefix + uuid.uuid4().bytes)
     deadline = time.monotonic() + patience
-    while len(_internal_kv_list(prefix)) < workers and time.monotonic() < deadline:
+    while len(kv_keys(prefix)) < workers and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)

@@ -7,7 +7,10 @@ from ray.tune import Callback
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from seedwise.search.execution.session import Session, name_of
+from seedwise.search.decide.policy import Wait
+from seedwise.search.decide.whole_device import Alone
+from seedwise.search.execution.messages import StepReport
+from seedwise.search.execution.session import Session
 from seedwise.search.execution.view import View
 from seedwise.search.execution.worker_loss import cause_of
 
@@ -22,16 +25,19 @@ class LedgerSearcher(Searcher):
     def suggest(self, trial_id: str) -> dict | str | None:
         """None where every slot has a run: Tune asks again."""
         going = self.session
-        if going.leave_by is None and not going.broken and len(going.in_flight) >= going.slots.now():
-            return Searcher.FINISHED if going.passing and not going.in_flight else None
-        config = going.start_next(trial_id)
-        return Searcher.FINISHED if config is None else config or None
+        if not going.leaving.asked and not going.broken and len(going.in_flight) >= going.slots.now():
+            alone = isinstance(going.decisions.policy, Alone)  # it ends where no node fits, rather than to wait for one
+            return Searcher.FINISHED if alone and not going.in_flight else None
+        order = going.start_next(trial_id)
+        if order is None:
+            return Searcher.FINISHED
+        return None if isinstance(order, Wait) else order.as_dict()
 
     def on_trial_complete(self, trial_id: str, result: dict | None = None, error: bool = False) -> None:
         if error or result is None:
             self.session.record_loss(trial_id)
         else:
-            self.session.record_result(trial_id, result)
+            self.session.record_result(trial_id, StepReport.of(result))
 
     def __getstate__(self) -> dict:
         return {**vars(self), "session": None}
@@ -51,11 +57,14 @@ class Pruner(FIFOScheduler):
         self.session = session
 
     def on_trial_result(self, tune_controller: object, trial: object, result: dict) -> str:
-        return TrialScheduler.STOP if self.session.record_step(trial.trial_id, result) else TrialScheduler.CONTINUE
+        ends = self.session.record_step(trial.trial_id, StepReport.of(result))
+        return TrialScheduler.STOP if ends else TrialScheduler.CONTINUE
 
     def on_trial_error(self, tune_controller: object, trial: object) -> None:
         """Comes before the searcher hears of it, and is the only place that sees the cause."""
-        self.session.lost.setdefault(trial.trial_id, cause_of(Path(trial.error_file)))
+        flight = self.session.in_flight.get(trial.trial_id)
+        if flight is not None and not flight.lost:
+            flight.lost = cause_of(Path(trial.error_file))
 
     def __getstate__(self) -> dict:
         return {**vars(self), "session": None}
@@ -68,20 +77,17 @@ class Ticker(Callback):
         self.view, self.session = view, session
 
     def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
-        self.session.trials[trial.trial_id] = trial
-        self.session.hand_in(trial.trial_id)
-        self.session.watch.begin(trial.trial_id, name_of(self.session.in_flight[trial.trial_id]), time.monotonic())
+        self.session.begin(trial)
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
         self.view.tick()
-        if self.session.leave_by is not None and not self.session.told:
-            seconds = max(0.0, self.session.leave_by - time.monotonic())
+        leaving = self.session.leaving
+        if leaving.asked and not leaving.announced:
+            seconds = max(0.0, leaving.by - time.monotonic())
             told = f"stopping: running epochs have {seconds:.0f} s to end and be saved; once more to leave at once."
             self.view.say(told)
         self.session.look_after()
-        self.session.slots.ask_for(self.session.left())
-        for trial_id in [known for known in self.session.trials if known not in self.session.in_flight]:
-            del self.session.trials[trial_id]
+        self.session.slots.ask_for(self.session.decisions.left(self.session.ledger.state))
 
     def __getstate__(self) -> dict:
         return {"view": None, "session": None}

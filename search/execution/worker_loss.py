@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from seedwise.search.cluster.ray_internals import what_happened
+
 NODE = "its node was lost"
 SILENT = "its worker gave no sign of life"
 DIED = "its worker process died"
@@ -14,20 +16,16 @@ TAIL = 10_000  # characters of Tune's error file that hold the last error
 
 
 def cause_of(error_file: Path) -> str:
-    """In words, from what Ray said of it; it has no kinds of errors for them."""
+    """In words, from what Ray said of it."""
     try:
         text = error_file.read_text(errors="replace")[-TAIL:]
     except OSError:
         return DIED
-    if "running low on memory" in text or "OutOfMemoryError" in text:
-        return OUT_OF_MEMORY
-    if "node has died" in text or "node died" in text or "NodeDied" in text:
-        return NODE
-    if "Traceback" not in text:
-        return DIED
+    kind = what_happened(text)
+    if kind in ("memory", "node", "process"):
+        return {"memory": OUT_OF_MEMORY, "node": NODE, "process": DIED}[kind]
     last = text.strip().splitlines()[-1][:300]
-    begun = "its creation task" not in text  # Ray's words for an error before the first step, such as a missing import
-    return f"its worker failed: {last}" if begun else f"{NOT_STARTED}: {last}"
+    return f"{NOT_STARTED if kind == 'start' else 'its worker failed'}: {last}"
 
 
 def gives_up(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -13,9 +14,11 @@ from mlflow import MlflowClient
 from seedwise.errors import RequestError
 from seedwise.folder import pictures_of
 from seedwise.search.cluster.placement import Placement
+from seedwise.search.decide.next_run import Decisions
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.drawing import svg as pictures
 from seedwise.search.drawing.svg import MOST_LABELS, svg
+from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.ranking.estimator import Standing
@@ -140,32 +143,33 @@ def session_of(folder):
     standing = Standing(Selection("value", "metric", "mean", "", ()))
     proposer = SimpleNamespace(seed=0, standing=standing)
     slots = SimpleNamespace(now=lambda: 1, placement=Placement(1, 0.0))
-    resources = {"minutes_per_run": None, "silent_minutes": 10.0}
-    checkpoints = {"seconds": 60.0, "at": None, "grace": 20.0}
-    return Session(ledger, CONFIRM, Confirmation(2), proposer, slots, 1, resources, checkpoints)
+    resolved = {
+        "resources": {"minutes_per_run": None, "silent_minutes": 10.0},
+        "checkpoints": {"seconds": 60.0, "at": None, "grace": 20.0},
+    }
+    return Session(ledger, CONFIRM, Decisions(Confirmation(2), proposer), slots, resolved, threads=1)
 
 
 def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):
     session = session_of(tmp_path)
     started = [session.start_next(f"trial {number}") for number in range(4)]
-    assert [(one["config_id"], one["replicate"], one["draws"]) for one in started] == [
+    assert [(one.config_id, one.replicate, one.draws) for one in started] == [
         ("a", 1000, True),
         ("a", 1001, False),
         ("b", 1000, True),
         ("b", 1001, False),
     ]
-    result = {"status": "done", "epoch": 1, "seconds": 1.0, "error": "", "metrics/value": 0.5, "pictures": "[]"}
-    session.record_result("trial 0", result | {"status": "failed:nan"})
-    session.record_result("trial 1", result | {"pictures": ""})
-    session.record_result("trial 2", result)
+    report = StepReport(epoch=1, seconds=1.0, metrics={"value": 0.5}, pictures="[]")
+    session.record_result("trial 0", replace(report, status="failed:nan"))
+    session.record_result("trial 1", replace(report, pictures=""))
+    session.record_result("trial 2", report)
     assert [path.name for path in tmp_path.glob("pictures/*")] == ["b-1000.json"]
 
 
 def test_a_run_whose_score_is_missing_failed_whatever_it_drew(tmp_path):
     session = session_of(tmp_path)
     session.start_next("trial")
-    ended = {"status": "done", "epoch": 1, "seconds": 1.0, "error": "", "metrics/other": 0.5, "pictures": "[]"}
-    session.record_result("trial", ended)
+    session.record_result("trial", StepReport(epoch=1, seconds=1.0, metrics={"other": 0.5}, pictures="[]"))
     assert session.ledger.state.configurations["a"].runs[1000].failed
     assert not (tmp_path / "pictures").exists()
 

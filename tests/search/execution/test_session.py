@@ -1,6 +1,7 @@
 """Lines of the ledger about runs that lose their worker, wait or are stopped: decisions and a session without Ray."""
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Fixed, Stop
 from seedwise.search.decide.whole_device import Alone
+from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.ranking.estimator import Standing
@@ -37,7 +39,7 @@ def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_pat
     """Slurm and systemd send the signal to all processes: three such stops must not make a failure of a run."""
     session = session_of(tmp_path)
     session.start_next("trial")
-    session.leave(20.0)
+    session.leaving.ask(20.0)
     session.record_loss("trial")
     assert not session.in_flight
     assert not events(session, "lost")
@@ -50,8 +52,8 @@ def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_pat
 def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tmp_path, heard, stops):
     session = session_of(tmp_path)
     session.start_next("trial")
-    session.leave(20.0)
-    step = {"epoch": 1, "epochs": 3, "metrics/value": 0.5, "state": None, "leaving": heard}
+    session.leaving.ask(20.0)
+    step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, leaving=heard)
     assert session.record_step("trial", step) is stops
 
 
@@ -60,37 +62,36 @@ def test_no_run_waits_for_workers_that_only_the_confirmation_would_have(tmp_path
     """First runs begin together: where one run is left in a phase, it would wait in vain for a second worker."""
     session = session_of(tmp_path)
     session.slots.now = lambda: 4
-    session.total, session.reserved = total, reserved
-    assert session.start_next("trial")["workers"] == workers
+    session.decisions.total, session.decisions.reserved = total, reserved
+    assert session.start_next("trial").workers == workers
 
 
 def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):
     session = session_of(tmp_path)
-    full = {"status": "failed:oom", "epoch": 1, "epochs": 3, "seconds": 1.0, "error": "no room"}
+    full = StepReport(status="failed:oom", epoch=1, epochs=3, seconds=1.0, error="no room", done=True)
     session.start_next("trial")
     session.record_result("trial", full)
     (run,) = session.ledger.state.runs()
     assert (run.status, run.alone, run.finished) == (WAITING, True, False)
-    session.policy = Alone("confirm")
-    assert session.start_next("again")["config_id"] == run.config_id
+    session.decisions.policy = Alone("confirm")
+    assert session.start_next("again").config_id == run.config_id
     session.record_result("again", full)
     (run,) = session.ledger.state.runs()
     assert (run.status, run.alone) == ("failed:oom", True)
-    assert isinstance(session.policy.next_action(session.ledger.state), Stop)
+    assert isinstance(session.decisions.policy.next_action(session.ledger.state), Stop)
 
 
 def test_pictures_that_cannot_be_written_cost_no_run(tmp_path, capfd):
     session = session_of(tmp_path)
     (tmp_path / "pictures").write_text("where a folder should be")
     session.start_next("trial")
-    done = {"status": "done", "epoch": 1, "epochs": 1, "seconds": 1.0, "error": "", "metrics/value": 0.5}
-    session.record_result("trial", done | {"pictures": "[]"})
+    session.record_result("trial", replace(FINE, pictures="[]"))
     assert [run.status for run in session.ledger.state.runs()] == ["done"]
     assert "were not kept" in capfd.readouterr().out
 
 
-FINE = {"status": "done", "epoch": 1, "epochs": 1, "seconds": 1.0, "error": "", "metrics/value": 0.5}
-PRODUCED = FINE | {"product": True}
+FINE = StepReport(epoch=1, epochs=1, seconds=1.0, metrics={"value": 0.5}, done=True)
+PRODUCED = replace(FINE, product=True)
 
 
 class Plain:
@@ -106,6 +107,10 @@ class Plain:
         return 1
 
 
+def trial_of(trial_id, actor):
+    return SimpleNamespace(trial_id=trial_id, temporary_state=SimpleNamespace(ray_actor=actor))
+
+
 def produced(folder, answer, monkeypatch):
     """A session with a run that leaves a product: `answer` is what its worker hands over, or what comes instead."""
 
@@ -117,10 +122,10 @@ def produced(folder, answer, monkeypatch):
 
     monkeypatch.setattr(ray, "get", get)
     session = session_of(folder)
-    session.plan, session.products = Plain(), Products(folder / "models")
+    session.decisions.plan, session.products = Plain(), Products(folder / "models")
     session.start_next("trial")
     actor = SimpleNamespace(hand_over=SimpleNamespace(remote=lambda: "ref"))
-    session.trials["trial"] = SimpleNamespace(temporary_state=SimpleNamespace(ray_actor=actor))
+    session.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
     return session
 
 
@@ -160,27 +165,26 @@ def test_a_run_is_given_its_state_and_what_others_left_before_its_first_step(tmp
     """To its worker, and not in its configuration, which Tune keeps."""
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
     session, taken = produced(tmp_path, None, monkeypatch), []
-    session.hand_in("trial")  # it has nothing, and its worker is not asked
     monkeypatch.setattr(Plain, "needs", lambda self, run: ["b-0"])
     session.products.keep("b-0", {"x": np.arange(2.0)})
-    session.shelf.save("a-1001", b"state")
-    config = session.start_next("next")
-    assert (config["replicate"], config["products"], "state" in config) == (1001, 1, False)
-    actor = SimpleNamespace(hand_in=SimpleNamespace(remote=lambda *given: taken.extend(given)))
-    session.trials["next"] = SimpleNamespace(temporary_state=SimpleNamespace(ray_actor=actor))
-    session.hand_in("next")
+    session.states.shelf.save("a-1001", b"state")
+    order = session.start_next("next")
+    assert (order.replicate, order.products, "state" in order.as_dict()) == (1001, 1, False)
+    actor = SimpleNamespace(give_inputs=SimpleNamespace(remote=lambda *given: taken.extend(given)))
+    session.begin(trial_of("next", actor))
     state, (_, product) = taken
     assert state == ("put", b"state")
     assert product["x"].tolist() == [0.0, 1.0]
-    assert not session.given
+    flight = session.in_flight["next"]
+    assert (flight.state, flight.products) == (None, ())
 
 
 def test_a_state_that_cannot_be_fetched_leaves_the_one_before(tmp_path, monkeypatch, capfd):
     session = produced(tmp_path, GetTimeoutError(), monkeypatch)
-    session.shelf.save("a-1000", b"older")
-    step = {"epoch": 1, "epochs": 3, "metrics/value": 0.5, "state": True, "leaving": False}
+    session.states.shelf.save("a-1000", b"older")
+    step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, state=True)
     assert session.record_step("trial", step) is False
-    assert session.shelf.load("a-1000") == b"older"
+    assert session.states.shelf.load("a-1000") == b"older"
     assert "the state of a-1000 was not kept: GetTimeoutError" in capfd.readouterr().out
 
 

@@ -2,17 +2,19 @@
 
 import itertools
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
-from ray.experimental.internal_kv import _internal_kv_get
 
+from seedwise.search.cluster.ray_internals import kv_get
 from seedwise.search.execution import shared_results
+from seedwise.search.execution.messages import Outcome
 from seedwise.search.execution.shared_results import Same
 from seedwise.search.execution.start_barrier import begin_together
 from tests.methods import Draws, Quadratic
-from tests.search.execution.test_worker import results, trainable
+from tests.search.execution.test_worker import results, step, trainable
 from tests.search.story import wait_for
 
 SESSIONS = (f"session/{number}" for number in itertools.count())
@@ -47,9 +49,14 @@ class Marked(Quadratic):
         return f"{self.params['x']} {self.streams.seed('order')}"
 
 
-def started(session, x, replicate=0):
+def started(session, x, replicate=0, **changes):
     name = {"config_id": f"x={x}", "replicate": replicate, "session": session}
-    return trainable(Marked, params={"x": x}, **name)
+    return trainable(Marked, params={"x": x}, **name, **changes)
+
+
+def another(made):
+    """Its worker goes on with another run."""
+    made.reset_config(replace(made.order, params={"x": 5.0}, config_id="another").as_dict())
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +65,7 @@ def nothing_done():
 
 
 def metrics(found):
-    return [{name: value for name, value in result["metrics"].items() if name != "offered"} for result in found]
+    return [{name: value for name, value in result.metrics.items() if name != "offered"} for result in found]
 
 
 def test_the_second_takes_what_the_first_has_done(session):
@@ -66,46 +73,45 @@ def test_the_second_takes_what_the_first_has_done(session):
     second = results(started(session, 0.7))
     assert metrics(second) == metrics(first)
     assert Marked.done == [(0.2, 0), (0.2, 1), (0.2, 2)]
-    assert [result["same_as"] for result in first] == ["", "", ""]
-    assert {result["same_as"] for result in second} == {"x=0.2/0"}
-    assert (first[-1]["metrics"]["offered"], second[-1]["metrics"]["offered"]) == (0.2, 0.7)  # each its own
-    assert first[-1]["fingerprint"] == second[-1]["fingerprint"]
-    assert [result["seconds"] for result in second] == [result["seconds"] for result in first]  # what the work costs
+    assert [result.same_as for result in first] == ["", "", ""]
+    assert {result.same_as for result in second} == {"x=0.2/0"}
+    assert (first[-1].metrics["offered"], second[-1].metrics["offered"]) == (0.2, 0.7)  # each its own
+    assert first[-1].fingerprint == second[-1].fingerprint
+    assert [result.seconds for result in second] == [result.seconds for result in first]  # what the work costs
 
 
 def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
     monkeypatch.setattr(Marked, "pictures", Draws.pictures)
     drawn = []
     for x in (0.2, 0.7):
-        one = started(session, x)
-        one.config["draws"] = True
-        drawn.append([bool(result["pictures"]) for result in results(one)])
+        one = started(session, x, draws=True)
+        drawn.append([bool(result.pictures) for result in results(one)])
     assert drawn == [[False, False, True], [False, False, False]]
 
 
 def test_other_seeds_and_other_sessions_are_other_work(session):
     results(started(session, 0.2))
     for other in (started(session, 0.7, replicate=1), started(next(SESSIONS), 0.7)):
-        assert {result["same_as"] for result in results(other)} == {""}
+        assert {result.same_as for result in results(other)} == {""}
     assert len(Marked.done) == 9
 
 
 def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(session):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     first, second = started(session, 0.2), started(session, 0.7)
-    found = [(first.step(), second.step())[1]]
-    first.reset_config(first.config | {"params": {"x": 5.0}, "config_id": "another"})  # pruned, say: its worker goes on
-    found += [second.step(), second.step()]
+    found = [(step(first), step(second))[1]]
+    another(first)  # it was pruned, say
+    found += [step(second), step(second)]
     assert metrics(found) == whole
-    assert [result["same_as"] for result in found] == ["x=0.2/0", "", ""]
-    assert found[-1]["done"]
+    assert [result.same_as for result in found] == ["x=0.2/0", "", ""]
+    assert found[-1].done
 
 
 def test_where_the_first_dies_without_a_word_the_second_waits_for_so_long_and_no_longer(session, monkeypatch):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     monkeypatch.setattr(shared_results, "PATIENCE", 0.2)
     silent = started(session, 0.2)
-    silent.step()
+    step(silent)
     assert metrics(results(started(session, 0.7))) == whole
     silent.same.leave()
 
@@ -118,10 +124,10 @@ def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_no
     for kind, shared in (("nan", True), ("collapsed", True), ("oom", False), ("error", False)):
         one = troubled(0.2, kind)
         first = results(one)[-1]
-        one.reset_config(one.config | {"params": {"x": 5.0}, "config_id": "another"})
+        another(one)
         second = results(troubled(0.7, kind))[-1]
-        assert first["status"] == second["status"] == f"failed:{kind}"
-        assert bool(second["same_as"]) == shared, kind
+        assert first.status == second.status == f"failed:{kind}"
+        assert bool(second.same_as) == shared, kind
 
 
 def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypatch):
@@ -129,11 +135,11 @@ def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypat
     clock = SimpleNamespace(now=0.0, ticks=itertools.count())
 
     def sleep(_):
-        before = _internal_kv_get(one._key("beat"))
-        wait_for(lambda: _internal_kv_get(one._key("beat")) != before)
+        before = kv_get(one._key("beat"))
+        wait_for(lambda: kv_get(one._key("beat")) != before)
         clock.now += 2.0
         if clock.now == 20.0:
-            one.publish(0, {"metrics": {}})
+            one.publish(0, Outcome())
 
     def monotonic():
         return clock.now + 1e-6 * next(clock.ticks)  # each sign of life differs from the one before
@@ -143,14 +149,14 @@ def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypat
     monkeypatch.setattr(shared_results, "time", SimpleNamespace(monotonic=monotonic, sleep=sleep))
     one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
     assert one.mine()
-    assert two.wait(0) == {"metrics": {}}
+    assert two.wait(0) == Outcome()
     assert clock.now == 20.0
     one.leave()
     assert two.wait(1) is None
 
 
 def test_workers_wait_for_each_other_although_others_have_told_what_they_know(session):
-    Same(session, "mark", "known").publish(0, {})
+    Same(session, "mark", "known").publish(0, Outcome())
     started = time.monotonic()
     begin_together(session, 2, patience=0.3)  # the second never comes
     assert time.monotonic() - started >= 0.3
@@ -160,9 +166,9 @@ def test_the_first_that_asks_owns_the_work(session):
     one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
     assert two.mine()
     assert one.owner() == "two"
-    two.publish(0, {"metrics": {"a": 0.1 + 0.2}})
-    assert one.wait(0) == {"metrics": {"a": 0.1 + 0.2}}  # not a bit is lost on the way
+    two.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))
+    assert one.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # not a bit is lost on the way
     one.leave()  # not its owner: no word to anyone
-    two.publish(1, {"metrics": {}})
-    assert one.wait(1) == {"metrics": {}}
+    two.publish(1, Outcome())
+    assert one.wait(1) == Outcome()
     two.leave()

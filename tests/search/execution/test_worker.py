@@ -2,33 +2,38 @@
 
 import gc
 import json
+from dataclasses import replace
 
 import pytest
+from ray.tune.utils import flatten_dict
 
 from seedwise.search.execution.checkpoints import pack, unpack
-from seedwise.search.execution.worker import RunTrainable, describe, kind_of
+from seedwise.search.execution.messages import RunOrder, StepReport
+from seedwise.search.execution.training import describe, kind_of
+from seedwise.search.execution.worker import RunTrainable
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import STREAMS
 from tests import methods
 from tests.methods import Draws, Quadratic, Tested
 
-CONFIG = {
-    "params": {"x": 0.5},
-    "replicate": 0,
-    "seed": 0,
-    "session": "test",
-    "workers": 1,
-    "threads": 1,
-    "gpus": 0.0,
-    "config_id": "0a1b2c3d4e",
-    "checkpoint_seconds": 60.0,
-    "beat_seconds": 60.0,
-    "shelf": "",
-    "told": 0,
-    "products": 0,
-    "phase": "search",
-    "vary": None,
-}
+ORDER = RunOrder(
+    config_id="0a1b2c3d4e",
+    replicate=0,
+    phase="search",
+    params={"x": 0.5},
+    vary=None,
+    seed=0,
+    session="test",
+    workers=1,
+    threads=1,
+    gpus=0.0,
+    checkpoint_seconds=60.0,
+    beat_seconds=60.0,
+    shelf="",
+    recorded=0,
+    products=0,
+    draws=False,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,21 +52,25 @@ def without_searching_memory(monkeypatch):
 
 def trainable(method=Quadratic, tests=None, **changes):
     made = RunTrainable.__new__(RunTrainable)  # without Ray's own part
-    made.config = CONFIG | changes
-    made.setup(made.config, method, None, **({} if tests is None else {"tests": tests}))
+    made.setup(replace(ORDER, **changes).as_dict(), method, None, **({} if tests is None else {"tests": tests}))
     made.first = False  # there are no other workers to begin together with
     return made
 
 
+def step(made):
+    """A step as the driver hears of it: flattened by Tune, among keys of its own."""
+    return StepReport.of(flatten_dict(made.step() | {"config": {"x": 1}, "training_iteration": 1}))
+
+
 def results(made):
-    found = [made.step()]
-    while not found[-1]["done"]:
-        found.append(made.step())
+    found = [step(made)]
+    while not found[-1].done:
+        found.append(step(made))
     return found
 
 
 def values(made):
-    return [result["metrics"] for result in results(made)]
+    return [result.metrics for result in results(made)]
 
 
 class Stumbles(Quadratic):
@@ -79,22 +88,21 @@ class NeverStarts(Quadratic):
 def test_a_reused_worker_is_as_good_as_a_fresh_one():
     used = trainable(params={"x": 0.9}, replicate=3)
     results(used)
-    used.config = CONFIG
-    assert used.reset_config(CONFIG)
+    assert used.reset_config(ORDER.as_dict())
     assert values(used) == values(trainable())
 
 
 def test_a_run_that_fails_keeps_its_last_metrics_and_says_where():
     first, last = results(trainable(Stumbles))
-    assert last["status"] == "failed:error"
-    assert last["metrics"] == first["metrics"]
-    assert last["error"].startswith("ValueError: got [/tmp/x] for [cpu] (test_worker.py:")
+    assert last.status == "failed:error"
+    assert last.metrics == first.metrics
+    assert last.error.startswith("ValueError: got [/tmp/x] for [cpu] (test_worker.py:")
 
 
 def test_a_run_that_cannot_be_set_up_is_a_result_too():
     (only,) = results(trainable(NeverStarts))
-    assert (only["status"], only["done"], only["metrics"]) == ("failed:error", True, {})
-    assert only["error"].startswith("KeyError: 'no table'")
+    assert (only.status, only.done, only.metrics) == ("failed:error", True, {})
+    assert only.error.startswith("KeyError: 'no table'")
 
 
 def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
@@ -146,11 +154,11 @@ def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch
     monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its own
     search, tests = results(trainable(LooksAlways)), Tested.prepare_test({})
     confirmed = results(trainable(LooksAlways, tests, phase="confirm"))
-    assert [result["metrics"]["found"] for result in search] == [0.0, 0.0]
-    assert [result["metrics"]["found"] for result in confirmed] == [1.0, 1.0]
-    assert "test/value/x" not in confirmed[0]["metrics"]
-    assert confirmed[1]["metrics"]["test/value/x"] == 1 - (0.5 - 0.3) ** 2
-    assert confirmed[1]["metrics"]["test/found/x"] == 1.0
+    assert [result.metrics["found"] for result in search] == [0.0, 0.0]
+    assert [result.metrics["found"] for result in confirmed] == [1.0, 1.0]
+    assert "test/value/x" not in confirmed[0].metrics
+    assert confirmed[1].metrics["test/value/x"] == 1 - (0.5 - 0.3) ** 2
+    assert confirmed[1].metrics["test/found/x"] == 1.0
     monkeypatch.setattr(methods, "found", lambda: 0.0)
     for without in (trainable(Tested, tests), trainable(Tested, phase="confirm")):
         assert not any(name.startswith("test/") for metrics in values(without) for name in metrics)
@@ -159,9 +167,9 @@ def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch
 @pytest.mark.usefixtures("without_searching_memory")
 def test_a_test_that_fails_is_a_failure_of_its_run_which_keeps_the_last_epoch():
     *_, last = results(trainable(Tested, {}, phase="confirm", params={"x": 0.5, "trouble": "test"}))
-    assert (last["status"], last["done"]) == ("failed:error", True)
-    assert last["error"].startswith("ValueError: the test set is broken (methods.py:")
-    assert last["metrics"] == values(trainable(Tested))[-1]
+    assert (last.status, last.done) == ("failed:error", True)
+    assert last.error.startswith("ValueError: the test set is broken (methods.py:")
+    assert last.metrics == values(trainable(Tested))[-1]
 
 
 class TestsToNothing(Tested):
@@ -183,23 +191,23 @@ class Counted(Quadratic):
 
 def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
     assert [metrics["value"] for metrics in values(trainable(Counted))] == [0.0, 1.0, 2.0, 3.0]
-    assert [metrics["value"] for metrics in values(trainable(Counted, told=2))] == [2.0, 3.0]
-    assert [metrics["value"] for metrics in values(trainable(Counted, told=9))] == [3.0]  # its result was not told
+    assert [metrics["value"] for metrics in values(trainable(Counted, recorded=2))] == [2.0, 3.0]
+    assert [metrics["value"] for metrics in values(trainable(Counted, recorded=9))] == [3.0]  # its result was not told
 
 
 def test_a_product_comes_with_the_last_step_alone():
     made = trainable(Counted)
-    assert [one["product"] for one in results(made)] == [False, False, False, True]
+    assert [one.product for one in results(made)] == [False, False, False, True]
     assert made.hand_over() == {"numbers": [0.5]}
-    assert {one["product"] for one in results(trainable())} == {False}
+    assert {one.product for one in results(trainable())} == {False}
 
 
 def test_a_state_waits_at_the_worker_until_it_is_asked_for_and_is_given_once():
     made = trainable(checkpoint_seconds=0.0, params={"x": 0.5, "epochs": 3})
-    assert made.step()["state"] is True
+    assert step(made).state is True
     assert len(made.hand_over()) > 0
     assert made.hand_over() is None
-    assert [one["state"] for one in results(made)] == [True, False]
+    assert [one.state for one in results(made)] == [True, False]
 
 
 def test_what_other_runs_left_is_there_before_the_first_epoch():
@@ -211,25 +219,25 @@ def test_what_other_runs_left_is_there_before_the_first_epoch():
             return {"value": float(sum(self.taken))}
 
     made = trainable(Takes, products=2)
-    made.hand_in(None, 2, 5)
+    made.give_inputs(None, 2, 5)
     assert values(made)[0] == {"value": 7.0}
-    assert (made.kept, made.products) == (None, ())  # taken, and let go
+    assert made.given is None  # taken, and let go
     (only,) = results(trainable(Takes, products=2))
-    assert only["error"].startswith("RuntimeError: 0 of 2 models arrived from other runs")
+    assert only.error.startswith("RuntimeError: 0 of 2 models arrived from other runs")
 
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_a_test_score_that_is_no_number_is_a_failure():
     *_, last = results(trainable(TestsToNothing, {}, phase="confirm"))
-    assert (last["status"], last["error"].split(" (")[0]) == ("failed:nan", "RunFailed: test/value/x is nan")
-    assert "value" in last["metrics"]
-    assert "test/value/x" not in last["metrics"]
+    assert (last.status, last.error.split(" (")[0]) == ("failed:nan", "RunFailed: test/value/x is nan")
+    assert "value" in last.metrics
+    assert "test/value/x" not in last.metrics
 
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_a_run_that_fails_in_its_last_epoch_is_not_tested():
     *_, last = results(trainable(Tested, {}, phase="confirm", replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
-    assert (last["status"], last["metrics"]) == ("failed:collapsed", {"value": 0.1})
+    assert (last.status, last.metrics) == ("failed:collapsed", {"value": 0.1})
 
 
 def test_a_method_without_a_test_set_has_none_and_uses_every_stream():
@@ -243,24 +251,24 @@ def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
     assert values(trainable(replicate=1, vary="order")) == one != zero
     assert values(trainable(replicate=1, vary="head")) == zero
     (only,) = results(trainable(replicate=1, vary="weather"))
-    assert only["error"].startswith("ValueError: 'weather' is not a stream")
+    assert only.error.startswith("ValueError: 'weather' is not a stream")
 
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
     first, last = results(trainable(Draws, draws=True))
-    assert first["pictures"] == ""
-    (picture,) = json.loads(last["pictures"])
-    assert picture["panels"][0]["series"][0]["y"] == [last["metrics"]["memory"], 0.5]
+    assert first.pictures == ""
+    (picture,) = json.loads(last.pictures)
+    assert picture["panels"][0]["series"][0]["y"] == [last.metrics["memory"], 0.5]
     assert picture["panels"][1]["log"] is False  # what was left out has its default
-    assert [result["pictures"] for result in results(trainable(Draws, draws=False))] == ["", ""]
-    assert [result["pictures"] for result in results(trainable(Quadratic, draws=True))] == ["", ""]
+    assert [result.pictures for result in results(trainable(Draws, draws=False))] == ["", ""]
+    assert [result.pictures for result in results(trainable(Quadratic, draws=True))] == ["", ""]
 
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_a_run_that_fails_is_not_asked_for_pictures():
     *_, last = results(trainable(Draws, draws=True, replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
-    assert (last["status"], last["pictures"]) == ("failed:collapsed", "")
+    assert (last.status, last.pictures) == ("failed:collapsed", "")
 
 
 def series(**changes):
@@ -294,8 +302,8 @@ def test_pictures_that_fail_cost_no_run_and_are_said_in_one_line(pictures, error
     if pictures is not None:
         monkeypatch.setattr(Draws, "pictures", lambda self: pictures)
     *_, last = results(trainable(Draws, draws=True, params={"x": 0.5, "trouble": "draw"}))
-    assert (last["status"], last["error"], last["pictures"]) == ("done", "", "")
-    assert last["metrics"]["value"]
+    assert (last.status, last.error, last.pictures) == ("done", "", "")
+    assert last.metrics["value"]
     (said,) = capsys.readouterr().out.splitlines()
     assert said.startswith("Draws.pictures failed, its run counts: ")
     assert error in said
@@ -317,7 +325,7 @@ def test_states_are_saved_by_time_and_not_after_the_last_epoch(tmp_path):
     for seconds, saved in ((60.0, 0), (0.0, 1)):
         found = results(trainable(shelf=str(tmp_path), checkpoint_seconds=seconds))
         assert len(list(tmp_path.iterdir())) == saved
-        assert [result["state"] for result in found] == [False, False]
+        assert [result.state for result in found] == [False, False]
 
 
 @pytest.mark.parametrize(
