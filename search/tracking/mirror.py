@@ -17,10 +17,11 @@ from seedwise.credentials import mask
 from seedwise.folder import BEST, REPORT, SPECIFICATION
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
-from seedwise.search.ranking.baseline_scores import all_scores, title
+from seedwise.search.ranking.baseline_scores import title
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.description import description, replicated
+from seedwise.search.tracking.scores import Scores
 from seedwise.text import short
 
 Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
@@ -88,8 +89,7 @@ class Mirror:
         self._moment = 0  # of the last event, in milliseconds
         self._touched: dict[Key, int] = {}  # when anything last happened to a run, or below it
         self._steps: dict[Key, dict[int, dict]] = {}
-        self._scores: dict[str, tuple[dict, dict]] = {}  # of search and confirmation, by replicate
-        self._summaries: dict[str, Summary] = {}
+        self._scores: Scores
         self._best = ""
         self._names: dict[str, str] = {}  # of configurations, and who has it
 
@@ -98,14 +98,11 @@ class Mirror:
         for event in events[:known]:
             self._take(event)
         if known:
-            self._aggregate()
             self.pending.clear()
             self.files.clear()
             self.drawn.clear()
         for event in events[known:]:
             self._take(event)
-            if event["event"] == "result":
-                self._aggregate()
 
     @property
     def position(self) -> str:
@@ -153,6 +150,7 @@ class Mirror:
             case "result":
                 self._step(key, event["metrics"])
                 self._outcome(key)
+                self._aggregate(self._run(key))
             case "freeze":
                 self._freeze(event)
             case "end":
@@ -166,7 +164,9 @@ class Mirror:
         """Parameters cannot change in MLflow, so they stay those of the first session; a resume only changes tags."""
         self._revision = event.get("revision", "")
         specification = self.state.search["specification"]
-        self._selection = Selection.of(specification)
+        if TOP not in self.identities:
+            self._selection = Selection.of(specification)
+            self._scores = Scores(self.state, self._selection)
         self._open(TOP, event["name"], _texts(_flat(specification)))
         self._entry(TOP).tags |= {
             "sessions": str(self.state.sessions),
@@ -194,16 +194,15 @@ class Mirror:
 
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
-        self._aggregate()  # after a restart, what was written before the freeze was only read
         self._entry(TOP).tags |= {"stopped": event["because"], "frozen": ", ".join(event["configs"])}
         estimates = event.get("estimates", {})
         if not replicated(self.state, self._selection):  # one seed each tells nothing of the best
             estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
         chosen = next(iter([*event["configs"], *estimates]), "")
-        if chosen in self._summaries:
+        if chosen in self._scores.summaries:
             self._choose(chosen)
         for config_id, values in estimates.items():
-            step = sum(map(len, self._scores.get(config_id, ())))
+            step = sum(map(len, self._scores.rows.get(config_id, ())))
             self._entry((config_id,)).points += _points(values, self._moment, step)
         self._describe()
 
@@ -248,41 +247,28 @@ class Mirror:
         if run.failed:
             entry.tags |= {"failure": run.status.partition(":")[2], "error": mask(run.error)[:LONGEST_TAG]}
 
-    def _aggregate(self) -> None:
-        """Mean, spread and interval over replicates, for every configuration whose scores are not what they were.
-
-        That is the one with the new result, and, when a new lowest score is reached, all that a failure counts for.
-        """
-        scores, fresh = (all_scores(self.state, self._selection, phase) for phase in (SEARCH, CONFIRM))
-        for config_id in scores.keys() | fresh.keys():
-            now = (scores.get(config_id, {}), fresh.get(config_id, {}))
-            if self._scores.get(config_id) == now:
-                continue
-            self._scores[config_id] = now
-            one = self.state.configurations[config_id]
+    def _aggregate(self, run: Run) -> None:
+        """Mean, spread and interval over replicates, for every configuration whose scores a result changed."""
+        for config_id in self._scores.add(run):
+            one, rows = self.state.configurations[config_id], self._scores.rows[config_id]
             points: dict[str, float | None] = {}
-            for name, phase, of_replicates in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), now, strict=True):
-                if of_replicates:
-                    reported = [score for score in of_replicates.values() if score is not None]
+            for name, phase, row in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), rows, strict=True):
+                if row:
+                    reported = [score for score in row.values() if score is not None]
                     points |= _of_score(summary(reported), name) if reported else {}
                     means = _means([run.metrics for run in one.of_phase(phase) if run.finished])
                     points |= {key: mean for key, mean in means.items() if phase == SEARCH or key.startswith("test/")}
-                    if phase == SEARCH and not one.baseline:
-                        self._summaries[config_id] = summary(reported)
-            self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, now)))
-        if not self._summaries:
-            return
-        if not self.state.stopped:  # afterwards the choice stands
-            self._choose(min(self._summaries, key=lambda key: (-self._summaries[key].mean, key)))
-        elif fresh.get(self._best):
-            confirmed = _of_score(summary(list(fresh[self._best].values())), FRESH_SCORE)
-            self._entry(TOP).points += _points(confirmed, self._moment, len(fresh[self._best]))
+            self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, rows)))
+        if self._scores.summaries and not self.state.stopped:  # afterwards the choice stands
+            self._choose(self._scores.best)
+        elif fresh := self._scores.rows.get(self._best, ({}, {}))[1]:
+            confirmed = _of_score(summary(list(fresh.values())), FRESH_SCORE)
+            self._entry(TOP).points += _points(confirmed, self._moment, len(fresh))
 
     def _choose(self, best: str) -> None:
         """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""
         entry = self._entry(TOP)
-        done = sum(len(of_search) for of_search, _ in self._scores.values())
-        entry.points += _points(_of_score(self._summaries[best]), self._moment, done)
+        entry.points += _points(_of_score(self._scores.summaries[best]), self._moment, self._scores.count)
         if best != self._best:
             self._best = entry.tags["best_config_id"] = best
 
