@@ -102,9 +102,8 @@ class Follower:
     """Brings a tracker to where the ledger is, again and again, until the search is over and both agree.
 
     The ledger is the queue: it is read only as far as the tracker has taken what was read before, so memory does not
-    grow while it is away. `uri` is where to (default: as the specification says), and `sink` opens a tracker there for
-    the ledger's first event and its folder. `progress` is told after each part how many bytes of the ledger are
-    written, and how many there are.
+    grow while it is away. `uri` is where to (default: as the specification says), where `sink` opens a tracker for the
+    ledger's first event and folder. `progress` is told how many bytes of the ledger are written, and of how many.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class Follower:
         if self._sink is None and not (self._attempt(lambda: self._connect(first[0])) and self._agree(path)):
             return False
         self._behind = bool(self._updates)  # what a failure left is written first; there may be more
-        if not self._behind:
+        if not self._updates:
             events, self._end = scan(path, self._end, CHUNK)
             self._behind = bool(events) and self._end < path.stat().st_size
             self._updates = self._mirror.take(events, last=last and not self._behind)
@@ -188,15 +187,16 @@ class Follower:
         position, known = self._sink.position, self._sink.known()
         if position == self._position and self._had <= known:
             return True
-        self._restart(path, covered(path, position), position)
+        self._restart(path, position)
         if self._mirror.nodes.keys() <= known:
             return True
-        self._restart(path, 0, "")
+        self._restart(path, "")
         return self._attempt(lambda: self._sink.mark(""))
 
-    def _restart(self, path: Path, end: int, position: str) -> None:
-        """Begin after the first `end` bytes of the ledger, which the tracker has."""
+    def _restart(self, path: Path, position: str) -> None:
+        """Begin after what the tracker has of the ledger."""
         self._mirror, self._end, self._updates, self._position = Mirror(), 0, [], position
+        end = covered(path, position)
         while self._end < end:
             events, self._end = scan(path, self._end, min(CHUNK, end - self._end))
             self._mirror.take(events)

@@ -7,7 +7,6 @@ own times. So writing them a second time is writing the same again, and an outag
 import json
 from collections import defaultdict
 from statistics import fmean
-from typing import NamedTuple
 
 from seedwise.credentials import mask
 from seedwise.folder import BEST, REPORT, SPECIFICATION
@@ -27,13 +26,6 @@ LONGEST_NAME = 250  # letters of a node's name
 RESULTS = (BEST, "leaderboard.json", "leaderboard.csv", REPORT)  # there once the ledger says `end`
 
 
-class Draft(NamedTuple):
-    """What is new of a node, while events are taken in."""
-
-    tags: dict[str, str]
-    points: list[Point]
-
-
 class Mirror:
     """The nodes of one search, as of the last line that was taken in."""
 
@@ -41,10 +33,9 @@ class Mirror:
         self.state = State()
         self.lines = 0
         self.nodes: dict[Key, Node] = {}
-        self._drafts: dict[Key, Draft]
-        self._later: list[Update]  # files, which come after all that is a request each
-        self._selection: Selection
-        self._scores: Scores
+        self._tags: dict[Key, dict[str, str]] = {}  # what is new of a node, while events are taken in
+        self._points: dict[Key, list[Point]] = {}
+        self._files: list[Update] = []  # written after all others, of which each is one small request
         self._revision = ""
         self._moment = 0  # of the last event, in milliseconds
         self._touched: dict[Key, int] = {}  # when anything last happened to a node, or below it
@@ -54,19 +45,19 @@ class Mirror:
 
     def take(self, events: list[dict], *, last: bool = False) -> list[Update]:
         """Take in new events; what they change. `last`: nobody works on the search any more, so nothing is running."""
-        self._drafts, self._later = defaultdict(lambda: Draft({}, [])), []
+        self._tags, self._points, self._files = defaultdict(dict), defaultdict(list), []
         for event in events:
             self._take(event)
         over = last or bool(events and self.state.finished)
-        keys = [*self._drafts, *(key for key in self.nodes if over and key not in self._drafts)]
-        return [Update(key, *self._drafts[key], *self._status(key, over=over)) for key in keys] + self._later
+        keys = dict.fromkeys([*self._tags, *self._points, *(self.nodes if over else ())])
+        return [Update(key, self._tags[key], self._points[key], *self._status(key, over)) for key in keys] + self._files
 
     @property
     def position(self) -> str:
         """How far the ledger was read. The time guards against a ledger that was cut by hand and grew again."""
         return f"{self.lines} lines until {self.state.last_time}"
 
-    def _status(self, key: Key, *, over: bool) -> tuple[str, int]:
+    def _status(self, key: Key, over: bool) -> tuple[str, int]:
         moment, unfinished = self._touched[key], INTERRUPTED if over else RUNNING
         if key == TOP:
             return (DONE if self.state.finished else unfinished), moment
@@ -106,11 +97,10 @@ class Mirror:
             case "freeze":
                 self._freeze(event)
             case "end":
-                decomposed = self.state.search["specification"].get("decompose")
-                skipped = [BEST, REPORT] if decomposed else []
+                skipped = (BEST, REPORT) if self.state.search["specification"].get("decompose") else ()
                 files = [name for name in event.get("files", RESULTS) if name not in skipped]
-                self._later.append(Update(TOP, files=files))
-                self._drafts[TOP].tags["ended"] = event["because"]
+                self._files.append(Update(TOP, files=files))
+                self._tags[TOP]["ended"] = event["because"]
                 self._describe()
 
     def _search(self, event: dict) -> None:
@@ -121,9 +111,9 @@ class Mirror:
             self._selection = Selection.of(specification)
             self._scores = Scores(self.state, self._selection)
         self._open(TOP, event["name"], _texts(_flat(specification)))
-        self._drafts[TOP].tags.update(sessions=str(self.state.sessions), command=mask(event.get("command", "")))
+        self._tags[TOP].update(sessions=str(self.state.sessions), command=mask(event.get("command", "")))
         self._describe()
-        self._later.append(Update(TOP, files=[SPECIFICATION]))
+        self._files.append(Update(TOP, files=[SPECIFICATION]))
 
     def _named(self, params: dict, config_id: str) -> str:
         """A configuration in words: what a person searched over, as `k=50 softmax tau=0.2`.
@@ -140,11 +130,11 @@ class Mirror:
 
     def _describe(self) -> None:
         names = {key[0]: node.name for key, node in self.nodes.items() if len(key) == 1}
-        self._drafts[TOP].tags[DESCRIPTION] = mask(description(self.state, self._selection, names))
+        self._tags[TOP][DESCRIPTION] = mask(description(self.state, self._selection, names))
 
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
-        self._drafts[TOP].tags.update(stopped=event["because"], frozen=", ".join(event["configs"]))
+        self._tags[TOP].update(stopped=event["because"], frozen=", ".join(event["configs"]))
         estimates = event.get("estimates", {})
         if not replicated(self.state, self._selection):  # one seed each tells nothing of the best
             estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
@@ -157,9 +147,8 @@ class Mirror:
 
     def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
         """A node begins, or goes on after an interruption: the same node then, tagged with its latest code."""
-        draft = self._drafts[key]
         if key in self.nodes:
-            draft.tags["revision"] = self._revision
+            self._tags[key]["revision"] = self._revision
             return
         method = self.state.search["specification"].get("method", "")
         tags |= {
@@ -169,7 +158,7 @@ class Mirror:
             **({"oracle": "true"} if self._selection.oracle else {}),
         }
         inputs = _inputs(self.state.search) if len(key) < 2 else []
-        self.nodes[key] = Node(name[:LONGEST_NAME], self._moment, tags, params, inputs)
+        self.nodes[key], self._tags[key] = Node(name[:LONGEST_NAME], self._moment, tags, params, inputs), {}
 
     def _step(self, key: Key, metrics: dict[str, float]) -> None:
         """A run that began again after an interruption repeats its first steps: the same values are not news."""
@@ -180,10 +169,10 @@ class Mirror:
         self._add(key, {**metrics, SCORE: self._selection.score(metrics)}, step)
 
     def _outcome(self, key: Key) -> None:
-        run, tags = self._run(key), self._drafts[key].tags
+        run, tags = self._run(key), self._tags[key]
         self._steps.pop(key)
         if run.phase == CONFIRM and run.status == DONE:
-            self._later.append(Update(key, pictures=True))
+            self._files.append(Update(key, pictures=True))
         self._add(key, {"seconds": run.seconds}, run.step)
         if run.same_as:
             tags["same_as"] = run.same_as
@@ -213,15 +202,14 @@ class Mirror:
         """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""
         self._add(TOP, _of_score(self._scores.summaries[best]), self._scores.count)
         if best != self._best:
-            self._best = self._drafts[TOP].tags["best_config_id"] = best
+            self._best = self._tags[TOP]["best_config_id"] = best
 
     def _run(self, key: Key) -> Run:
         return self.state.configurations[key[0]].runs[key[1]]
 
     def _add(self, key: Key, metrics: dict[str, float | None], step: int) -> None:
-        self._drafts[key].points.extend(
-            Point(name, float(value), self._moment, step) for name, value in metrics.items() if value is not None
-        )
+        reported = ((name, float(value)) for name, value in metrics.items() if value is not None)
+        self._points[key] += [Point(*one, self._moment, step) for one in reported]
 
 
 def _inputs(search: dict) -> list[Input]:
@@ -260,7 +248,7 @@ def _flat(tree: dict, prefix: str = "") -> dict:
 
 def _texts(values: dict) -> dict[str, str]:
     """Parameters as texts without passwords."""
-    return {
-        name: mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in values.items()
-    }
+    texts = (
+        (name, one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)) for name, one in values.items()
+    )
+    return {name: mask(text) for name, text in texts}

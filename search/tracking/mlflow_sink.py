@@ -99,7 +99,7 @@ class MlflowSink:
             if key == TOP:
                 self.position = run.data.tags.get(WRITTEN, "")
 
-    def _remember(self, key: Key, run: "Run") -> None:  # noqa: F821 (imported where it is needed)
+    def _remember(self, key: Key, run: "Run") -> None:  # noqa: F821
         self._ids[key], self._statuses[key] = run.info.run_id, (run.info.status, run.info.end_time)
         self._found[key] = run.data.params, run.data.tags.get(PARENT)
 
