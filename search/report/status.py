@@ -123,7 +123,9 @@ def _named(runs: list, config_id: str) -> str:
 
 def _status(run: object) -> str:
     """A run's status in the ledger's words: what it is tagged with, or what MLflow's means."""
-    words = {"RUNNING": "running", "FINISHED": "done", "FAILED": "failed", "KILLED": "interrupted"}
+    from seedwise.search.tracking.mlflow_sink import STATUSES
+
+    words = {shown: word for word, shown in STATUSES.items()}
     return run.data.tags.get("status") or words.get(run.info.status, run.info.status.lower())
 
 

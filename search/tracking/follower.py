@@ -27,13 +27,15 @@ from seedwise.folder import LEDGER
 from seedwise.program import called
 from seedwise.search.ledger.state import busy, scan
 from seedwise.search.tracking.mirror import Mirror
-from seedwise.search.tracking.mlflow_sink import Store
+from seedwise.search.tracking.mlflow_sink import MlflowSink
+from seedwise.search.tracking.sink import Key, Sink, Update
 
 POLL = 0.5  # seconds between two looks at the ledger
 SHARE = 4  # rest this many times as long as writing took, at most REST: the processors belong to the search
 REST = 5.0
 GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to go on trying after a search, and when a person waits
-CHUNK = 1 << 20  # bytes of the ledger that are read at once: what is pending takes a few times as much memory
+CHUNK = 1 << 20  # bytes of the ledger that are read at once: their updates take a few times as much memory
+PART = 20  # updates that are written at once; after a failure, those of its part are written again
 INCOMPLETE = 3  # exit code: MLflow could not be reached, and the search is over
 ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the loop below retries; MLflow's own way blocks for minutes
@@ -97,11 +99,11 @@ def resolve_uri(uri: str, base: Path) -> str:
 
 
 class Follower:
-    """Brings MLflow to where the ledger is, again and again, until the search is over and both agree.
+    """Brings a tracker to where the ledger is, again and again, until the search is over and both agree.
 
-    The ledger is the queue: it is read only as far as MLflow has taken what was read before, so memory does not grow
-    while MLflow is away. `uri` is where to (default: as the specification says). `progress` is told after each part how
-    many bytes of the ledger are written, and how many there are.
+    The ledger is the queue: it is read only as far as the tracker has taken what was read before, so memory does not
+    grow while it is away. `uri` is where to (default: as the specification says), where `sink` opens a tracker for the
+    ledger's first event and folder. `progress` is told how many bytes of the ledger are written, and of how many.
     """
 
     def __init__(
@@ -110,24 +112,26 @@ class Follower:
         over: threading.Event,
         uri: str = "",
         progress: Callable[[int, int], None] = lambda done, total: None,
+        sink: Callable[[str, dict, Path], Sink] = MlflowSink,
     ) -> None:
-        self.trouble = ""  # why MLflow cannot be written; empty while it can
+        self.trouble = ""  # why the tracker cannot be written; empty while it can
         self.address = uri
-        self._folder, self._over, self._progress = folder, over, progress
+        self._folder, self._over, self._progress, self._open = folder, over, progress, sink
         self._lock = open(folder / "tracking.log", "ab")  # noqa: SIM115 (held for the life of this process)
         self._mirror = Mirror()
-        self._known = 0  # lines that MLflow had before this process began, and that are still to be read
         self._end = 0  # bytes of the ledger that were read
+        self._updates: list[Update] = []  # of what was read, not written yet
         self._behind = False  # there may be more to read at once
-        self._store: Store | None = None
-        self._before: Store | None = None  # what was known of it before the last failure
+        self._sink: Sink | None = None
+        self._position = ""  # how far the tracker got
+        self._had: frozenset[Key] = frozenset()  # what it had before the last failure
         self._doubtful = False  # a request failed: the server may have carried it out nevertheless
 
     def follow(self, grace: float) -> bool:
         """Whether all is written. It gives up once the search is over and `grace` seconds went by without success."""
         failures, success = 0, time.monotonic()
         while True:
-            last, began, left = self._over.is_set(), time.monotonic(), len(self._mirror.pending)
+            last, began, left = self._over.is_set(), time.monotonic(), len(self._updates)
             if self._advance(last=last):
                 failures, success = 0, time.monotonic()
                 if self._behind:
@@ -136,7 +140,7 @@ class Follower:
                     return True
                 self._over.wait(min(max(POLL, SHARE * (time.monotonic() - began)), REST))
                 continue
-            if not last or len(self._mirror.pending) < left:
+            if not last or len(self._updates) < left:
                 success = time.monotonic()
             if time.monotonic() - success > grace:
                 return False
@@ -144,7 +148,7 @@ class Follower:
             failures += 1
 
     def _advance(self, *, last: bool) -> bool:
-        """Read the next part of the ledger and write all that is pending; whether that worked.
+        """Read the next part of the ledger and write what it changes; whether that worked.
 
         Without a ledger there is no work.
         """
@@ -153,33 +157,61 @@ class Follower:
             return True
         self.address = self.address or address_of(first[0]["specification"]["tracking"]["uri"])
         if last and self._doubtful:
-            self._before, self._store, self._doubtful = self._store or self._before, None, False  # finds double runs
-        if self._store is None and not self._attempt(lambda: self._connect(first[0])):
+            self._lose_sink()  # the next one finds double runs
+            self._doubtful = False
+        if self._sink is None and not (self._attempt(lambda: self._connect(first[0])) and self._agree(path)):
             return False
-        if not self._mirror.lines:
-            self._known = covered(path, self._store.written)
-        self._behind = bool(self._mirror.pending)  # what a failure left is written first; there may be more
-        if not self._behind:
+        self._behind = bool(self._updates)  # what a failure left is written first; there may be more
+        if not self._updates:
             events, self._end = scan(path, self._end, CHUNK)
-            self._mirror.take(events, self._known)
-            self._known = max(0, self._known - len(events))
             self._behind = bool(events) and self._end < path.stat().st_size
-        last = last and not self._behind
-        if not self._attempt(lambda: self._store.write(self._mirror, self._folder, last=last)):
+            self._updates = self._mirror.take(events, last=last and not self._behind)
+        if not self._attempt(self._write):
             return False
         self._progress(self._end, path.stat().st_size)
         return True
 
     def _connect(self, search: dict) -> None:
-        """Two followers of one folder would create every run twice: the second waits until the first is done."""
+        """Two followers of one folder would create every node twice: the second waits until the first is done."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RuntimeError("another process is writing this search to it") from None
-        artifacts = search["specification"]["tracking"].get("artifacts")
-        self._store = Store(self.address, search["name"], search["search_id"], artifacts)
-        if self._before and not self._before.within(self._store):  # it was deleted, or set back to an older state
-            self._mirror, self._end = Mirror(), 0
+        self._sink = self._open(self.address, search, self._folder)
+
+    def _agree(self, path: Path) -> bool:
+        """Go on where the tracker is. If it lacks anything of what it had, all is written again; whether that can be.
+
+        Its position goes back first: a follower that is killed meanwhile must not take the tracker for complete.
+        """
+        position, known = self._sink.position, self._sink.known()
+        if position == self._position and self._had <= known:
+            return True
+        self._restart(path, position)
+        if self._mirror.nodes.keys() <= known:
+            return True
+        self._restart(path, "")
+        return self._attempt(lambda: self._sink.mark(""))
+
+    def _restart(self, path: Path, position: str) -> None:
+        """Begin after what the tracker has of the ledger."""
+        self._mirror, self._end, self._updates, self._position = Mirror(), 0, [], position
+        end = covered(path, position)
+        while self._end < end:
+            events, self._end = scan(path, self._end, min(CHUNK, end - self._end))
+            self._mirror.take(events)
+
+    def _write(self) -> None:
+        while self._updates:
+            self._sink.write(self._updates[:PART], self._mirror.nodes)
+            del self._updates[:PART]
+        if self._position != self._mirror.position:
+            self._sink.mark(self._mirror.position)
+            self._position = self._mirror.position
+
+    def _lose_sink(self) -> None:
+        if self._sink:
+            self._had, self._sink = self._sink.known(), None
 
     def _attempt(self, action: Callable[[], None]) -> bool:
         """Whatever goes wrong between here and MLflow is an outage: said once, and tried again."""
@@ -189,8 +221,8 @@ class Follower:
             reason = mask(f"{type(error).__name__}: {error}", self.address).split("\n")[0][:300]
             if not self.trouble:
                 print(f"MLflow at {mask(self.address)} cannot be written, trying again. {reason}", flush=True)
-            self._before = self._store or self._before
-            self.trouble, self._store, self._doubtful = reason, None, True
+            self._lose_sink()
+            self.trouble, self._doubtful = reason, True
             return False
         if self.trouble:
             print(f"MLflow at {mask(self.address)} answers again.", flush=True)
@@ -198,13 +230,13 @@ class Follower:
         return True
 
 
-def covered(path: Path, written: str) -> int:
-    """How many lines of a ledger an earlier `Mirror.position` covers; none, if it is not of this ledger."""
-    lines = int(written.split()[0]) if written else 0
+def covered(path: Path, position: str) -> int:
+    """How many bytes of a ledger an earlier `Mirror.position` covers; none, if it is not of this ledger."""
+    lines = int(position.split()[0]) if position else 0
     with open(path, "rb") as file:
         line = next(islice(file, lines - 1, lines), b"") if lines else b""
-    fits = line.endswith(b"\n") and written == f"{lines} lines until {json.loads(line).get('time')}"
-    return lines if fits else 0
+        fits = line.endswith(b"\n") and position == f"{lines} lines until {json.loads(line).get('time')}"
+        return file.tell() if fits else 0
 
 
 def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:

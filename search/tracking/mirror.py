@@ -1,133 +1,73 @@
-"""What the ledger says, as MLflow would hold it: three levels of runs, and what each of them still lacks.
+"""What the ledger says, as trackers show it: three levels of nodes, and updates of them.
 
-Nothing here knows MLflow: events go in, names, tags, parameters and points come out, always the same ones for the same
-ledger, with the ledger's own times. So writing them a second time is writing the same rows, and an outage or a kill
-costs nothing but time.
+Events go in; names, tags, parameters and points come out, always the same ones for the same ledger, with the ledger's
+own times. So writing them a second time is writing the same again, and an outage or a kill costs nothing but time.
 """
 
 import json
-import math
-import posixpath
-import re
-from dataclasses import dataclass, field
+from collections import defaultdict
 from statistics import fmean
-from typing import NamedTuple
 
 from seedwise.credentials import mask
 from seedwise.folder import BEST, REPORT, SPECIFICATION
 from seedwise.search.decide.policy import FRESH
-from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, Run, State
-from seedwise.search.ranking.baseline_scores import all_scores, title
+from seedwise.search.ledger.state import CONFIRM, DONE, INTERRUPTED, RUNNING, SEARCH, Run, State
+from seedwise.search.ranking.baseline_scores import title
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.description import description, replicated
+from seedwise.search.tracking.scores import Scores
+from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Point, Update
 from seedwise.text import short
 
-Key = tuple[str | int, ...]  # () is the search, (config_id,) a configuration, (config_id, replicate) a run
-LEVELS = ("search", "configuration", "run")  # by the length of the key; the parent of a key is key[:-1]
-TOP: Key = ()  # of the search itself
-SCORE, FRESH_SCORE = (
-    "score",
-    "fresh_score",
-)  # the metric that all three levels have, so that the UI can sort any of them by it
-LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
-DIGEST = 16  # letters of a SHA-256 that tell files apart; MLflow takes 36
-NOTE = "mlflow.note.content"  # the tag that MLflow shows as a run's description, in Markdown
+SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, so that a tracker can sort any of them
+DESCRIPTION = "description"  # the tag of the search that has its description, in Markdown
+LONGEST_NAME = 250  # letters of a node's name
 RESULTS = (BEST, "leaderboard.json", "leaderboard.csv", REPORT)  # there once the ledger says `end`
 
 
-class Point(NamedTuple):
-    """One value of one metric; `moment` in milliseconds."""
-
-    name: str
-    value: float
-    moment: int
-    step: int
-
-
-class Dataset(NamedTuple):
-    """A file or folder that a search reads: the specification's key, its path, and the start of its SHA-256."""
-
-    key: str
-    path: str
-    digest: str
-
-
-@dataclass
-class Identity:
-    """What an MLflow run is created with."""
-
-    name: str
-    start: int
-    tags: dict[str, str]
-    params: dict[str, str]
-    datasets: list[Dataset] = field(default_factory=list)
-
-
-@dataclass
-class Entry:
-    """What one MLflow run still lacks. `opening` asks for its parameters too."""
-
-    opening: bool = False
-    tags: dict[str, str] = field(default_factory=dict)
-    points: list[Point] = field(default_factory=list)
-
-
 class Mirror:
-    """The MLflow runs of one search. `pending`, `files` and `drawn` are not written yet; the writer empties them."""
+    """The nodes of one search, as of the last line that was taken in."""
 
     def __init__(self) -> None:
         self.state = State()
         self.lines = 0
-        self.identities: dict[Key, Identity] = {}
-        self.pending: dict[Key, Entry] = {}
-        self.files: list[str] = []
-        self.drawn: list[Key] = []  # runs that may have pictures
-        self._selection: Selection
+        self.nodes: dict[Key, Node] = {}
+        self._tags: dict[Key, dict[str, str]] = {}  # what is new of a node, while events are taken in
+        self._points: dict[Key, list[Point]] = {}
+        self._files: list[Update] = []  # written after all others, of which each is one small request
         self._revision = ""
         self._moment = 0  # of the last event, in milliseconds
-        self._touched: dict[Key, int] = {}  # when anything last happened to a run, or below it
+        self._touched: dict[Key, int] = {}  # when anything last happened to a node, or below it
         self._steps: dict[Key, dict[int, dict]] = {}
-        self._scores: dict[str, tuple[dict, dict]] = {}  # of search and confirmation, by replicate
-        self._summaries: dict[str, Summary] = {}
         self._best = ""
         self._names: dict[str, str] = {}  # of configurations, and who has it
 
-    def take(self, events: list[dict], known: int = 0) -> None:
-        """Take in new events. The first `known` of them are in MLflow already and leave nothing pending."""
-        for event in events[:known]:
+    def take(self, events: list[dict], *, last: bool = False) -> list[Update]:
+        """Take in new events; what they change. `last`: nobody works on the search any more, so nothing is running."""
+        self._tags, self._points, self._files = defaultdict(dict), defaultdict(list), []
+        for event in events:
             self._take(event)
-        if known:
-            self._aggregate()
-            self.pending.clear()
-            self.files.clear()
-            self.drawn.clear()
-        for event in events[known:]:
-            self._take(event)
-            if event["event"] == "result":
-                self._aggregate()
+        over = last or bool(events and self.state.finished)
+        keys = dict.fromkeys([*self._tags, *self._points, *(self.nodes if over else ())])
+        return [Update(key, self._tags[key], self._points[key], *self._status(key, over)) for key in keys] + self._files
 
     @property
     def position(self) -> str:
         """How far the ledger was read. The time guards against a ledger that was cut by hand and grew again."""
         return f"{self.lines} lines until {self.state.last_time}"
 
-    def status(self, key: Key, *, last: bool) -> tuple[str, int]:
-        """MLflow's status of a run and when it was reached. `last` says that nobody works on this search any more."""
-        over, moment = last or bool(self.state.finished), self._touched[key]
+    def _status(self, key: Key, over: bool) -> tuple[str, int]:
+        moment, unfinished = self._touched[key], INTERRUPTED if over else RUNNING
         if key == TOP:
-            return ("FINISHED" if self.state.finished else "KILLED" if last else "RUNNING"), moment
-        runs = list(self.state.configurations[key[0]].runs.values())
-        if len(key) == 2:
-            runs = [self._run(key)]
-        elif not over:
-            return "RUNNING", moment  # a further replicate may come at any time
-        if not runs or not all(run.finished for run in runs):
-            return ("KILLED" if over else "RUNNING"), moment
-        return ("FAILED" if all(run.failed for run in runs) else "FINISHED"), moment
+            return (DONE if self.state.finished else unfinished), moment
+        runs = [self._run(key)] if len(key) == 2 else self.state.configurations[key[0]].runs.values()
+        if not runs or not all(run.finished for run in runs) or (len(key) == 1 and not over):
+            return unfinished, moment  # a further replicate may come at any time
+        return (FAILED if all(run.failed for run in runs) else DONE), moment
 
     def _take(self, event: dict) -> None:
-        """Of two values at one step MLflow shows the later one, so no two events may share a millisecond."""
+        """Of two values at one step the later one is shown, so no two events may share a millisecond."""
         self.state.apply(event)
         self.lines += 1
         self._moment = max(round(event["time"] * 1000), self._moment + 1)
@@ -144,8 +84,8 @@ class Mirror:
             case "start":
                 which = event["replicate"]
                 seed = f"fresh replicate {which - FRESH}" if event["phase"] == CONFIRM else f"replicate {which}"
-                above = self.identities[key[:1]]
-                # The box plot of MLflow's comparison groups by a parameter: this one shows the replicates of each.
+                above = self.nodes[key[:1]]
+                # A box plot groups by a parameter: this one shows the replicates of each configuration.
                 params = {"configuration": above.name, **above.params}
                 self._open(key, f"{above.name}, {seed}", params, phase=event["phase"])
             case "step":
@@ -153,27 +93,27 @@ class Mirror:
             case "result":
                 self._step(key, event["metrics"])
                 self._outcome(key)
+                self._aggregate(self._run(key))
             case "freeze":
                 self._freeze(event)
             case "end":
-                decomposed = self.state.search["specification"].get("decompose")
-                skipped = [BEST, REPORT] if decomposed else []
-                self.files += [name for name in event.get("files", RESULTS) if name not in (*self.files, *skipped)]
-                self._entry(TOP).tags["ended"] = event["because"]
+                skipped = (BEST, REPORT) if self.state.search["specification"].get("decompose") else ()
+                files = [name for name in event.get("files", RESULTS) if name not in skipped]
+                self._files.append(Update(TOP, files=files))
+                self._tags[TOP]["ended"] = event["because"]
                 self._describe()
 
     def _search(self, event: dict) -> None:
-        """Parameters cannot change in MLflow, so they stay those of the first session; a resume only changes tags."""
+        """Parameters of a node never change, so they stay those of the first session; a resume only changes tags."""
         self._revision = event.get("revision", "")
         specification = self.state.search["specification"]
-        self._selection = Selection.of(specification)
+        if TOP not in self.nodes:
+            self._selection = Selection.of(specification)
+            self._scores = Scores(self.state, self._selection)
         self._open(TOP, event["name"], _texts(_flat(specification)))
-        self._entry(TOP).tags |= {
-            "sessions": str(self.state.sessions),
-            "command": mask(event.get("command", ""))[:LONGEST_TAG],
-        }
+        self._tags[TOP].update(sessions=str(self.state.sessions), command=mask(event.get("command", "")))
         self._describe()
-        self.files.append(SPECIFICATION)
+        self._files.append(Update(TOP, files=[SPECIFICATION]))
 
     def _named(self, params: dict, config_id: str) -> str:
         """A configuration in words: what a person searched over, as `k=50 softmax tau=0.2`.
@@ -189,43 +129,36 @@ class Mirror:
         return name
 
     def _describe(self) -> None:
-        names = {key[0]: identity.name for key, identity in self.identities.items() if len(key) == 1}
-        self._entry(TOP).tags[NOTE] = mask(description(self.state, self._selection, names))[:LONGEST_TAG]
+        names = {key[0]: node.name for key, node in self.nodes.items() if len(key) == 1}
+        self._tags[TOP][DESCRIPTION] = mask(description(self.state, self._selection, names))
 
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
-        self._aggregate()  # after a restart, what was written before the freeze was only read
-        self._entry(TOP).tags |= {"stopped": event["because"], "frozen": ", ".join(event["configs"])}
+        self._tags[TOP].update(stopped=event["because"], frozen=", ".join(event["configs"]))
         estimates = event.get("estimates", {})
         if not replicated(self.state, self._selection):  # one seed each tells nothing of the best
             estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
         chosen = next(iter([*event["configs"], *estimates]), "")
-        if chosen in self._summaries:
+        if chosen in self._scores.summaries:
             self._choose(chosen)
         for config_id, values in estimates.items():
-            step = sum(map(len, self._scores.get(config_id, ())))
-            self._entry((config_id,)).points += _points(values, self._moment, step)
+            self._add((config_id,), values, sum(map(len, self._scores.rows.get(config_id, ()))))
         self._describe()
 
     def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
-        """A run begins, or goes on after an interruption: the same MLflow run then, tagged with its latest code."""
-        entry = self._entry(key)
-        entry.opening = True
-        if key in self.identities:
-            entry.tags["revision"] = self._revision
+        """A node begins, or goes on after an interruption: the same node then, tagged with its latest code."""
+        if key in self.nodes:
+            self._tags[key]["revision"] = self._revision
             return
         method = self.state.search["specification"].get("method", "")
-        tags |= dict(zip(("config_id", "replicate"), map(str, key), strict=False))
         tags |= {
-            "seedwise.search_id": self.state.search["search_id"],
-            "level": LEVELS[len(key)],
             "method": method["trainable"] if isinstance(method, dict) else method,
             "revision": self._revision,
             "selection": self._selection.label,
             **({"oracle": "true"} if self._selection.oracle else {}),
         }
-        datasets = _datasets(self.state.search) if len(key) < 2 else []
-        self.identities[key] = Identity(name[:LONGEST_NAME], self._moment, tags, params, datasets)
+        inputs = _inputs(self.state.search) if len(key) < 2 else []
+        self.nodes[key], self._tags[key] = Node(name[:LONGEST_NAME], self._moment, tags, params, inputs), {}
 
     def _step(self, key: Key, metrics: dict[str, float]) -> None:
         """A run that began again after an interruption repeats its first steps: the same values are not news."""
@@ -233,87 +166,64 @@ class Mirror:
         if seen.get(step) == metrics:
             return
         seen[step] = metrics
-        own = {SCORE: self._selection.score(metrics)}
-        self._entry(key).points += _points({**metrics, **own}, self._moment, step)
+        self._add(key, {**metrics, SCORE: self._selection.score(metrics)}, step)
 
     def _outcome(self, key: Key) -> None:
-        run, entry = self._run(key), self._entry(key)
+        run, tags = self._run(key), self._tags[key]
         self._steps.pop(key)
-        self.drawn += [key] if run.phase == CONFIRM and run.status == DONE else []
-        entry.points += _points({"seconds": run.seconds}, self._moment, run.step)
+        if run.phase == CONFIRM and run.status == DONE:
+            self._files.append(Update(key, pictures=True))
+        self._add(key, {"seconds": run.seconds}, run.step)
         if run.same_as:
-            entry.tags["same_as"] = run.same_as
+            tags["same_as"] = run.same_as
         if run.status != DONE:
-            entry.tags["status"] = run.status
+            tags["status"] = run.status
         if run.failed:
-            entry.tags |= {"failure": run.status.partition(":")[2], "error": mask(run.error)[:LONGEST_TAG]}
+            tags.update(failure=run.status.partition(":")[2], error=mask(run.error))
 
-    def _aggregate(self) -> None:
-        """Mean, spread and interval over replicates, for every configuration whose scores are not what they were.
-
-        That is the one with the new result, and, when a new lowest score is reached, all that a failure counts for.
-        """
-        scores, fresh = (all_scores(self.state, self._selection, phase) for phase in (SEARCH, CONFIRM))
-        for config_id in scores.keys() | fresh.keys():
-            now = (scores.get(config_id, {}), fresh.get(config_id, {}))
-            if self._scores.get(config_id) == now:
-                continue
-            self._scores[config_id] = now
-            one = self.state.configurations[config_id]
+    def _aggregate(self, run: Run) -> None:
+        """Mean, spread and interval over replicates, for every configuration whose scores a result changed."""
+        for config_id in self._scores.add(run):
+            one, rows = self.state.configurations[config_id], self._scores.rows[config_id]
             points: dict[str, float | None] = {}
-            for name, phase, of_replicates in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), now, strict=True):
-                if of_replicates:
-                    reported = [score for score in of_replicates.values() if score is not None]
+            for name, phase, row in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), rows, strict=True):
+                if row:
+                    reported = [score for score in row.values() if score is not None]
                     points |= _of_score(summary(reported), name) if reported else {}
                     means = _means([run.metrics for run in one.of_phase(phase) if run.finished])
                     points |= {key: mean for key, mean in means.items() if phase == SEARCH or key.startswith("test/")}
-                    if phase == SEARCH and not one.baseline:
-                        self._summaries[config_id] = summary(reported)
-            self._entry((config_id,)).points += _points(points, self._moment, sum(map(len, now)))
-        if not self._summaries:
-            return
-        if not self.state.stopped:  # afterwards the choice stands
-            self._choose(min(self._summaries, key=lambda key: (-self._summaries[key].mean, key)))
-        elif fresh.get(self._best):
-            confirmed = _of_score(summary(list(fresh[self._best].values())), FRESH_SCORE)
-            self._entry(TOP).points += _points(confirmed, self._moment, len(fresh[self._best]))
+            self._add((config_id,), points, sum(map(len, rows)))
+        if self._scores.summaries and not self.state.stopped:  # afterwards the choice stands
+            self._choose(self._scores.best)
+        elif fresh := self._scores.rows.get(self._best, ({}, {}))[1]:
+            self._add(TOP, _of_score(summary(list(fresh.values())), FRESH_SCORE), len(fresh))
 
     def _choose(self, best: str) -> None:
         """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""
-        entry = self._entry(TOP)
-        done = sum(len(of_search) for of_search, _ in self._scores.values())
-        entry.points += _points(_of_score(self._summaries[best]), self._moment, done)
+        self._add(TOP, _of_score(self._scores.summaries[best]), self._scores.count)
         if best != self._best:
-            self._best = entry.tags["best_config_id"] = best
+            self._best = self._tags[TOP]["best_config_id"] = best
 
     def _run(self, key: Key) -> Run:
         return self.state.configurations[key[0]].runs[key[1]]
 
-    def _entry(self, key: Key) -> Entry:
-        return self.pending.setdefault(key, Entry())
+    def _add(self, key: Key, metrics: dict[str, float | None], step: int) -> None:
+        reported = ((name, float(value)) for name, value in metrics.items() if value is not None)
+        self._points[key] += [Point(*one, self._moment, step) for one in reported]
 
 
-def _datasets(search: dict) -> list[Dataset]:
+def _inputs(search: dict) -> list[Input]:
     """What the search reads, as far as it has a checksum: the folder or file of every key."""
     found = []
-    for key, digest in search.get("checksums", {}).items():
+    for key, checksum in search.get("checksums", {}).items():
         place = search["specification"]
         for part in key.split("."):
             if not isinstance(place, dict):
                 break  # one path with {language} in it, for all of them
             place = place.get(part)
         if place and key != "model":
-            found.append(Dataset(_name(key), str(place), digest[:DIGEST]))
+            found.append(Input(key, str(place), checksum))
     return found
-
-
-def _points(metrics: dict[str, float | None], moment: int, step: int) -> list[Point]:
-    """Only finite numbers: MLflow keeps an infinity as 1.8e308, which ruins every chart that it is in."""
-    return [
-        Point(_name(name), float(value), moment, step)
-        for name, value in metrics.items()
-        if value is not None and math.isfinite(value)
-    ]
 
 
 def _means(metrics: list[dict[str, float]]) -> dict[str, float]:
@@ -337,14 +247,8 @@ def _flat(tree: dict, prefix: str = "") -> dict:
 
 
 def _texts(values: dict) -> dict[str, str]:
-    """Parameters as MLflow takes them."""
-    texts = {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in values.items()
-    }
-    return {_name(name): mask(text)[:LONGEST_PARAMETER] for name, text in texts.items()}
-
-
-def _name(text: str) -> str:
-    """A name that MLflow accepts: its letters only, and nothing that would be another path."""
-    return posixpath.normpath(re.sub(r"[^\w\-. :/]", "_", text)).lstrip("./")[:LONGEST_NAME] or "_"
+    """Parameters as texts without passwords."""
+    texts = (
+        (name, one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)) for name, one in values.items()
+    )
+    return {name: mask(text) for name, text in texts}

@@ -1,32 +1,47 @@
-"""The MLflow runs of one search: found, created, completed and closed."""
+"""MLflow as a sink: the MLflow runs of one search, found, created, completed and closed."""
 
 import contextlib
 import fcntl
 import json
 import logging
+import math
 import os
-from collections.abc import Iterator
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from seedwise.search.drawing import svg
-from seedwise.search.tracking.mirror import SCORE, TOP, Entry, Key, Mirror
+from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING
+from seedwise.search.tracking.mirror import DESCRIPTION, SCORE
+from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Update
 
+SEARCH_ID, PARENT = "seedwise.search_id", "mlflow.parentRunId"  # tags
 WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
 EXPERIMENT_TAGS = {
     "mlflow.experiment.primaryMetric.name": SCORE,
     "mlflow.experiment.primaryMetric.greaterIsBetter": "True",
     "mlflow.experimentKind": "custom_model_development",  # the UI opens on the runs and not on traces
 }
+LEVELS = ("search", "configuration", "run")  # by the length of the key
+STATUSES = {RUNNING: "RUNNING", DONE: "FINISHED", FAILED: "FAILED", INTERRUPTED: "KILLED"}
+OWN_TAGS = {DESCRIPTION: "mlflow.note.content"}  # shown as the run's description
+LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
+DIGEST = 16  # letters of a SHA-256 that tell files apart; MLflow takes 36
 
 
-class Store:
-    """The MLflow runs of one search: looked up once, then created, completed and closed as the mirror asks for."""
+class MlflowSink:
+    """The MLflow runs of one search: looked up once, then created, completed and closed as updates say.
 
-    def __init__(self, uri: str, name: str, search_id: str, artifacts: str | None = None) -> None:
+    `search` is the ledger's first event, `folder` the search folder that files and pictures are taken from.
+    """
+
+    def __init__(self, uri: str, search: Mapping, folder: Path) -> None:
         from mlflow import MlflowClient
 
         logging.getLogger("mlflow").setLevel(logging.WARNING)  # that it creates tables is no news
+        name, artifacts = search["name"], search["specification"]["tracking"].get("artifacts")
         with _alone(uri):
             self._client = MlflowClient(without_credentials(uri))
             experiment = self._client.get_experiment_by_name(name)
@@ -37,37 +52,31 @@ class Store:
         for key, value in EXPERIMENT_TAGS.items():
             if not experiment or key not in experiment.tags:
                 self._client.set_experiment_tag(self._experiment, key, value)
+        self._search_id, self._folder = search["search_id"], folder
         self._ids: dict[Key, str] = {}
         self._statuses: dict[Key, tuple[str, int | None]] = {}  # and when it ended, in milliseconds
-        self.written = ""
-        self._look_up(search_id)
+        self._found: dict[Key, tuple[Collection[str], str | None]] = {}  # parameters and parent, not completed yet
+        self.position = ""
+        self._look_up()
 
-    def within(self, other: "Store") -> bool:
-        """Whether another look at the store finds what this one knows to be there."""
-        return self.written == other.written and self._ids.keys() <= other._ids.keys()
+    def known(self) -> frozenset[Key]:
+        return frozenset(self._ids)
 
-    def write(self, mirror: Mirror, folder: Path, *, last: bool) -> None:
-        """Write what is pending, taking it off the mirror piece by piece, and only then note how far that reaches."""
-        while mirror.pending:
-            key = next(iter(mirror.pending))
-            self._write_entry(key, mirror)
-            self._set_status(key, mirror, last=last)
-            del mirror.pending[key]
-        if last or mirror.state.finished:
-            for key in mirror.identities:
-                self._set_status(key, mirror, last=last)
-        while mirror.files:
-            if (folder / mirror.files[0]).exists():
-                self._client.log_artifact(self._run_id(TOP, mirror), str(folder / mirror.files[0]))
-            mirror.files.pop(0)
-        while mirror.drawn:
-            for picture in svg.read(folder, *mirror.drawn[0]):
-                run_id, name = self._run_id(mirror.drawn[0], mirror), f"pictures/{picture['name']}.svg"
-                self._client.log_text(run_id, svg.svg(picture), name)
-            mirror.drawn.pop(0)
-        if self.written != mirror.position:
-            self._client.set_tag(self._run_id(TOP, mirror), WRITTEN, mirror.position)
-            self.written = mirror.position
+    def write(self, updates: Sequence[Update], nodes: Mapping[Key, Node]) -> None:
+        for update in updates:
+            run_id = self._run_id(update.key, nodes)
+            self._log(run_id, update, nodes)
+            if update.status:
+                self._set_status(update)
+            for name in update.files:
+                if (self._folder / name).exists():
+                    self._client.log_artifact(run_id, str(self._folder / name))
+            for picture in svg.read(self._folder, *update.key) if update.pictures else ():
+                self._client.log_text(run_id, svg.svg(picture), f"pictures/{picture['name']}.svg")
+
+    def mark(self, position: str) -> None:
+        self._client.set_tag(self._ids[TOP], WRITTEN, position)
+        self.position = position
 
     def _create_experiment(self, uri: str, name: str, artifacts: str | None) -> str:
         """Artifacts go where the specification says; else those of a sqlite store next to it, a server has its place.
@@ -78,53 +87,63 @@ class Store:
             artifacts = (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri()
         return self._client.create_experiment(name, artifacts)
 
-    def _look_up(self, search_id: str) -> None:
+    def _look_up(self) -> None:
         """Find this search's runs. A run that is there twice was created by a request whose answer got lost."""
-        runs = runs_of(self._client, self._experiment, search_id)
+        runs = runs_of(self._client, self._experiment, self._search_id)
         for run in sorted(runs, key=lambda run: (-len(run.data.metrics) - len(run.data.params), run.info.run_id)):
             key = _key(run.data.tags)
             if key in self._ids:
                 self._client.delete_run(run.info.run_id)
                 continue
-            self._ids[key], self._statuses[key] = run.info.run_id, (run.info.status, run.info.end_time)
+            self._remember(key, run)
             if key == TOP:
-                self.written = run.data.tags.get(WRITTEN, "")
+                self.position = run.data.tags.get(WRITTEN, "")
 
-    def _run_id(self, key: Key, mirror: Mirror) -> str:
+    def _remember(self, key: Key, run: "Run") -> None:  # noqa: F821
+        self._ids[key], self._statuses[key] = run.info.run_id, (run.info.status, run.info.end_time)
+        self._found[key] = run.data.params, run.data.tags.get(PARENT)
+
+    def _run_id(self, key: Key, nodes: Mapping[Key, Node]) -> str:
         """The MLflow run of a key, created if it is missing, and its parents before it."""
         if key not in self._ids:
-            identity = mirror.identities[key]
-            tags = {**identity.tags, "mlflow.runName": identity.name}
-            if key != TOP:
-                tags["mlflow.parentRunId"] = self._run_id(key[:-1], mirror)
-            run = self._client.create_run(self._experiment, start_time=identity.start, tags=tags)
-            self._ids[key], self._statuses[key] = run.info.run_id, (run.info.status, run.info.end_time)
-            mirror.pending.setdefault(key, Entry()).opening = True
+            node = nodes[key]
+            tags = _tags(node.tags) | {SEARCH_ID: self._search_id, "level": LEVELS[len(key)]}
+            tags |= dict(zip(("config_id", "replicate"), map(str, key), strict=False)) | self._parent(key, nodes)
+            tags["mlflow.runName"] = node.name[:LONGEST_NAME]
+            self._remember(key, self._client.create_run(self._experiment, start_time=node.start, tags=tags))
         return self._ids[key]
 
-    def _write_entry(self, key: Key, mirror: Mirror) -> None:
+    def _parent(self, key: Key, nodes: Mapping[Key, Node]) -> dict[str, str]:
+        return {} if key == TOP else {PARENT: self._run_id(key[:-1], nodes)}
+
+    def _log(self, run_id: str, update: Update, nodes: Mapping[Key, Node]) -> None:
         """One request, unless it is larger than MLflow's limits: its client cuts it then."""
         from mlflow.entities import Metric, Param, RunTag
 
-        run_id, entry, identity = self._run_id(key, mirror), mirror.pending[key], mirror.identities[key]
-        if entry.opening and identity.datasets:
-            self._client.log_inputs(run_id, [_dataset(*one) for one in identity.datasets])
-        self._client.log_batch(
-            run_id,
-            [Metric(*point) for point in entry.points],
-            [Param(*item) for item in identity.params.items()] if entry.opening else [],
-            [RunTag(*item) for item in entry.tags.items()],
-        )
+        node, params, tags = nodes[update.key], {}, _tags(update.tags)
+        if update.key in self._found:  # written for the first time here: it may lack what it was created with
+            found, parent = self._found[update.key]
+            params = {name: text for name, text in _params(node.params).items() if name not in found}
+            if (now := self._parent(update.key, nodes)).get(PARENT) != parent:  # it was deleted and created again
+                tags |= now
+            if node.inputs and not found:
+                self._client.log_inputs(run_id, [_dataset(one) for one in node.inputs])
+        # Only finite numbers: MLflow keeps an infinity as 1.8e308, which ruins every chart that it is in.
+        points = [Metric(_name(name), *rest) for name, *rest in update.points if math.isfinite(rest[0])]
+        if params or points or tags:
+            params, tags = [Param(*item) for item in params.items()], [RunTag(*item) for item in tags.items()]
+            self._client.log_batch(run_id, points, params, tags)
+        self._found.pop(update.key, None)
 
-    def _set_status(self, key: Key, mirror: Mirror, *, last: bool) -> None:
-        status, moment = mirror.status(key, last=last)
-        wanted = (status, None if status == "RUNNING" else moment)
-        if self._statuses.get(key) in (wanted, None):
-            return  # it has it, or somebody deleted the run in MLflow and it has nothing new to say
+    def _set_status(self, update: Update) -> None:
+        key, status = update.key, STATUSES[update.status]
+        wanted = (status, None if status == "RUNNING" else update.moment)
+        if self._statuses[key] == wanted:
+            return
         if status == "RUNNING":
             self._client.update_run(self._ids[key], status)
         else:
-            self._client.set_terminated(self._ids[key], status, moment)
+            self._client.set_terminated(self._ids[key], status, update.moment)
         self._statuses[key] = wanted
 
 
@@ -134,7 +153,7 @@ def runs_of(client: "MlflowClient", experiment: str, search_id: str) -> "list[Ru
     while token != "":
         page = client.search_runs(
             [experiment],
-            f"tags.`seedwise.search_id` = '{search_id}'",
+            f"tags.`{SEARCH_ID}` = '{search_id}'",
             max_results=1000,
             order_by=["attributes.start_time ASC"],
             page_token=token,
@@ -147,11 +166,24 @@ def _key(tags: dict[str, str]) -> Key:
     return tuple(kind(tags[name]) for name, kind in (("config_id", str), ("replicate", int)) if name in tags)
 
 
-def _dataset(key: str, path: str, digest: str) -> "DatasetInput":  # noqa: F821 (imported where it is needed)
+def _dataset(one: Input) -> "DatasetInput":  # noqa: F821
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    source = json.dumps({"uri": path})
-    return DatasetInput(Dataset(path, digest, "local", source), [InputTag("mlflow.data.context", key)])
+    dataset = Dataset(one.path, one.checksum[:DIGEST], "local", json.dumps({"uri": one.path}))
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", _name(one.key))])
+
+
+def _name(text: str) -> str:
+    """A name that MLflow accepts: its letters only, and nothing that would be another path."""
+    return posixpath.normpath(re.sub(r"[^\w\-. :/]", "_", text)).lstrip("./")[:LONGEST_NAME] or "_"
+
+
+def _params(params: Mapping[str, str]) -> dict[str, str]:
+    return {_name(name): text[:LONGEST_PARAMETER] for name, text in params.items()}
+
+
+def _tags(tags: Mapping[str, str]) -> dict[str, str]:
+    return {OWN_TAGS.get(name, name): text[:LONGEST_TAG] for name, text in tags.items()}
 
 
 @contextlib.contextmanager

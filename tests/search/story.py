@@ -145,7 +145,8 @@ def history(uri: str, run: object, name: str) -> list[tuple[int, float]]:
 
 def rows(uri: str) -> list[tuple]:
     """Every metric row of a sqlite store, with the name of its run in place of MLflow's random id."""
-    query = "select name, key, value, timestamp, step from metrics join runs using (run_uuid) order by 1, 2, 4, 5"
+    query = """select name, key, value, timestamp, step from metrics join runs using (run_uuid)
+        where lifecycle_stage = 'active' order by 1, 2, 4, 5"""
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as database:
         return database.execute(query).fetchall()
 

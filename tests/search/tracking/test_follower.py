@@ -25,8 +25,9 @@ from seedwise.folder import pictures_of
 from seedwise.program import called
 from seedwise.search.drawing.svg import svg
 from seedwise.search.tracking import follower
-from seedwise.search.tracking.mirror import LONGEST_PARAMETER, Mirror, mask
-from seedwise.search.tracking.mlflow_sink import WRITTEN
+from seedwise.search.tracking.mirror import Mirror, mask
+from seedwise.search.tracking.mlflow_sink import LONGEST_PARAMETER, WRITTEN
+from seedwise.search.tracking.sink import Key, Point, Update
 from tests.search.story import (
     FILES,
     PATIENCE,
@@ -321,13 +322,15 @@ def test_an_oracle_is_labelled_on_every_level(tmp_path):
     select = {"metric": "macro_f1", "on": "target_dev", "aggregate": "worst"}
     story = story_in(tmp_path, "sqlite:///x.db", select=select, method={"trainable": "mine:Run", "space": "mine:space"})
     tell(story)
-    mirror = mirror_of(tmp_path)
-    for identity in mirror.identities.values():
-        assert identity.tags.items() >= {"oracle": "true", "method": "mine:Run"}.items()
+    mirror = Mirror()
+    mirror.take([json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()])
+    for node in mirror.nodes.values():
+        assert node.tags.items() >= {"oracle": "true", "method": "mine:Run"}.items()
 
 
-def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harmless(tmp_path):
-    story = story_in(tmp_path, "sqlite:///x.db")
+def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harmless(database, tmp_path):
+    uri = database()
+    story = story_in(tmp_path, uri)
     story.session()
     story.ask("a")
     story.start("a", 0)
@@ -335,23 +338,23 @@ def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harm
         '{"event": "step", "config_id": "a", "replicate": 0, "step": 1, "time": 1, '
         '"metrics": {"loss": NaN, "gap": Infinity, "../train//loss (mean)": 2}}\n'
     )
-    points = mirror_of(tmp_path).pending["a", 0].points
-    assert [(point.name, point.value) for point in points] == [("train/loss _mean_", 2.0)]
+    assert follow_here(tmp_path)
+    assert runs_of(uri)["run", "a", "0"].data.metrics == {"train/loss _mean_": 2.0}
 
 
 @given(st.integers(0, 40), st.integers(1, 50))
-def test_what_was_written_up_to_any_line_leaves_exactly_the_rest(lines, part):
+def test_updates_of_any_parts_are_those_of_the_whole(lines, part):
     events = told()
-    early, whole, late = Mirror(), Mirror(), Mirror()
-    early.take(events[:lines])
-    whole.take(events)
-    for start in range(0, len(events), part):  # read in parts of any size
-        late.take(events[start : start + part], max(0, lines - start))
-    for key, entry in whole.pending.items():
-        before = early.pending[key].points if key in early.pending else []
-        after = late.pending[key].points if key in late.pending else []
-        assert before + after == entry.points
-        assert late.status(key, last=True) == whole.status(key, last=True)
+    late, whole = Mirror(), Mirror()
+    parts = late.take(events[:lines])
+    for start in range(lines, len(events), part):
+        parts += late.take(events[start : start + part])
+    assert points_of(parts) == points_of(whole.take(events))
+    statuses = [
+        {update.key: (update.status, update.moment) for update in one.take([], last=True)} for one in (late, whole)
+    ]
+    assert statuses[0] == statuses[1]
+    assert late.nodes == whole.nodes
 
 
 @pytest.mark.parametrize(
@@ -411,22 +414,24 @@ def test_baselines_are_tagged_and_have_means_and_are_never_the_best():
         done = {"phase": "search", "step": 1, "status": "done", "error": "", "seconds": 1.0}
         story.write("result", config_id="mute", replicate=replicate, metrics=only, **done)
     mirror = Mirror()
-    mirror.take(lines)
-    assert mirror.identities[("high",)].tags["baseline"] == "ls"
-    assert "baseline" not in mirror.identities[("a",)].tags
-    last = {point.name: point.value for point in mirror.pending[("high",)].points}
+    points = points_of(mirror.take(lines))
+    assert mirror.nodes[("high",)].tags["baseline"] == "ls"
+    assert "baseline" not in mirror.nodes[("a",)].tags
+    last = {point.name: point.value for point in points[("high",)]}
     assert last["score"] == pytest.approx(0.85)
-    mute = {point.name: point.value for point in mirror.pending[("mute",)].points}
+    mute = {point.name: point.value for point in points[("mute",)]}
     assert "score" not in mute
     assert mute["dev/macro_f1/bel"] == pytest.approx(0.85)
-    best = [point.value for point in mirror.pending[()].points if point.name == "score"]
+    best = [point.value for point in points[()] if point.name == "score"]
     assert set(best) == {0.6}
 
 
-def mirror_of(folder: Path) -> Mirror:
-    mirror = Mirror()
-    mirror.take([json.loads(line) for line in (folder / "ledger.jsonl").read_text().splitlines()])
-    return mirror
+def points_of(updates: list[Update]) -> dict[Key, list[Point]]:
+    """All points by node, in their order."""
+    points: dict[Key, list[Point]] = {}
+    for update in updates:
+        points.setdefault(update.key, []).extend(update.points)
+    return points
 
 
 def steps_in(uri: str) -> set[int]:

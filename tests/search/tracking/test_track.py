@@ -19,8 +19,9 @@ from seedwise.search.ledger.state import Ledger, read
 from seedwise.search.spec.load import from_dict
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import Mirror
-from seedwise.search.tracking.mlflow_sink import Store
+from seedwise.search.tracking.mlflow_sink import MlflowSink, _dataset
 from seedwise.search.tracking.mlflow_ui import Pages
+from seedwise.search.tracking.sink import TOP, Key, Node
 from tests.search.story import PATIENCE, Story, follow_here, picture, story_in, tell, twin, wait_for
 from tests.servers import silent_port
 
@@ -56,14 +57,19 @@ def events(*, frozen: bool = True) -> list[dict]:
     return lines
 
 
-def mirrored(lines: list[dict]) -> Mirror:
+def nodes(lines: list[dict]) -> dict[Key, Node]:
     mirror = Mirror()
     mirror.take(lines)
-    return mirror
+    return mirror.nodes
+
+
+def described(lines: list[dict]) -> str:
+    """The description of a search."""
+    return next(update.tags["description"] for update in Mirror().take(lines) if update.key == TOP)
 
 
 def test_runs_are_named_by_what_was_searched():
-    names = {key: identity.name for key, identity in mirrored(events()).identities.items()}
+    names = {key: node.name for key, node in nodes(events()).items()}
     assert names["one",] == "k=50 softmax tau=0.25"
     assert names["one", 1] == "k=50 softmax tau=0.25, replicate 1"
     assert names["one", FRESH] == "k=50 softmax tau=0.25, fresh replicate 0"
@@ -74,26 +80,25 @@ def test_runs_are_named_by_what_was_searched():
 def test_ledgers_that_do_not_say_what_was_searched_name_configurations_by_their_id():
     lines = events()
     del lines[0]["searched"]
-    assert mirrored(lines).identities["one", 0].name == "one, replicate 0"
+    assert nodes(lines)["one", 0].name == "one, replicate 0"
 
 
 def test_two_configurations_that_round_to_one_name_are_told_apart():
     lines = events()
     lines[2]["params"] = {"k": 50, "weighting": "softmax", "tau": 0.25004}
-    names = [identity.name for key, identity in mirrored(lines).identities.items() if len(key) == 1]
+    names = [node.name for key, node in nodes(lines).items() if len(key) == 1]
     assert names == ["k=50 softmax tau=0.25", "k=50 softmax tau=0.25 two", "LS ridge strength=0.5"]
 
 
 def test_only_runs_say_which_configuration_they_are_of_as_a_parameter():
-    identities = mirrored(events()).identities
-    assert identities["one", 0].params["configuration"] == "k=50 softmax tau=0.25"
-    assert identities["one",].params.keys() == {"k", "weighting", "tau", "lr"}
-    assert identities["two",].params.keys() == {"k", "lr"}  # tau is not active at k = 1
+    found = nodes(events())
+    assert found["one", 0].params["configuration"] == "k=50 softmax tau=0.25"
+    assert found["one",].params.keys() == {"k", "weighting", "tau", "lr"}
+    assert found["two",].params.keys() == {"k", "lr"}  # tau is not active at k = 1
 
 
 def test_the_description_has_the_leaderboard_and_how_to_run_it_again():
-    text = mirrored(events()).pending[()].tags["mlflow.note.content"]
-    lines = text.splitlines()
+    lines = described(events()).splitlines()
     assert "| 1 | k=50 softmax tau=0.25 (`one`) | 2 | 0.700 ± 0.141 | 0.690 | 0.90 | 0.650 |" in lines
     assert "| 2 | k=1 (`two`) | 1 | 0.500 | 0.520 | 0.10 |  |" in lines
     assert "|  | LS ridge strength=0.5 (`ls`) | 2 | 0.400 ± 0.000 |  |  |  |" in lines
@@ -102,12 +107,12 @@ def test_the_description_has_the_leaderboard_and_how_to_run_it_again():
 
 
 def test_a_running_search_says_so_in_its_description():
-    assert "It has not ended." in mirrored(events(frozen=False)).pending[()].tags["mlflow.note.content"]
+    assert "It has not ended." in described(events(frozen=False))
 
 
 def test_datasets_have_their_path_and_the_start_of_their_checksum():
-    found = mirrored(events()).identities[()].datasets
-    assert [(one.key, one.path, one.digest) for one in found] == [
+    found = [_dataset(one) for one in nodes(events())[TOP].inputs]
+    assert [(one.tags[0].value, one.dataset.name, one.dataset.digest) for one in found] == [
         ("task.data", "data/sib200", "1" * 16),
         ("inputs.vectors.bel", "be.vec", "3" * 16),
         ("inputs.text.bel", "text/{language}.txt", "4" * 16),
@@ -251,7 +256,8 @@ def test_a_store_is_changed_by_one_follower_at_a_time_while_it_is_created(databa
     """Creating the tables takes seconds, and MLflow itself does not guard it."""
     uri = database()
     folder = Path(uri.removeprefix("sqlite:///")).parent
-    second = threading.Thread(target=Store, args=(uri, "story", "5ea4c4"))
+    search = {"name": "story", "search_id": "5ea4c4", "specification": {"tracking": {}}}
+    second = threading.Thread(target=MlflowSink, args=(uri, search, folder))
     first = os.open(folder, os.O_RDONLY)
     fcntl.flock(first, fcntl.LOCK_EX)
     try:

@@ -1,0 +1,54 @@
+"""Scores that grow with the results are those of everything at once."""
+
+import pytest
+
+from seedwise.search.ledger.state import CONFIRM, SEARCH, State
+from seedwise.search.ranking.baseline_scores import all_scores
+from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.selection import Selection
+from seedwise.search.tracking.scores import Scores
+from tests.search.told import Told, metrics, specification
+from tests.search.tracking.random_ledgers import RandomLedger
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_at_once(seed):
+    """Only configurations whose scores differ are named, and each of them."""
+    selection, state = Selection.of(specification()), State()
+    scores, before = Scores(state, selection), {}
+    for event in RandomLedger(seed).events:
+        state.apply(event)
+        if event["event"] != "result":
+            continue
+        changed = scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
+        search, fresh = (all_scores(state, selection, phase) for phase in (SEARCH, CONFIRM))
+        now = {one: (search.get(one, {}), fresh.get(one, {})) for one in search.keys() | fresh.keys()}
+        assert {one: rows for one, rows in scores.rows.items() if any(rows)} == now
+        assert changed == sorted(one for one in now if now[one] != before.get(one))
+        assert scores.count == sum(map(len, search.values()))
+        own = {one: summary(list(row.values())) for one, row in search.items() if one.startswith("c")}
+        assert scores.summaries == own
+        if own:
+            assert scores.best == min(own, key=lambda one: (-own[one].mean, one))
+        before = now
+
+
+def test_a_result_touches_its_own_configuration_and_a_new_lowest_one_those_with_failed_runs(monkeypatch):
+    told, touched = Told(specification()), []
+    for number in range(50):
+        told.ask(f"c{number:02}", k=number + 1, weighting="standard")
+        told.run(f"c{number:02}", 0, metrics("dev", 0.5 + number / 100, 0.6, 0.5) if number % 10 else None)
+    told.run("c01", 1, metrics("dev", 0.9, 0.6, 0.5))
+    told.run("c02", 1, metrics("dev", 0.1, 0.6, 0.5))
+    update = Scores._update
+    monkeypatch.setattr(Scores, "_update", lambda self, one: touched.append(one.config_id) or update(self, one))
+    state = State()
+    scores, counts = Scores(state, Selection.of(told.resolved)), []
+    for event in told.events:
+        state.apply(event)
+        if event["event"] == "result":
+            scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
+            counts.append(len(touched))
+            touched.clear()
+    failed = {"c00", "c10", "c20", "c30", "c40"}
+    assert counts == [1, 2, *[1] * 48, 1, 1 + len(failed)]
