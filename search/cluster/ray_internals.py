@@ -7,9 +7,11 @@ imported in the functions, since commands that only read must start without it.
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
+RAISED = re.compile(r"ray::[\w.]+\(\)")  # the heading of an error that Python raised in a worker
 SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": as on a Mac, where Ray never listens to a network
 JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # variable of a job's process: how it was submitted, as JSON
 
@@ -129,6 +131,6 @@ def what_happened(error: str) -> Literal["memory", "node", "process", "start", "
         return "memory"
     if "node has died" in error or "node died" in error or "NodeDied" in error:
         return "node"
-    if "Traceback" not in error:
+    if "Traceback" not in error and not RAISED.search(error):
         return "process"
     return "start" if "its creation task" in error else "step"

@@ -24,7 +24,17 @@ from seedwise.search.execution.products import Products
 from seedwise.search.execution.shared_results import TELLING, Same
 from seedwise.search.execution.shutdown import Leaving
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
-from seedwise.search.execution.worker_loss import DIED, NOT_STARTED, OUT_OF_MEMORY, SILENT, gives_up
+from seedwise.search.execution.worker_loss import (
+    ALIKE,
+    DIED,
+    ENDED_AT_START,
+    NO_IMPORT,
+    NOT_STARTED,
+    OUT_OF_MEMORY,
+    RESTARTS,
+    SILENT,
+    gives_up,
+)
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
 
 OOM = "failed:oom"
@@ -195,6 +205,8 @@ class Session:
         if self.leaving.asked:
             return  # whoever told us to stop may have told the workers too: no fault of the run
         run, node, because = flight.run, heartbeat.node_of(self.key, flight.name), mask(flight.lost or DIED)
+        if because == DIED and not node:  # it gave no sign of life
+            because = ENDED_AT_START
         if because.startswith(NOT_STARTED) and self.none_starts(because):
             return
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
@@ -216,7 +228,8 @@ class Session:
         """
         runs = list(self.ledger.state.runs())
         failures = 1 + sum(before.startswith(NOT_STARTED) for run in runs for before, _ in run.losses)
-        if any(run.steps or run.status == DONE for run in runs) or failures < len(nodes_now()):
+        enough = max(len(nodes_now()), RESTARTS + 1 if because == ENDED_AT_START else 1)  # one may have been killed
+        if any(run.steps or run.status == DONE for run in runs) or failures < enough:
             return False
         folder = self.ledger.state.search["folder"]
         cause, again = because.removeprefix(f"{NOT_STARTED}: "), called("resume", self.ledger.path.parent)
@@ -224,6 +237,15 @@ class Session:
             f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then: {again}"
         )
         return True
+
+    def stop_where_nothing_imports(self, error: str) -> None:
+        """The search goes no further where all its runs ended with one failed import. Only some may need a package."""
+        finished = [run for run in self.ledger.state.runs() if run.finished]
+        several = len({run.config_id for run in finished}) >= ALIKE
+        if several and all(run.error == error for run in finished):
+            again = called("resume", self.ledger.path.parent)
+            told = f"all {len(finished)} runs failed: {error}. Install what is missing where runs are. Then: {again}"
+            self.broken = self.broken or SearchError(told)
 
     def end(self, flight: InFlight, ended: dict) -> None:
         """Write the result of a run; one that is out of memory in its share waits for a whole device instead, once."""
@@ -233,6 +255,8 @@ class Session:
         else:
             alone = {"alone": True} if run.alone else {}
             self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
+            if ended["error"].startswith(NO_IMPORT):
+                self.stop_where_nothing_imports(ended["error"])
             self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
             if self.decisions.plan:
                 self.products.release(self.decisions.plan.needed(self.ledger.state))

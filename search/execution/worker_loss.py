@@ -12,6 +12,9 @@ OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
 RESTARTS = 2  # of a run whose worker process died: it goes on from its last saved state
 NODES = 20  # nodes that a run may lose: hardly its own fault, but one that takes its node down must end
 NOT_STARTED = "its worker could not start"
+ENDED_AT_START = f"{NOT_STARTED}: its process ended before the first step"
+ALIKE = 3  # configurations whose runs all lack one package, after which the search stops: others may not need it
+NO_IMPORT = ("ModuleNotFoundError", "ImportError")  # how the error of a run begins that lacks a package
 TAIL = 10_000  # characters of Tune's error file that hold the last error
 
 

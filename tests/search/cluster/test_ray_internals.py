@@ -190,16 +190,13 @@ def causes(ray_here, tmp_path_factory):
     return found
 
 
-UNSEEN = pytest.mark.xfail(strict=True, reason="Ray drops the word Traceback: read as the death of the process")
-
-
 @pytest.mark.parametrize(
     ("kind", "cause"),
     [
         ("killed", DIED),
         ("import", f"{NOT_STARTED}: ModuleNotFoundError: No module named 'only_here'"),
-        pytest.param("setup", f"{NOT_STARTED}: ValueError: before the first step", marks=UNSEEN),
-        pytest.param("step", "its worker failed: ValueError: what the worker cannot catch", marks=UNSEEN),
+        ("setup", f"{NOT_STARTED}: ValueError: before the first step"),
+        ("step", "its worker failed: ValueError: what the worker cannot catch"),
     ],
 )
 def test_ray_says_why_a_worker_is_gone(kind, cause, causes):

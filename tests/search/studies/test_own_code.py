@@ -83,6 +83,32 @@ def test_a_search_that_cannot_import_its_method_stops_at_the_first_run(tmp_path)
 
 
 @pytest.mark.usefixtures("forgotten")
+def test_a_search_all_of_whose_runs_lack_one_package_stops_after_three_configurations(tmp_path, fake_loop):
+    write_method(tmp_path, "sw_mine", budget={"runs": 12})
+    (tmp_path / "sw_near.py").write_text("def better(value, x):\n    import sw_not_installed\n")
+    output = run(tmp_path, "search", "spec.yaml", code=1)
+    state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
+    failed = sum(one.finished for one in state.runs())
+    assert len(state.configurations) <= 4
+    assert 3 <= failed < 12
+    assert f"all {failed} runs failed: ModuleNotFoundError: No module named 'sw_not_installed' (sw_near.py:2)" in output
+    assert not (tmp_path / "runs" / "quadratic" / "best.yaml").exists()
+
+
+@pytest.mark.extended
+@pytest.mark.usefixtures("forgotten")
+def test_a_search_whose_workers_end_before_their_first_step_stops_at_the_first_run(tmp_path):
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    (tmp_path / "sw_near.py").write_text(
+        "import os, sys\nif sys.argv[0].endswith('default_worker.py'):\n    os._exit(3)\n\n\n"
+        "def better(value, x):\n    return x\n"
+    )
+    output = run(tmp_path, "search", "spec.yaml", code=1, apart=True)
+    assert "no run can start: its process ended before the first step." in output
+    assert len({one.config_id for one in read(tmp_path / "runs" / "quadratic" / "ledger.jsonl").runs()}) <= 2
+
+
+@pytest.mark.usefixtures("forgotten")
 def test_a_package_that_only_some_configurations_need_costs_these_alone(tmp_path, fake_loop):
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     (tmp_path / "sw_near.py").write_text(
