@@ -5,9 +5,8 @@ from pathlib import Path
 
 from seedwise.__main__ import main
 
-# The folders beside this script are imported as seedwise.search and so on: `import search` means a person's search.py.
-if sys.path and Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
-    del sys.path[0]
-
 if __name__ == "__main__":
+    # The folders beside this script are imported as seedwise.search and so on: `import search` means a person's file.
+    if sys.path and Path(sys.path[0]).resolve() == Path(__file__).resolve().parent:
+        del sys.path[0]
     sys.exit(main())

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -54,20 +55,45 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
     with environment(ENVIRONMENT):
         import ray
 
-        logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-        if ray.is_initialized():
-            yield
-            return
-        if address is None:
-            with console.status("starting Ray"):
-                start_here()
-        else:
-            with console.status(f"connecting to Ray at {address}"):
-                join(address)
-        try:
-            yield
-        finally:
-            ray.shutdown()
+        with quiet_tune():
+            if ray.is_initialized():
+                yield
+                return
+            with kept_handlers():  # Ray puts its own in their place
+                if address is None:
+                    with console.status("starting Ray"):
+                        start_here()
+                else:
+                    with console.status(f"connecting to Ray at {address}"):
+                        join(address)
+            try:
+                yield
+            finally:
+                ray.shutdown()
+
+
+@contextlib.contextmanager
+def quiet_tune() -> Iterator[None]:
+    """In this block Tune reports nothing: what it would say is in the ledger."""
+    logger = logging.getLogger("ray.tune")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextlib.contextmanager
+def kept_handlers() -> Iterator[None]:
+    """Whoever handles a signal before this block handles it afterwards. Elsewhere than here Python sets no handlers."""
+    here = threading.current_thread() is threading.main_thread()
+    before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)} if here else {}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 @contextlib.contextmanager

@@ -4,13 +4,14 @@ Files are streamed: nothing is copied into a cache, so a file that changed is ne
 of the hub stay where the hub's own library keeps them, so that what was downloaded once is found without a network.
 """
 
+import contextlib
 import csv
 import gzip
 import json
 import tempfile
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,11 +102,10 @@ def _load(where: str, wanted: list[str], *arguments: Any, **options: Any) -> lis
     import datasets
     from pandas.errors import ParserWarning
 
-    datasets.disable_progress_bars()
-    datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the errors that it raises
     found: list[list[Any]] = [[] for _ in wanted]
     try:
-        with warnings.catch_warnings(action="error", category=ParserWarning):  # a first row with too many fields
+        # A first row with too many fields is a warning there.
+        with quiet(), warnings.catch_warnings(action="error", category=ParserWarning):
             rows = datasets.load_dataset(*arguments, **options)
             for batch in rows.iter(BATCH):
                 for name, values in zip(wanted, found, strict=True):
@@ -119,6 +119,22 @@ def _load(where: str, wanted: list[str], *arguments: Any, **options: Any) -> lis
     except Exception as error:  # pandas, Arrow, gzip and the hub's client have no error in common
         raise RequestError(f"task.data: {where}: {_one_line(error)}.") from error
     return found
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """In this block datasets does not log the errors that it raises, nor its progress."""
+    import datasets
+
+    before, bars = datasets.logging.get_verbosity(), datasets.are_progress_bars_disabled()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.logging.set_verbosity(before)
+        if not bars:
+            datasets.enable_progress_bars()
 
 
 def _names(values: list, feature: Any) -> list:

@@ -1,5 +1,7 @@
 """A pretrained encoder as plain arrays that travel to the workers, and the classifier that is built from it there."""
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,15 +38,14 @@ def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
     """The same with the head of a `kind` of model, such as AutoModelForMaskedLM."""
     is_folder = name.startswith(("world:", "~")) or resolved(name).is_dir()
     path = str(locate(name, key, folder=True)) if is_folder else name
-    logging.set_verbosity_error()  # its report of heads that are missing or left over is expected here
-    logging.disable_progress_bar()
     own = {"trust_remote_code": False}  # not left open: a person at a terminal would be asked, and could say yes
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, **own)
-        config = AutoConfig.from_pretrained(path, **own)
-        config._attn_implementation = None  # which may name code of the hub
-        loading = {"config": config, "dtype": torch.float32, "output_loading_info": True, "weights_only": True}
-        model, info = kind.from_pretrained(path, **loading, **own)
+        with quiet():
+            tokenizer = AutoTokenizer.from_pretrained(path, **own)
+            config = AutoConfig.from_pretrained(path, **own)
+            config._attn_implementation = None  # which may name code of the hub
+            loading = {"config": config, "dtype": torch.float32, "output_loading_info": True, "weights_only": True}
+            model, info = kind.from_pretrained(path, **loading, **own)
     except Exception as error:  # transformers, tokenizers, safetensors and torch have no error in common
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         if "weights_only" in reason:  # torch goes on to say how to read it nevertheless
@@ -54,6 +55,20 @@ def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
     settings.pop("auto_map", None)  # names code, which nobody who gets the model should be asked for either
     weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
     return Encoder(settings, weights), tokenizer
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """In this block transformers reports no missing or left over heads, which are expected, and no progress."""
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
