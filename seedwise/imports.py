@@ -27,11 +27,10 @@ def import_path(path: str, key: str) -> Any:
             return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         missing = (getattr(error, "name", None) or "").partition(".")[0]
-        moved = f" ({missing!r} is now 'seedwise.{missing}')" if missing in MOVED else ""
-        where = f"{_called(folder)} or installed"
-        raise RequestError(
-            f"{key}: {path}: {error}{moved}. Write package.module:name, with the module in {where}."
-        ) from error
+        fix = f"Write package.module:name, with the module in {_called(folder)} or installed."
+        if missing in MOVED:
+            fix = f"{missing!r} is now 'seedwise.{missing}'."
+        raise RequestError(f"{key}: {path}: {str(error).rstrip('.')}. {fix}") from error
 
 
 @contextlib.contextmanager

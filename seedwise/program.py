@@ -48,5 +48,8 @@ def _quoted(argument: object) -> str:
 
 
 def _typed(path: Path) -> str:
-    """A path relative to the current folder, where it is below it."""
-    return shlex.quote(os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path))
+    """A path relative to the current folder, where it is below it; a shell looks up a bare name elsewhere."""
+    if not path.is_relative_to(Path.cwd()):
+        return shlex.quote(str(path))
+    near = os.path.relpath(path)
+    return shlex.quote(near if os.sep in near or path.suffix == ".py" else os.path.join(".", near))

@@ -24,7 +24,7 @@ import seedwise
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
-from seedwise.program import called
+from seedwise.program import command
 from seedwise.search.ledger.state import busy, scan
 from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.mlflow_sink import MlflowSink
@@ -316,7 +316,7 @@ def main() -> int:
         return 2
     print(
         f"seedwise: MLflow at {mask(follower.address)} is incomplete ({follower.trouble}). "
-        f"This completes the tracking: {called('resume', arguments.folder)}",
+        f"This completes the tracking: {command('resume', arguments.folder)}",
         flush=True,
     )
     return INCOMPLETE

@@ -1,0 +1,35 @@
+"""Whose commit a result is recorded with."""
+
+import subprocess
+
+import pytest
+
+from seedwise.search.spec import provenance
+from tests.conftest import ROOT
+
+
+def commit(folder):
+    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for arguments in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "theirs"]):
+        subprocess.run(["git", *arguments], cwd=folder, check=True)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    return found.stdout.strip()
+
+
+def test_a_package_in_somebodys_repository_has_no_revision(tmp_path, monkeypatch):
+    """As in a virtual environment that lies there: their commit says nothing of this code."""
+    package = tmp_path / ".venv" / "lib" / "site-packages" / "seedwise"
+    package.mkdir(parents=True)
+    theirs = commit(tmp_path)
+    monkeypatch.setattr(provenance, "PACKAGE", package)
+    monkeypatch.setattr(provenance, "REVISION", package / "revision.txt")
+    assert provenance.revision() == ""
+    for name in ("run_search.py", "setup.py"):
+        (package.parent / name).write_text("")
+    assert theirs not in provenance.revision()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
+def test_a_checkout_has_its_commit():
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert provenance.revision().removesuffix("-dirty") == found.stdout.strip()
