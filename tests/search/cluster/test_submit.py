@@ -182,7 +182,11 @@ def test_what_is_wrong_with_an_absolute_path_is_left_to_the_cluster(folder):
     pattern = "task={name: text, data: '/far/{language}/{split}.csv', source: en, targets: [de]}"
     assert read("spec.yaml", [pattern], elsewhere=True).task.source == "en"
     with pytest.raises(RequestError, match=r"^select.metric: 'f1' is not recorded"):  # all else is told
-        read("spec.yaml", [task, "method=ear", "model=/far/model", "select.metric=f1"], elsewhere=True)
+        read(
+            "spec.yaml",
+            [task, "method=ear", "space=default", "model=/far/model", "select={metric: f1}"],
+            elsewhere=True,
+        )
     with pytest.raises(RequestError, match="near/sets"):
         read("spec.yaml", [task.replace("/far", "./near")], elsewhere=True)
 

@@ -457,7 +457,7 @@ def test_the_released_head_of_xlm_r_is_exported_as_the_standard_one(few, tmp_pat
     initialise(model, encoder, seed=3)
     inputs = dataclasses.replace(few, encoder=encoder)
     one = SimpleNamespace(options=EarOptions(head="released"), inputs=inputs, learner=SimpleNamespace(model=model))
-    folder = export_model(one, demo(), tmp_path / "model")
+    folder = export_model(one, request(demo()), tmp_path / "model")
     loaded = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     ids = torch.tensor([[0, 7, 9, 11, 2]])
     with torch.no_grad():

@@ -1,5 +1,7 @@
 """Points of a toy model whose surface is known: a quadratic, and what a landscape makes of it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -46,7 +48,8 @@ def named(theta):
 
 @pytest.fixture
 def evaluated(monkeypatch):
-    monkeypatch.setitem(trainable.SUBJECTS, "toy", Toy)
+    monkeypatch.setattr(trainable, "spec_of", lambda name: SimpleNamespace(landscape=SimpleNamespace(subject=name)))
+    monkeypatch.setattr(trainable, "import_path", lambda path, key: {"toy": Toy}[path])
 
     def run(job, *models, replicate=0):
         points = Points(

@@ -28,9 +28,10 @@ from seedwise.trainables.landscape.jobs import (
     TRAIN,
     Job,
 )
-from seedwise.trainables.landscape.subjects import LandscapeInputs, joined_ids, shifted
+from seedwise.trainables.landscape.subjects import LandscapeInputs
 from seedwise.trainables.landscape.trainable import Landscape, Points, Trained
 from seedwise.trainables.method import RunFailed
+from seedwise.trainables.stitching.landscape import joined_ids, shifted
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.world import FILES
