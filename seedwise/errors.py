@@ -5,7 +5,21 @@ from contextlib import contextmanager
 
 
 class RequestError(Exception):
-    """The request was wrong. The text says what, where and what to do; the command line prints it and exits with 2."""
+    """The request was wrong; the command line prints it as one line and exits with 2.
+
+    `key` says where: a key of the specification, an option, a file with its line. `problem` says what is wrong there,
+    and `fix`, a whole sentence, what to do about it.
+    """
+
+    def __init__(self, key: str, problem: str = "", fix: str = ""):
+        super().__init__(key, problem, fix)
+        self.key, self.problem, self.fix = key, problem, fix.strip()
+
+    def __str__(self) -> str:
+        if not self.problem:
+            return self.key
+        end = "" if self.problem.endswith((".", "?", "!")) else "."
+        return f"{self.key}: {self.problem}{end} {self.fix}".rstrip()
 
     @property
     def problems(self) -> list["RequestError"]:
