@@ -8,8 +8,8 @@ import numpy as np
 
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.report.findings import Findings
 from seedwise.spaces import config_id, load
 from seedwise.spaces.trials import Drawing
 
@@ -100,10 +100,10 @@ def events(configurations: int = 24, replicates: int = 3, fresh: int = 4) -> Ite
     yield {"event": "end", "because": "the budget is spent", "time": now}
 
 
-def made(**changes: int) -> Findings:
+def made(**changes: int) -> Results:
     """The search as a report sees it."""
     return findings(replay(list(events(**changes))))
 
 
-def findings(state: State) -> Findings:
-    return Findings(state, Standing(Selection.of(state.search["specification"])))
+def findings(state: State) -> Results:
+    return Results(state, Standing(Selection.of(state.search["specification"])))

@@ -81,9 +81,12 @@ class Request(Protocol):
     name: str
     method: Any
     model: str | None
+    compat: str
     task: Task
     inputs: Any  # `Inputs`
+    space: Any  # its name, or overrides
     baselines: Mapping[str, dict]
+    enqueue: list[dict] | None  # configurations that go first
     select: Any  # `metric`: what ranks
     landscape: Any  # its options; None in a search
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from seedwise.exit_codes import DONE
 from seedwise.search.commands.arguments import add_port, positive
-from seedwise.search.commands.conclude import show_leaderboard, whole_search
+from seedwise.search.commands.conclude import results_in
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -22,16 +22,18 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    states = {folder: whole_search(folder, "Compare") for folder in options.folders}
-    if len(states) == 1:
-        show_leaderboard(*states.values(), console)
+    searches = {folder: results_in(folder, "Compare") for folder in options.folders}
+    if len(searches) == 1:
+        from seedwise.search.report.table import show_leaderboard
+
+        show_leaderboard(*searches.values(), console)
     else:
         from seedwise.search.report.compare import searches_of
         from seedwise.search.report.compare_table import show
 
-        show(searches_of(states), console)
+        show(searches_of(searches), console)
     if options.ui:
         from seedwise.search.tracking.mlflow_ui import show_comparison
 
-        show_comparison(list(states.values()), options.top, options.port, console)
+        show_comparison([one.state for one in searches.values()], options.top, options.port, console)
     return DONE

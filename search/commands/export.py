@@ -8,7 +8,7 @@ from rich.console import Console
 from seedwise.exit_codes import DONE
 from seedwise.program import called
 from seedwise.search.commands.arguments import add_folder, positive
-from seedwise.search.commands.conclude import whole_search
+from seedwise.search.commands.conclude import results_in
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -26,23 +26,22 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.export.best import Export, Request
-    from seedwise.search.spec.parts import standing_of
+    from seedwise.search.export.best import Request
 
     request = Request(
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
     )
-    state = whole_search(options.folder, "Export from")
-    standing = standing_of(state.search["specification"])
+    results = results_in(options.folder, "Export from")
     if options.optuna:
         from seedwise.search.export.optuna_study import write_study
 
-        done = "wrote" if write_study(state, standing, options.optuna) else "nothing to do: the same is in"
+        new = write_study(results.state, results.standing, options.optuna)
+        done = "wrote" if new else "nothing to do: the same is in"
         console.print(
             f"{done} {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
         )
         return DONE
-    written = request.write(Export(state, standing, options.folder))
+    written = request.write(results, options.folder)
     for path, _ in written:
         again = "" if options.format == "hf" else f"; rerun it with: {called('run', path)}"
         console.print(f"wrote {path}{again}", soft_wrap=True)
@@ -50,15 +49,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         from seedwise.search.export.models import export_models
         from seedwise.trainables.methods import built_in
 
-        folders = export_models(state, written[0][1], options.model, options.replicate, console)
+        folders = export_models(results.state, written[0][1], options.model, options.replicate, console)
         for folder in folders:
             use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
-            if (spec := built_in(state.method)) and spec.export.then:
+            if (spec := built_in(results.state.method)) and spec.export.then:
                 use = spec.export.then.format(folder=folder)
             console.print(f"wrote {folder}; {use}", soft_wrap=True)
         if options.register:
             from seedwise.search.export.model_registry import register
 
-            for model in register(state, written[0][1], options.replicate, folders, options.register):
+            for model in register(results.state, written[0][1], options.replicate, folders, options.register):
                 console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
     return DONE

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_address, add_anyway, add_settings, positive
 from seedwise.search.commands.conclude import conclude
 from seedwise.search.commands.run import refuse_other_inputs
@@ -32,7 +31,6 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read as read_ledger
     from seedwise.search.studies.landscape_request import exported, landscape_specification
     from seedwise.search.studies.launch import search as launch
 
@@ -46,6 +44,4 @@ def run(options: argparse.Namespace, console: Console) -> int:
         refuse_other_inputs(found, options, console)
     if options.dry_run:
         return dry_run(specification, [])
-    before = read_ledger(options.folder / LEDGER)
-    state = launch(specification, options.folder, console, address=options.address)
-    return conclude(before.finished, state, options.folder, console)
+    return conclude(launch(specification, options.folder, console, address=options.address), options.folder, console)

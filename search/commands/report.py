@@ -4,11 +4,8 @@ import argparse
 
 from rich.console import Console
 
-from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE
-from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_folder
-from seedwise.search.commands.conclude import whole_search
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -18,22 +15,11 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read
-    from seedwise.search.report.findings import Findings
-    from seedwise.search.report.terminal import show
-    from seedwise.search.spec.parts import standing_of
-    from seedwise.search.studies.landscape_files import write_again
-    from seedwise.search.studies.report import write_report
+    from seedwise.search.ledger.state import read_search
+    from seedwise.search.spec.load import recorded
+    from seedwise.search.spec.parts import results_of
+    from seedwise.search.studies.study import study_of
 
-    if (known := read(options.folder / LEDGER)).search and known.search["specification"]["landscape"]:
-        write_again(known, options.folder, console)
-        return DONE
-    state = whole_search(options.folder, "Report on")
-    found = Findings(state, standing_of(state.search["specification"]))
-    show(found, options.folder, console)
-    try:
-        path = write_report(found, options.folder, ended=state.finished)
-    except OSError as error:
-        raise RequestError(f"{options.folder}/report.html: {error.strerror}. Make room for it there.") from error
-    console.print(f"wrote {path}", soft_wrap=True)
+    state = read_search(options.folder)
+    study_of(recorded(state)).report(results_of(state), options.folder, console)
     return DONE

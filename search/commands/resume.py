@@ -4,7 +4,6 @@ import argparse
 
 from rich.console import Console
 
-from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_address, add_folder
 from seedwise.search.commands.conclude import conclude
 
@@ -17,8 +16,6 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read
     from seedwise.search.studies.launch import resume
 
-    before = read(options.folder / LEDGER)
-    return conclude(before.finished, resume(options.folder, console, address=options.address), options.folder, console)
+    return conclude(resume(options.folder, console, address=options.address), options.folder, console)

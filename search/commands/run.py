@@ -35,9 +35,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
     options.folder = options.out or Path("runs") / specification.name
     refuse_other_inputs(exported, options, console)
-    state = launch(specification, options.folder, console)
-    conclude("", state, options.folder, console)
-    compared, changed = differences(exported, state)
+    outcome = launch(specification, options.folder, console)
+    conclude(outcome, options.folder, console)
+    compared, changed = differences(exported, outcome.results.state)
     for line in changed[:10]:
         console.print(line)
     console.print(

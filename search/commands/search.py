@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from seedwise.exit_codes import DONE
-from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_address, add_settings
 from seedwise.search.commands.conclude import conclude
 
@@ -41,32 +40,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
     options.folder = options.out or Path("runs") / specification.name
     if options.dry_run:
         return dry_run(specification, options.earlier)
-    from seedwise.search.ledger.state import read as read_ledger
     from seedwise.search.studies.launch import search
 
-    before = read_ledger(options.folder / LEDGER)
-    state = search(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
-    return conclude(before.finished, state, options.folder, console, spec=options.spec)
+    outcome = search(specification, options.folder, console, address=options.address, earlier_folders=options.earlier)
+    return conclude(outcome, options.folder, console, spec=options.spec)
 
 
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:
     from seedwise import yaml12
     from seedwise.search.cluster.placement import this_machine
     from seedwise.search.decide.warm_start import read_earlier
+    from seedwise.search.studies.study import study_of
     from seedwise.search.tracking.mirror import mask
 
     warm = read_earlier(earlier, specification.parts.selection, specification.parts.resolved["method"])
     print(mask(yaml12.dump(specification.as_dict())), end="")
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
-    if specification.landscape:
-        print(f"# landscape: {specification.parts.plan.in_words()}")
-        return DONE
-    print(f"# space: {specification.parts.space.size()}")
-    print(f"# budget: {specification.parts.policy.in_words()}")
-    if baselines := specification.parts.baselines:
-        n, each = len(baselines.configurations), baselines.replicates
-        print(f"# baselines: {n} configurations at {each} replicates, beside the budget")
+    for line in study_of(specification).plan():
+        print(f"# {line}")
     if warm:
         print(f"# from earlier searches: {len(warm)} configurations")
     return DONE

@@ -4,9 +4,7 @@ import argparse
 
 from rich.console import Console
 
-from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED
-from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_folder
 
 
@@ -20,12 +18,11 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     from rich.progress import Progress
 
-    from seedwise.search.ledger.state import read
+    from seedwise.search.ledger.state import read_search
     from seedwise.search.tracking.follower import mask
     from seedwise.search.tracking.follower import track as write
 
-    if not (search := read(options.folder / LEDGER).search):
-        raise RequestError(f"{options.folder}: there is no search here.")
+    search = read_search(options.folder).search
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("writing to MLflow", total=None)
         trouble = write(options.folder, options.uri, lambda done, total: bar.update(task, completed=done, total=total))

@@ -5,9 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE
-from seedwise.folder import LEDGER
 from seedwise.search.commands.arguments import add_port
 
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
@@ -21,13 +19,11 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read
+    from seedwise.search.ledger.state import read_search
     from seedwise.search.tracking.follower import address_of
     from seedwise.search.tracking.mlflow_ui import Pages, serve
 
-    search = read(options.folder / LEDGER).search if options.folder else {}
-    if options.folder and not search:
-        raise RequestError(f"{options.folder}: there is no search here.")
+    search = read_search(options.folder).search if options.folder else {}
     pages = Pages(address_of(search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE), options.port)
     links = {"configurations, highest mean first": pages.experiment(search["name"])} if search else {}
     serve(pages, links | {"all searches": pages.server}, console)

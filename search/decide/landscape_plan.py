@@ -10,6 +10,7 @@ from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
 from seedwise.spaces import config_id, load
 from seedwise.trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
 from seedwise.trainables.methods import spec_of
+from seedwise.trainables.request import Request
 from seedwise.trainables.training.options import names_of
 
 
@@ -33,14 +34,14 @@ class Plan:
 
     params: dict
     targets: tuple[str, ...]
-    options: dict  # `landscape` of the resolved specification
+    options: dict  # `landscape` of the specification
     shared: bool  # the source model serves all targets
 
     @classmethod
-    def of(cls, specification: dict) -> "Plan":
-        """From a resolved specification of a landscape, which has one configuration."""
-        targets, shared = tuple(specification["task"]["targets"]), spec_of(specification["method"]).landscape.shared
-        return cls(params_of(specification), targets, specification["landscape"], shared)
+    def of(cls, request: Request) -> "Plan":
+        """From the specification of a landscape, which has one configuration."""
+        targets, shared = tuple(request.task.targets), spec_of(request.method).landscape.shared
+        return cls(params_of(request), targets, request.landscape.model_dump(), shared)
 
     @cached_property
     def runs(self) -> list[Planned]:
@@ -116,18 +117,17 @@ class Plan:
         return known and known.runs.get(planned.replicate)
 
 
-def params_of(specification: dict) -> dict:
+def params_of(request: Request) -> dict:
     """The method's own parameters of all runs: the one configuration, or what its baseline shares with it."""
-    (params,) = specification["enqueue"]
-    own = load(specification["method"], specification["space"], specification["compat"]).complete(params)
-    spec = spec_of(specification["method"])
-    name = specification["landscape"]["baseline"]
+    (params,) = request.enqueue
+    own = load(request.method, request.space, request.compat).complete(params)
+    spec, name = spec_of(request.method), request.landscape.baseline
     if not name:
         return own | spec.landscape.fixed
     shared = names_of(spec.baselines[name].options)
     return {"baseline": name, **{key: value for key, value in own.items() if key in shared}}
 
 
-def told_apart_by(specification: dict) -> dict[str, list[str]]:
+def told_apart_by(request: Request) -> dict[str, list[str]]:
     """As `searched` of a search: the parameters that a person tells the runs of a landscape apart by."""
-    return {specification["landscape"]["baseline"] or "": [one.name for one in fields(Job)]}
+    return {request.landscape.baseline or "": [one.name for one in fields(Job)]}

@@ -100,6 +100,10 @@ class Phases:
             return Confirmation(self.confirm["fresh"]), None
         return self.parts.policy, self.parts.baselines
 
+    def total(self) -> int | None:
+        """How many runs there will be in all; None where only hours bound them."""
+        return self.parts.total_runs(self.ledger.state)
+
     def run(self, phase: str) -> str:
         """Run what is decided in a phase to its end and return why it stopped.
 
@@ -130,7 +134,7 @@ class Phases:
         from seedwise.search.execution.worker import RunTrainable
 
         publish_known(self.ledger.state, phase)
-        total = self.parts.total_runs(self.ledger.state)
+        total = self.total()
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as place,

@@ -6,13 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seedwise.errors import RequestError
-from seedwise.folder import BEST, LEDGER
-from seedwise.search.export.best import Export
-from seedwise.search.ledger.state import State, read
-from seedwise.search.ranking.estimator import Standing
-from seedwise.search.ranking.leaderboard import flat, leaderboard
-from seedwise.search.spec.parts import standing_of
+from seedwise.folder import BEST
+from seedwise.search.export.best import content, ranking
+from seedwise.search.ledger.state import State, read_search
+from seedwise.search.ranking.leaderboard import flat
+from seedwise.search.ranking.results import Results
+from seedwise.search.spec.parts import results_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,25 +25,28 @@ class LoadedSearch:
     """
 
     folder: Path
-    state: State
-    standing: Standing
+    results: Results
+
+    @property
+    def state(self) -> State:
+        return self.results.state
 
     @property
     def specification(self) -> dict:
         """The resolved specification, as it stands in search.yaml."""
-        return self.state.search["specification"]
+        return self.state.specification
 
     @property
     def selection(self) -> str:
         """What ranks, in words; an oracle says so."""
-        return self.standing.selection.label
+        return self.results.selection.label
 
     @cached_property
     def leaderboard(self) -> "DataFrame":
         """One row per configuration and baseline, best first: the columns of leaderboard.csv."""
         from pandas import DataFrame
 
-        columns, lines = flat(leaderboard(self.state, self.standing))
+        columns, lines = flat(self.results.leaderboard)
         return DataFrame([[_known(cell) for cell in line] for line in lines], columns=columns)
 
     @cached_property
@@ -64,7 +66,7 @@ class LoadedSearch:
                     **{name: getattr(run, name) for name in ("config_id", "replicate", "phase", "status")},
                     "baseline": one.baseline,
                     **{name: getattr(run, name) for name in ("seconds", "step", "error")},
-                    "score": _known(self.standing.selection.score(run.metrics)),
+                    "score": _known(self.results.selection.score(run.metrics)),
                     **params,
                     **run.metrics,
                 }
@@ -76,7 +78,7 @@ class LoadedSearch:
         """One row per step of every run: the metrics after it."""
         from pandas import DataFrame
 
-        score = self.standing.selection.score
+        score = self.results.selection.score
         return DataFrame(
             [
                 {
@@ -94,10 +96,10 @@ class LoadedSearch:
     @cached_property
     def best(self) -> dict | None:
         """What best.yaml says, or would say now; None before a run has finished."""
-        if not leaderboard(self.state, self.standing, 1):
+        if not self.results.leaderboard:
             return None
-        found = Export(self.state, self.standing, self.folder)
-        return found.content(found.best, self.folder / BEST)
+        best, *_ = ranking(self.results, str(self.folder))
+        return content(self.results, best, self.folder / BEST)
 
 
 def _known(value: object) -> object:
@@ -108,7 +110,4 @@ def _known(value: object) -> object:
 def load_search(folder: str | Path) -> LoadedSearch:
     """Read a search folder, which may be in the middle of a search."""
     folder = Path(folder)
-    state = read(folder / LEDGER)
-    if not state.search:
-        raise RequestError(f"{folder}: there is no search here. Write the folder that has its ledger.jsonl.")
-    return LoadedSearch(folder, state, standing_of(state.search["specification"]))
+    return LoadedSearch(folder, results_of(read_search(folder)))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
+from seedwise.folder import LEDGER
 from seedwise.program import called
 from seedwise.search.ledger.counts import Tally
 
@@ -309,4 +310,12 @@ def read(path: Path) -> State:
     for run in state.runs():
         if run.status == RUNNING and not alive:
             run.status = WAITING if run.alone else INTERRUPTED
+    return state
+
+
+def read_search(folder: Path) -> State:
+    """The state of the search in a folder, which must be there."""
+    state = read(folder / LEDGER)
+    if not state.search:
+        raise RequestError(str(folder), "there is no search here", f"Write the folder that has its {LEDGER}.")
     return state

@@ -173,6 +173,15 @@ def chosen(state: State, rows: Sequence[dict]) -> dict:
     return next(row for row in rows if row["config_id"] == config_id)
 
 
+def best_baselines(rows: Sequence[dict]) -> list[dict]:
+    """The first row of each baseline, which is its best."""
+    found: dict[str, dict] = {}
+    for row in rows:
+        if row["baseline"]:
+            found.setdefault(row["baseline"], row)
+    return list(found.values())
+
+
 def underspecification(state: State, standing: Standing) -> dict | None:
     """What choosing without target labels costs, on target dev: nothing here ever ranks.
 

@@ -16,10 +16,9 @@ from seedwise.search.ledger.state import CONFIRM, SEARCH, State
 from seedwise.search.ranking.baseline_scores import all_scores, varying
 from seedwise.search.ranking.difference import Statement, statement
 from seedwise.search.ranking.estimate import summary
-from seedwise.search.ranking.leaderboard import chosen, leaderboard
+from seedwise.search.ranking.leaderboard import best_baselines, chosen
+from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.report.table import best_baselines
-from seedwise.search.spec.parts import standing_of
 from seedwise.text import short
 
 USUAL = ("macro_f1", "accuracy")  # looked for where searches select by different metrics
@@ -30,26 +29,29 @@ class Searched:
     """One search of a comparison. `name` must be its own among those compared."""
 
     name: str
-    state: State
+    results: Results
 
-    @cached_property
+    @property
+    def state(self) -> State:
+        return self.results.state
+
+    @property
     def selection(self) -> Selection:
-        return Selection.of(self.specification)
+        return self.results.selection
 
     @property
     def specification(self) -> dict:
-        return self.state.search["specification"]
+        return self.state.specification
 
     @property
     def title(self) -> str:
         return self.name + (" (oracle)" if self.selection.oracle else "")
 
-    @cached_property
+    @property
     def rows(self) -> list[dict]:
-        found = leaderboard(self.state, standing_of(self.specification))
-        if not found:
-            raise RequestError(f"{self.name}: no run has finished yet. Compare it when `status` shows one.")
-        return found
+        if not self.results.leaderboard:
+            raise RequestError(self.name, "no run has finished yet", "Compare it when `status` shows one.")
+        return self.results.leaderboard
 
     @cached_property
     def chosen(self) -> dict:
@@ -88,11 +90,14 @@ class Searched:
         return sum(runs[replicate].failed for replicate in replicates)
 
 
-def searches_of(states: dict[Path, State]) -> list[Searched]:
+def searches_of(results: dict[Path, Results]) -> list[Searched]:
     """The searches of these folders by name; where two have the same one, all are called by their folder."""
-    names = [state.search["name"] for state in states.values()]
+    names = [one.state.search["name"] for one in results.values()]
     alike = len(set(names)) < len(names)
-    return [Searched(str(folder) if alike else state.search["name"], state) for folder, state in states.items()]
+    return [
+        Searched(str(folder) if alike else name, one)
+        for (folder, one), name in zip(results.items(), names, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 
 from seedwise.search.ranking.baseline_scores import varying
-from seedwise.search.ranking.leaderboard import mean_of
+from seedwise.search.ranking.leaderboard import best_baselines, in_words, mean_of
+from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.text import number, short
 
@@ -133,10 +135,11 @@ def replicated(rows: list[dict]) -> bool:
     return all(row["replicated"] for row in rows)
 
 
-def best_baselines(rows: list[dict]) -> list[dict]:
-    """The first row of each baseline, which is its best."""
-    found: dict[str, dict] = {}
-    for row in rows:
-        if row["baseline"]:
-            found.setdefault(row["baseline"], row)
-    return list(found.values())
+def show_leaderboard(results: Results, console: Console) -> None:
+    """The leaderboard, how much was compared, and what it cost to choose without target labels."""
+    console.print(as_table(results.leaderboard, results.selection, width=console.width))
+    compared = sum(not row["baseline"] for row in results.leaderboard)
+    runs = sum(run.finished for run in results.state.runs())
+    console.print(f"{compared} configurations, {runs} runs: {results.state.finished or 'not finished'}.")
+    if price := in_words(results.underspecification):
+        console.print(price, soft_wrap=True)

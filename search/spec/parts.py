@@ -9,6 +9,7 @@ from seedwise.search.decide.policy import Policy, policy_of
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, load
 from seedwise.trainables.method import Asked
@@ -24,8 +25,13 @@ def space_of(resolved: dict) -> Space:
 
 def standing_of(resolved: dict) -> Standing:
     """How configurations are estimated: towards a surrogate over the space where the policy wants one."""
-    surrogate = resolved["replicates"].get("surrogate", False)
+    surrogate = resolved.get("replicates", {}).get("surrogate", False)
     return Standing(Selection.of(resolved), space_of(resolved) if surrogate else None)
+
+
+def results_of(state: State) -> Results:
+    """The results of a search as far as its ledger has come."""
+    return Results(state, standing_of(state.specification))
 
 
 class Parts:
@@ -81,11 +87,9 @@ class Parts:
 
     def total_runs(self, state: State) -> int | None:
         """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
-        if self.plan:
-            return len(self.plan.runs)
         return total_runs(self.policy, self.baselines, self.resolved["replicates"]["confirm"], state)
 
     @cached_property
     def plan(self) -> Plan | None:
         """All runs of a landscape; None of a search."""
-        return Plan.of(self.resolved) if self._specification.landscape else None
+        return Plan.of(self._specification) if self._specification.landscape else None

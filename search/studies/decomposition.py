@@ -11,30 +11,38 @@ from rich.table import Table
 from scipy.special import chdtri
 
 from seedwise.files import write_atomically
-from seedwise.search.ledger.state import State
-from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.results import Results
 
+FILE = "decomposition.json"
 ALL = "all"  # the key of the replicates in which everything varies
 CONFIDENCE = 0.95
 NAMES = {"head": "head initialisation", "order": "data order", "anchors": "choice of anchors", ALL: "all together"}
 
 
-def report(state: State, folder: Path, console: Console) -> None:
-    """Print where the spread of a configuration comes from, after a search that varied one stream at a time.
+def write(results: Results, folder: Path) -> None:
+    """decomposition.json: where the spread of a configuration comes from, one row per stream."""
+    write_atomically(folder / FILE, json.dumps(rows_of(results)[0], indent=1) + "\n")
 
-    The rows are also in `decomposition.json` of the search folder.
+
+def show(results: Results, console: Console) -> None:
+    """Print the rows, as a table and in words."""
+    rows, failed = rows_of(results)
+    console.print(as_table(rows))
+    console.print(in_words(rows) + (f" Left out: {failed} failed runs." if failed else ""), soft_wrap=True)
+
+
+def rows_of(results: Results) -> tuple[list[dict], int]:
+    """The rows of a search that varied one stream at a time, and how many of its runs failed.
+
     Runs that failed have no score and are left out, and said so: their number belongs to the answer.
     """
-    selection, scores, failed = Selection.of(state.search["specification"]), {}, 0
-    for configuration in state.configurations.values():
+    selection, scores, failed = results.selection, {}, 0
+    for configuration in results.state.configurations.values():
         runs = [run for run in configuration.runs.values() if run.finished]
         good = [run for run in runs if not selection.failed(run, selection.score(run.metrics))]
         scores[configuration.vary or ALL] = [selection.score(run.metrics) for run in good]
         failed += len(runs) - len(good)
-    rows = decompose(scores)
-    write_atomically(folder / "decomposition.json", json.dumps(rows, indent=1) + "\n")
-    console.print(as_table(rows))
-    console.print(in_words(rows) + (f" Left out: {failed} failed runs." if failed else ""), soft_wrap=True)
+    return decompose(scores), failed
 
 
 def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:

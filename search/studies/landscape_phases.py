@@ -24,3 +24,6 @@ class LandscapePhases(Phases):
 
     def decider(self, phase: str) -> tuple[Decider, Baselines | None]:
         return self.plan, None
+
+    def total(self) -> int:
+        return len(self.plan.runs)

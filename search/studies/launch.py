@@ -3,6 +3,7 @@
 import contextlib
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,33 +12,33 @@ from rich.console import Console
 from seedwise import paths, yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.folder import BEST, LEDGER, SPECIFICATION
+from seedwise.folder import LEDGER, SPECIFICATION
 from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
-from seedwise.search.decide.baselines import searched
-from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.decide.warm_start import read_earlier
-from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.shutdown import Leaver
-from seedwise.search.export.best import Export
-from seedwise.search.ledger.state import Ledger, State, read
-from seedwise.search.ranking import leaderboard
-from seedwise.search.ranking.estimator import Standing
-from seedwise.search.report.findings import Findings
+from seedwise.search.ledger.state import Ledger
+from seedwise.search.ranking.results import Results
 from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
-from seedwise.search.spec.load import from_dict
-from seedwise.search.spec.methods import method_class
+from seedwise.search.spec.load import from_dict, recorded
 from seedwise.search.spec.schema import Specification
-from seedwise.search.studies.landscape_files import write_landscape
-from seedwise.search.studies.landscape_phases import LandscapePhases
-from seedwise.search.studies.report import write_report
+from seedwise.search.studies.study import Search, study_of
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 LEAVING_SECONDS = 5.0  # and one that was told to stop
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a search folder holds once nothing more is to be run."""
+
+    study: Search
+    results: Results
+    nothing_new: bool  # it was finished before, and nothing was started
 
 
 def search(
@@ -47,74 +48,109 @@ def search(
     *,
     address: str | None = None,
     earlier_folders: Sequence[Path] = (),
-) -> State:
-    """Run a search to its end, or go on with it where its ledger stops; returns what the ledger says then.
+) -> Outcome:
+    """Run a search to its end, or go on with it where its ledger stops.
 
-    A finished search is left as it is: the caller sees that no session was added. `earlier_folders` are searches whose
-    results warm this one up; what they say goes into the ledger at its start, and stays what it was then.
+    A finished search is left as it is. `earlier_folders` are searches whose results warm this one up; what they say
+    goes into the ledger at its start, and stays what it was then.
     """
+    with opened(folder) as ledger:
+        return _search(study_of(specification), ledger, folder, console, address, earlier_folders)
+
+
+def resume(folder: Path, console: Console, *, address: str | None = None) -> Outcome:
+    """Go on with the search of a folder."""
+    if not (folder / LEDGER).exists():
+        raise RequestError(str(folder), "there is no search here", f"Start one with: {called('search', 'SPEC')}")
+    folder = folder.resolve()
+    with opened(folder) as ledger:
+        started_in = Path(ledger.state.search["folder"])
+        with paths.relative_to(started_in if started_in.is_dir() else Path.cwd()):
+            specification = from_dict(ledger.state.specification)
+            return _search(study_of(specification), ledger, folder, console, address)
+
+
+@contextlib.contextmanager
+def opened(folder: Path) -> Iterator[Ledger]:
+    """The ledger of a search folder, for this process alone. A search that has not begun leaves nothing behind."""
+    new = not folder.exists()
+    try:
+        ledger = Ledger(folder / LEDGER)
+    except OSError as error:
+        raise RequestError(str(folder), str(error.strerror), "Choose another folder with --out.") from error
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+        if not ledger.state.search:
+            ledger.path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it holds other files
+                if new:
+                    folder.rmdir()
+
+
+def _search(
+    study: Search,
+    ledger: Ledger,
+    folder: Path,
+    console: Console,
+    address: str | None,
+    earlier_folders: Sequence[Path] = (),
+) -> Outcome:
+    """The work of both, on an open ledger."""
+    specification, parts = study.specification, study.specification.parts
     resolved = specification.as_dict()
-    uri = resolved["tracking"]["uri"]
+    uri = specification.tracking.uri
     if uri != "off":  # the ledger keeps where it is, from whatever folder it is resumed, and never a password
         uri = follower.resolve_uri(uri, Path.cwd())
         resolved["tracking"]["uri"] = mask(uri)
-    ledger_path = folder / LEDGER
-    earlier = read(ledger_path)
-    if earlier.search:
+    if first := ledger.state.search:
         if earlier_folders:
-            raise RequestError(f"--from: the search in {folder} has begun, and learns at its start only. Leave it out.")
-        refuse_other(from_dict(earlier.search["specification"]).as_dict(), resolved, folder)
-        if earlier.finished:
+            problem = f"the search in {folder} has begun, and learns at its start only"
+            raise RequestError("--from", problem, "Leave it out.")
+        refuse_other(recorded(ledger.state).as_dict(), resolved, folder)
+        if ledger.state.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
-                return earlier
-    if at := resolved["checkpoints"]["at"]:
+                return Outcome(study, Results(ledger.state, parts.standing), nothing_new=True)
+    if at := specification.checkpoints.at:
         check_place(at)
-    warm = read_earlier(earlier_folders, specification.parts.selection, resolved["method"])
-    method, asked = method_class(specification), specification.parts.asked
+    warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
+    method = study.method()
     with console.status("reading the inputs"), importable(paths.folder()):
-        inputs = method.prepare(specification, asked)
+        inputs = method.prepare(specification, parts.asked)
         sums = provenance.checksums(resolved)
-    for note in getattr(inputs, "notes", ()):
+    notes = list(getattr(inputs, "notes", ()))
+    for note in notes:
         console.print(note, style="yellow", soft_wrap=True)
-    try:
-        ledger = Ledger(ledger_path)
-    except OSError as error:
-        raise RequestError(f"{folder}: {error.strerror}. Choose another folder with --out.") from error
-    try:
-        write_atomically(folder / SPECIFICATION, yaml12.dump(resolved))
-        first = ledger.state.search
-        ledger.append(
-            {
-                "event": "search",
-                "name": specification.name,
-                "search_id": first["search_id"] if first else uuid.uuid4().hex,
-                "session": ledger.state.sessions,
-                "specification": resolved,
-                "command": mask(provenance.command()),
-                "folder": str(paths.folder()),
-                "revision": provenance.revision(),
-                "versions": provenance.versions(),
-                "checksums": sums,
-                "searched": told_apart_by(resolved) if specification.landscape else searched(asked),
-                "earlier": warm,
-                "notes": list(getattr(inputs, "notes", ())),
-            }
-        )
-        grace = specification.checkpoints.grace
-        with (
-            importable(paths.folder()),  # what a method of one's own imports while it works
-            tracked(uri, folder, console),
-            ray_running(address, console),
-            Leaver(grace).listening() as leaver,
-        ):
-            kind = LandscapePhases if specification.landscape else Phases
-            phases = kind(specification, ledger, folder, method, inputs, console, leaver, partial(Progress, console))
-            phases.run_all()
-            written = write_results(ledger.state, phases.standing, folder, console)
-            ledger.append({"event": "end", "because": ledger.state.stopped, **written})
-    finally:
-        ledger.close()
-    return ledger.state
+    write_atomically(folder / SPECIFICATION, yaml12.dump(resolved))
+    ledger.append(
+        {
+            "event": "search",
+            "name": specification.name,
+            "search_id": first["search_id"] if first else uuid.uuid4().hex,
+            "session": ledger.state.sessions,
+            "specification": resolved,
+            "command": mask(provenance.command()),
+            "folder": str(paths.folder()),
+            "revision": provenance.revision(),
+            "versions": provenance.versions(),
+            "checksums": sums,
+            "searched": study.searched(),
+            "earlier": warm,
+            "notes": notes,
+        }
+    )
+    with (
+        importable(paths.folder()),  # what a method of one's own imports while it works
+        tracked(uri, folder, console),
+        ray_running(address, console),
+        Leaver(specification.checkpoints.grace).listening() as leaver,
+    ):
+        view = partial(Progress, console)
+        study.phases()(specification, ledger, folder, method, inputs, console, leaver, view).run_all()
+        results = Results(ledger.state, parts.standing)
+        ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})
+    return Outcome(study, results, nothing_new=False)
 
 
 def check_place(at: str) -> None:
@@ -130,27 +166,6 @@ def check_place(at: str) -> None:
         raise RequestError(
             f"checkpoints.at: {at}: {reason}. Write an absolute path, or an address such as s3://bucket/states."
         ) from error
-
-
-def write_results(state: State, standing: Standing, folder: Path, console: Console) -> dict:
-    """The leaderboard, the best configuration and the report, as files in the search folder; or those of a landscape.
-
-    What it returns goes into the ledger: the files' names, where they are not those of every search.
-    """
-    if state.search["specification"]["landscape"]:
-        return {"files": write_landscape(state, folder, console)}
-    rows = leaderboard.leaderboard(state, standing)
-    leaderboard.write(rows, folder)
-    if not state.search["specification"]["decompose"]:  # whose rows are one configuration, streams apart
-        if state.succeeded:
-            found = Export(state, standing, folder)
-            found.write(found.best, folder / BEST)
-        try:
-            write_report(Findings(state, standing), folder, ended=state.stopped)
-        except Exception as error:  # a page can be written again at any time: it must not keep a search from ending
-            again = f"Try again with: {called('report', folder)}"
-            console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)
-    return {}
 
 
 def refuse_other(before: dict, now: dict, folder: Path) -> None:
@@ -184,14 +199,3 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
                 f"MLflow was not reached; nothing is lost, this completes it: {called('resume', folder)}",
                 soft_wrap=True,
             )
-
-
-def resume(folder: Path, console: Console, *, address: str | None = None) -> State:
-    """Go on with the search of a folder."""
-    state = read(folder / LEDGER)
-    if not state.search:
-        raise RequestError(f"{folder}: there is no search here. Start one with: {called('search', 'SPEC')}")
-    folder = folder.resolve()
-    started_in = Path(state.search["folder"])
-    with paths.relative_to(started_in if started_in.is_dir() else Path.cwd()):
-        return search(from_dict(state.search["specification"]), folder, console, address=address)

@@ -24,7 +24,7 @@ from seedwise.search.export.rerun import rerun_specification
 from seedwise.search.ledger.state import DONE, PLANNED, State
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.load import read as read_specification
-from seedwise.search.studies.landscape_files import show, write_landscape
+from seedwise.search.studies.landscape_files import show, write
 from seedwise.search.studies.landscape_request import exported, landscape_specification
 from seedwise.spaces import config_id, load
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, LINE, SEEDS, SOURCE, TRAIN
@@ -39,7 +39,7 @@ def plan(name="demo", **options):
 @functools.cache  # a plan never changes
 def _plan(name, options):
     options = {"replicates": 2, "directions": 1, "parts": ["all"], "plane": {"replicates": 0}} | json.loads(options)
-    return Plan.of(landscape_specification(name, None, options, [ONE] if name == "demo" else []).as_dict())
+    return Plan.of(landscape_specification(name, None, options, [ONE] if name == "demo" else []))
 
 
 def begun():
@@ -118,15 +118,15 @@ def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
 
 
 def test_where_no_training_ends_well_nothing_was_found_whatever_the_initial_models_score(tmp_path):
-    specification = landscape_specification("demo-ear", None, {"replicates": 2}).as_dict()
+    specification = landscape_specification("demo-ear", None, {"replicates": 2})
     made, state, output = Plan.of(specification), State(), io.StringIO()
-    state.apply({"event": "search", "search_id": "x", "specification": specification, "time": 0.0})
+    state.apply({"event": "search", "search_id": "x", "specification": specification.as_dict(), "time": 0.0})
     while isinstance(action := made.next_action(state), Given):
         start(state, action)
         end(state, action, DONE if job_of(action)[1] == INITIAL else "failed:nan", **{"dev/macro_f1/qel": 0.1})
     console = Console(file=output, width=500)
-    write_landscape(state, tmp_path, console)
-    assert not show(state, tmp_path, console)
+    write(made, state, tmp_path, console)
+    assert not show(tmp_path, console)
     assert "Failed and left out (10), such as train source, replicate 0: failed:nan" in output.getvalue()
 
 
@@ -223,7 +223,7 @@ def test_a_landscape_of_a_specification_is_of_what_it_enqueues_first():
     specification = landscape_specification("demo", None, {}, ["enqueue=[{k: 7}, {k: 9}]"])
     assert [params["k"] for params in specification.enqueue] == [7]
     assert specification.name == "demo-landscape"
-    assert Plan.of(specification.as_dict()).params["k"] == 7
+    assert Plan.of(specification).params["k"] == 7
 
 
 def test_a_specification_may_ask_for_its_landscape_itself(tmp_path):
@@ -243,7 +243,7 @@ def test_a_baseline_has_what_it_shares_with_the_configuration():
     one = landscape_specification(
         "demo-ear", None, {"baseline": "plain"}, ["enqueue=[{lr: 0.005, layer: 2, epochs: 4}]"]
     )
-    params = Plan.of(one.as_dict()).params
+    params = Plan.of(one).params
     assert (params["baseline"], params["lr"], params["epochs"]) == ("plain", 0.005, 4)
     assert not {"layer", "alpha", "beta", "copies"} & params.keys()
 
@@ -294,7 +294,7 @@ def test_what_compat_fixed_is_in_the_parameters_of_an_exported_configuration(wei
     content = {"name": "demo", "specification": found, "params": params, "config_id": config_id(params)}
     content |= {"replicates": [{"replicate": 0}], "checksums": {}}
     one = landscape_specification("best.yaml", content, {}, ["task.targets=[qan]", *ONE_TARGET])
-    assert Plan.of(one.as_dict()).params == params | {"freeze_embeddings": True}
+    assert Plan.of(one).params == params | {"freeze_embeddings": True}
     assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # what was exported stays what it was
     assert rerun_specification(content, 2).enqueue == [params]
 

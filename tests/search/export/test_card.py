@@ -1,6 +1,7 @@
 """The model card of an exported model, as the hub's own library reads it."""
 
 import re
+from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
@@ -8,9 +9,9 @@ from huggingface_hub.repocard import metadata_load
 
 from seedwise import yaml12
 from seedwise.search.commands.main import main
-from seedwise.search.export.best import Export
+from seedwise.search.export import best
 from seedwise.search.export.card import Card
-from seedwise.search.spec.parts import standing_of
+from seedwise.search.spec.parts import results_of
 from seedwise.search.spec.provenance import checksums
 from seedwise.trainables.methods import METHODS, spec_of
 from tests.search.told import Told, demo, metrics, specification
@@ -19,8 +20,8 @@ USE = "A classifier.\n\n    from transformers import pipeline\n"
 
 
 def content_of(told):
-    found = Export(told.state, standing_of(told.resolved), None)
-    return found.content(found.best, "best.yaml")
+    results = results_of(told.state)
+    return best.content(results, best.ranking(results, "")[0], Path("best.yaml"))
 
 
 @pytest.fixture(scope="module")

@@ -48,9 +48,9 @@ def found(tmp_path_factory):
 def numbers_of(folder, *, broken=(), stored=True, **options):
     options, folder = {"replicates": 3, "directions": 2} | options, folder / "models"
     folder.mkdir(exist_ok=True)
-    specification = landscape_specification("demo-ear", None, options).as_dict()
+    specification = landscape_specification("demo-ear", None, options)
     plan, state = Plan.of(specification), State()
-    state.apply({"event": "search", "search_id": "x", "specification": specification, "time": 0.0})
+    state.apply({"event": "search", "search_id": "x", "specification": specification.as_dict(), "time": 0.0})
     asked = set()
     for one in plan.runs:
         models = [model(m.on, m.target, m.replicate) for m in one.job.models(one.replicate, shared=True)]

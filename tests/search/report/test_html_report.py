@@ -14,7 +14,8 @@ from seedwise.search.ledger.state import replay
 from seedwise.search.report import html_report, terminal
 from seedwise.search.report.html_report import page as page_of
 from seedwise.search.report.importance import importances
-from seedwise.search.studies import launch
+from seedwise.search.spec.load import read
+from seedwise.search.studies.study import Search
 from tests.ledgers import events, findings, made
 
 EVIL = '</script><img src="x" onerror="alert(1)">\u2028 $x$ & \x00 <b>'
@@ -143,7 +144,7 @@ def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_pa
     found.state.search["specification"] |= {"seed": 0, "model": ""}
     monkeypatch.setattr(html_report, "page", broken)
     console = Console(file=io.StringIO(), width=200)
-    launch.write_results(found.state, found.standing, tmp_path, console)
+    Search(read("demo", ["tracking.uri=off"])).write(found, tmp_path, console)
     assert (tmp_path / "best.yaml").exists()
     assert "report.html was not written (ZeroDivisionError('no chart'))" in console.file.getvalue()
 

@@ -10,6 +10,7 @@ from seedwise import yaml12
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.ledger.state import read, scan
 from seedwise.search.spec.load import read as read_specification
+from seedwise.search.spec.load import recorded
 from seedwise.search.spec.provenance import checksums
 from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 from tests import tiny
@@ -52,7 +53,7 @@ def numbers_of(home):
 def test_ends_and_corners_are_the_trained_models_scores_exactly(landscape):
     home, _ = landscape
     state = read(home / "runs" / "demo-landscape" / "ledger.jsonl")
-    plan, checked = Plan.of(state.search["specification"]), 0
+    plan, checked = Plan.of(recorded(state)), 0
     corners = {(0.0, 0.0): 0, (1.0, 0.0): 1, (0.0, 1.0): 2, (0.0,): 0, (1.0,): 1}  # the place of the model that it is
     for planned, one in plan.with_runs(state):
         if planned.job.landscape not in (LINE, PLANE, SEEDS):
@@ -71,7 +72,7 @@ def test_ends_and_corners_are_the_trained_models_scores_exactly(landscape):
 def test_it_is_of_the_exported_configuration_and_all_its_models_are_kept(landscape):
     home, _ = landscape
     state = read(home / "runs" / "demo-landscape" / "ledger.jsonl")
-    plan = Plan.of(state.search["specification"])
+    plan = Plan.of(recorded(state))
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
     assert plan.params == exported["params"] | {"freeze_embeddings": True}
     assert numbers_of(home)["params"] == plan.params  # what is shown is what was trained
@@ -87,7 +88,7 @@ def test_all_of_it_is_in_mlflow(landscape, database):
     experiment = client.get_experiment_by_name("demo-landscape").experiment_id
     runs = client.search_runs([experiment], max_results=1000)
     levels = [one.data.tags["level"] for one in runs]
-    plan = Plan.of(read(home / "runs" / "demo-landscape" / "ledger.jsonl").search["specification"])
+    plan = Plan.of(recorded(read(home / "runs" / "demo-landscape" / "ledger.jsonl")))
     assert levels.count("run") == len(plan.runs)
     (top,) = [one for one in runs if one.data.tags["level"] == "search"]
     files = {one.path for one in client.list_artifacts(top.info.run_id)}

@@ -70,8 +70,8 @@ def inputs_of(tmp_path_factory):
         options = {"equal": equal} | ({"baseline": "plain"} if kind == "plain" else {})
         overrides = {"stitching": [STITCHED], "drawn": [DRAWN], "pairs": [TUNED, pairs]}.get(kind, [TUNED])
         name = "demo" if kind in ("stitching", "drawn") else "demo-ear"
-        specification = landscape_specification(name, None, options, overrides).as_dict()
-        return cut(prepare(Landscape, specification)), Plan.of(specification).params
+        specification = landscape_specification(name, None, options, overrides)
+        return cut(prepare(Landscape, specification.as_dict())), Plan.of(specification).params
 
     return made
 

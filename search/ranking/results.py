@@ -1,0 +1,138 @@
+"""What a search found, from its ledger: what files, reports, comparisons and notebooks are made of."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from seedwise.errors import RequestError
+from seedwise.search.ledger.state import SEARCH, State
+from seedwise.search.ranking.baseline_scores import scores_of, varying
+from seedwise.search.ranking.estimate import Estimate
+from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.leaderboard import best_baselines, chosen, leaderboard, underspecification
+from seedwise.search.ranking.selection import Selection
+from seedwise.spaces import Space, load
+from seedwise.text import short
+
+MOST = 30  # configurations in a chart: more cannot be told apart
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one state of a ledger. Each is computed once, when it is first asked for.
+
+    A state that has changed since needs new results.
+    """
+
+    state: State
+    standing: Standing
+
+    @property
+    def selection(self) -> Selection:
+        return self.standing.selection
+
+    @cached_property
+    def leaderboard(self) -> list[dict]:
+        """The rows of leaderboard.json, best first; empty until a run has finished."""
+        return leaderboard(self.state, self.standing)
+
+    @cached_property
+    def rows(self) -> list[dict]:
+        """The same as people are shown them: without replicates the intervals of estimates would rest on a guess."""
+        unknown = {"estimate_low": None, "estimate_high": None}
+        return [row if row["replicated"] else row | unknown for row in self.leaderboard]
+
+    @cached_property
+    def underspecification(self) -> dict | None:
+        """What it cost to choose without target labels; see `underspecification`."""
+        return underspecification(self.state, self.standing)
+
+    @property
+    def estimate(self) -> Estimate:
+        """Only where there are rows."""
+        return self.standing.of(self.state)
+
+    @cached_property
+    def ranked(self) -> list[dict]:
+        """Rows of the configurations that compete, best first: no baselines, none that were pruned."""
+        return [row for row in self.rows if row["estimate"] is not None]
+
+    def scores(self, phase: str, selection: Selection | None = None) -> dict[str, dict[int, float | None]]:
+        """The score of every finished run as it counts: configuration id -> replicate -> score, by any `selection`.
+
+        A failed run has the lowest of all, of the method or of the baselines, and none where nobody has reached one.
+        """
+        selection, all_of = selection or self.selection, self.state.configurations.values()
+        own = [run.metrics for one in all_of if not one.baseline for run in one.runs.values()]
+        theirs = [run.metrics for one in all_of if one.baseline for run in one.of_phase(phase)]
+        tables = (selection.scores(self.state, phase), own), (scores_of(self.state, selection, phase), theirs)
+        known = [table for table, reached in tables if any(selection.score(one) is not None for one in reached)]
+        return {config_id: scores for table in known for config_id, scores in table.items()}
+
+    def only_failed(self, config_id: str, phase: str = SEARCH) -> bool:
+        """Whether all runs of a phase failed, or have no score: whatever number they count as, nobody measured it."""
+        one = self.state.configurations[config_id]
+        runs = [run for run in one.of_phase(phase) if run.finished]
+        if one.baseline:  # some do not report the score that ranks
+            return all(run.failed for run in runs)
+        return all(self.selection.failed(run, self.selection.score(run.metrics)) for run in runs)
+
+    @cached_property
+    def measured(self) -> list[dict]:
+        """Those of the ranked whose estimate rests on at least one score of their own."""
+        return [row for row in self.ranked if not self.only_failed(row["config_id"])]
+
+    @cached_property
+    def baselines(self) -> list[dict]:
+        """The best of each baseline."""
+        return best_baselines(self.rows)
+
+    @property
+    def charted(self) -> list[dict]:
+        """Rows that a chart has room for: the best configurations, then the baselines."""
+        return [*self.ranked[:MOST], *self.baselines]
+
+    @property
+    def left_out(self) -> str:
+        """How many configurations a chart leaves out, as a sentence; empty where all are in it."""
+        more = len(self.ranked) - MOST
+        return f"The {MOST} best of {len(self.ranked)} configurations are shown." if more > 0 else ""
+
+    @cached_property
+    def chosen(self) -> dict:
+        """The configuration that the search chose before it saw fresh seeds; while it runs, the best so far."""
+        return chosen(self.state, self.ranked)
+
+    @property
+    def metric(self) -> str:
+        """The metric that ranks, without split and language, which one's own may have with it."""
+        parts = self.selection.metric.split("/")
+        return parts[1] if len(parts) == 3 else self.selection.metric
+
+    def names(self, rows: list[dict]) -> list[str]:
+        """How rows are called in a chart: by rank and id, baselines by what they are."""
+        ranks = {row["config_id"]: rank for rank, row in enumerate(self.ranked, start=1)}
+        return [row["baseline"] or f"{ranks[row['config_id']]}. {row['config_id']}" for row in rows]
+
+    def languages(self, names: Iterable[str]) -> list[str]:
+        """Names of languages in the order of the task: source, pivots, targets, then others as they come."""
+        order = [self.selection.source, *self.selection.pivots, *self.selection.targets]
+        return sorted(dict.fromkeys(names), key=lambda name: order.index(name) if name in order else len(order))
+
+    @cached_property
+    def varying(self) -> list[str]:
+        """Names of the parameters that differ between configurations."""
+        return varying([row["params"] for row in self.rows if not row["baseline"]])
+
+    def in_short(self, params: dict) -> str:
+        """What tells a configuration from the others."""
+        return " ".join(short(name, params[name]) for name in self.varying if name in params)
+
+    @cached_property
+    def space(self) -> Space | None:
+        """The space that was searched; None where it is no longer to be found, as one's own may be."""
+        specification = self.state.search["specification"]
+        try:
+            return load(specification["method"], specification["space"], specification["compat"])
+        except RequestError:
+            return None
