@@ -10,7 +10,6 @@ import pytest
 from transformers import AutoConfig
 
 from seedwise import yaml12
-from seedwise.search.decide.baselines import asked_of
 from seedwise.search.spec.load import read
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.ear.options import REFERENCE
@@ -131,7 +130,7 @@ def test_the_sib200_specification_of_ear_runs_on_local_copies():
     passes = {params["baseline"]: params["epochs"] for params in found.parts.baselines.configurations}
     assert passes == {"plain": 2 * 4, "rs_da": 2 * 4}  # four epochs of two streams
     config = AutoConfig.from_pretrained(encoder)
-    check_layers("minimulti", Encoder(config.to_dict(), {}), asked_of(found.as_dict()))
+    check_layers("minimulti", Encoder(config.to_dict(), {}), found.parts.asked)
     assert config.num_hidden_layers == 6
 
 

@@ -209,7 +209,9 @@ def test_one_search_is_its_leaderboard(tmp_path, capsys):
 def test_wrong_folders_are_one_line(tmp_path, capsys):
     good = str(demo().write(tmp_path / "good"))
     assert main(["compare", good, str(tmp_path / "nowhere")]) == 2
-    assert capsys.readouterr().err.endswith("nowhere: there is no search here.\n")
+    assert capsys.readouterr().err.endswith(
+        "nowhere: there is no search here. Write the folder that has its ledger.jsonl.\n"
+    )
     empty = Told(specification()).write(tmp_path / "empty")
     assert main(["compare", good, str(empty)]) == 2
     assert "no run has finished yet" in capsys.readouterr().err

@@ -10,7 +10,8 @@ from rich.console import Console
 from scipy import stats
 
 from seedwise.search.ledger.state import State
-from seedwise.search.studies.decomposition import as_table, decompose, in_words, report
+from seedwise.search.spec.parts import results_of
+from seedwise.search.studies.decomposition import as_table, decompose, in_words, show
 
 BY_HAND = {
     "head": [0.1, 0.2, 0.3],  # variance 0.01
@@ -124,7 +125,7 @@ def test_the_table_fits_a_terminal():
     assert next(line for line in lines if "choice of anchors" in line).split()[-4:] == ["1", "-", "-", "-"]
 
 
-def test_a_ledger_is_told_apart_by_what_varied_and_failed_runs_are_left_out(tmp_path):
+def test_a_ledger_is_told_apart_by_what_varied_and_failed_runs_are_left_out():
     state = State()
     state.apply(
         {"event": "search", "specification": {"select": {"metric": "value", "on": "metric", "aggregate": "mean"}}}
@@ -148,7 +149,7 @@ def test_a_ledger_is_told_apart_by_what_varied_and_failed_runs_are_left_out(tmp_
                 }
             )
     console = Console(file=io.StringIO(), width=80)
-    report(state, tmp_path, console)
+    show(results_of(state), console)
     text = console.file.getvalue()
     assert in_words(decompose(BY_HAND)) + " Left out: 5 failed runs." in text
     assert "75 %" in next(line for line in text.splitlines() if "data order" in line)

@@ -69,13 +69,14 @@ def test_workers_fresh_or_reused_agree_with_a_process_without_ray(searched):
     state = read(home / "runs" / "demo" / "ledger.jsonl")
     program = """
 import json, sys, torch
-from seedwise.search.decide.baselines import asked_of
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.training.device import set_up
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
-specification, runs = json.load(sys.stdin)
-place, tests = set_up(1, 0.0), prepare_test(Stitching, specification)
-inputs = Stitching.prepare(specification, asked_of(specification))
+recorded, runs = json.load(sys.stdin)
+specification = Specification.model_validate(recorded)
+place, tests = set_up(1, 0.0), Stitching.prepare_test(specification)
+inputs = Stitching.prepare(specification, specification.parts.asked)
 for params, replicate, phase in runs:
     method = Stitching(inputs, params, Streams(0, replicate), place)
     metrics = [method.step(number) for number in range(method.steps)][-1]
