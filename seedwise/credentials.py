@@ -39,7 +39,7 @@ def check_address(key: str, address: str) -> None:
     user = _USER.search(address)
     if has_password(address) and (re.search(r"""[\s"']""", address) or (user and re.search("[@/?#]", user[0]))):
         raise RequestError(
-            f"{key}: its password has a blank, a quote, @, / or the like. Write these as %20, %22, %27, %40, %2F."
+            key, "its password has a blank, a quote, @, / or the like", "Write these as %20, %22, %27, %40, %2F."
         )
 
 

@@ -42,8 +42,8 @@ class RequestErrors(RequestError):
 class NotHere(RequestError):
     """A file or folder that this machine does not have. `name` is what the specification calls it."""
 
-    def __init__(self, text: str, name: str):
-        super().__init__(text)
+    def __init__(self, key: str, problem: str, fix: str, name: str):
+        super().__init__(key, problem, fix)
         self.name = name
 
     @property

@@ -13,7 +13,7 @@ from seedwise.errors import RequestError
 def check_file_name(where: str, name: object) -> None:
     """Refuse a name out of a file that becomes one of a file or folder: a path would lead to another folder."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]{0,59}", name):
-        raise RequestError(f"{where}: {name!r} cannot name a file. Write letters, digits, points, dashes, underscores.")
+        raise RequestError(where, f"{name!r} cannot name a file", "Write letters, digits, points, dashes, underscores.")
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def import_path(path: str, key: str) -> Any:
         fix = f"Write package.module:name, with the module in {_called(folder)} or installed."
         if missing in MOVED:
             fix = f"{missing!r} is now 'seedwise.{missing}'."
-        raise RequestError(f"{key}: {path}: {str(error).rstrip('.')}. {fix}") from error
+        raise RequestError(key, f"{path}: {error}", fix) from error
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any])
     taken = {key: value for key, value in taken.items() if key in function.defaults}
     space = Space(function, {**taken, **overrides}, key=f"baselines.{name}")
     if continuous := space.continuous():
-        raise RequestError(f"baselines.{name}.{continuous[0]}: all values are tried. Write {{choices: [a, b, ...]}}.")
+        raise RequestError(f"baselines.{name}.{continuous[0]}", "all values are tried", "Write {choices: [a, b, ...]}.")
     return space
 
 
@@ -46,7 +46,9 @@ def _function(name: str, baseline: Baseline, met: Sequence[dict], overrides: dic
 
     def canonical(params: dict) -> dict:
         if params["baseline"] != name:
-            raise ValueError(f"baseline: {params['baseline']!r} is not {name!r}, whose space this is")
+            raise RequestError(
+                "baseline", f"{params['baseline']!r} is not {name!r}, whose space this is", "Leave it out."
+            )
         own = baseline.canonical(resized({key: value for key, value in params.items() if key != "baseline"}))
         baseline.options(**own)
         return {"baseline": name, **own}

@@ -55,18 +55,20 @@ def overridden(key: str, dimension: Dimension | None, override: Any) -> Dimensio
     if isinstance(override, dict):
         known = {"low", "high", "log", "step", "choices"}
         if unknown := sorted(override.keys() - known):
-            raise RequestError(f"{key}.{unknown[0]}: there is no such key.{nearest(unknown[0], sorted(known))}")
+            raise RequestError(f"{key}.{unknown[0]}", "there is no such key", nearest(unknown[0], sorted(known)))
         if "choices" in override:
             if not isinstance(override["choices"], list) or not override["choices"]:
-                raise RequestError(f"{key}.choices: {override['choices']!r} is not a list. Write [a, b, ...].")
+                raise RequestError(f"{key}.choices", f"{override['choices']!r} is not a list", "Write [a, b, ...].")
             return Dimension(choices=tuple(override["choices"]))
         base = dimension or Dimension()
         low, high, step = (override.get(name, getattr(base, name)) for name in ("low", "high", "step"))
         log = override.get("log", base.log and "step" not in override)  # steps are even, so they end a log scale
         if not isinstance(log, bool) or (log and step):
-            raise RequestError(f"{key}.log: {log!r}. Write true or false, and no step together with true.")
+            raise RequestError(f"{key}.log", f"{log!r}", "Write true or false, and no step together with true.")
         if step is not None and (not _is_number(step) or step <= 0):
-            raise RequestError(f"{key}.step: {step!r} must be a number above 0.")
+            raise RequestError(
+                f"{key}.step", f"{step!r} must be a number above 0", "Write how far apart two values are."
+            )
         return _range(key, low, high, base, log, step)
     if isinstance(override, list):
         numeric = dimension is None or dimension.choices is None
@@ -74,21 +76,23 @@ def overridden(key: str, dimension: Dimension | None, override: Any) -> Dimensio
             base = dimension or Dimension()
             return _range(key, *override, base, base.log, base.step)
         if not override:
-            raise RequestError(f"{key}: the list is empty. Write at least one value.")
+            raise RequestError(key, "the list is empty", "Write at least one value.")
         return Dimension(choices=tuple(override))
     return Dimension(choices=(override,))
 
 
 def _range(key: str, low: Any, high: Any, base: Dimension, log: bool, step: float | None) -> Dimension:
     if not (_is_number(low) and _is_number(high)):
-        raise RequestError(f"{key}: a range needs two numbers, got {low!r} and {high!r}.")
+        raise RequestError(key, f"a range needs two numbers, got {low!r} and {high!r}", "Write [low, high].")
     if low > high:
-        raise RequestError(f"{key}: [{low}, {high}] is upside down. Write [{high}, {low}].")
+        raise RequestError(key, f"[{low}, {high}] is upside down", f"Write [{high}, {low}].")
     if log and low <= 0:
-        raise RequestError(f"{key}: low is {low}, a logarithmic range must start above 0.")
+        raise RequestError(
+            key, f"low is {low}, a logarithmic range must start above 0", "Write a higher low, or log: false."
+        )
     integer = all(isinstance(value, int) for value in (low, high)) and (base.low is None or base.integer)
     if base.integer and not integer:
-        raise RequestError(f"{key}: [{low}, {high}] must be whole numbers.")
+        raise RequestError(key, f"[{low}, {high}] must be whole numbers", "Write them without a point.")
     return Dimension(low=low, high=high, log=log, step=step, integer=integer)
 
 

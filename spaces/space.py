@@ -19,6 +19,7 @@ from seedwise.spaces.dimension import Dimension, overridden
 from seedwise.spaces.trials import Open, Overriding, Probe, Scripted
 from seedwise.suggest import nearest
 from seedwise.trainables.methods import built_in, spec_of
+from seedwise.validation import request_errors
 
 PROBES = 400  # random walks through a space function to learn its dimensions: enough to enter every branch we have
 
@@ -40,7 +41,7 @@ class Space:
         known = {name: self._default(name) for name in self.defaults} | self.dimensions
         for name in self.overrides:
             if name not in known:
-                raise RequestError(f"{self.key}.{name}: there is no such dimension.{nearest(name, known)}")
+                raise RequestError(f"{self.key}.{name}", "there is no such dimension", nearest(name, known))
             overridden(f"{self.key}.{name}", known[name], self.overrides[name])
         _probe(self)  # a value the method refuses is found now, not by the run that draws it
 
@@ -57,16 +58,14 @@ class Space:
         unknown = [name for name in params if self.defaults and name not in self.defaults]
         if unknown:
             raise RequestError(
-                f"{key}.{unknown[0]}: the method has no such parameter.{nearest(unknown[0], self.defaults)}"
+                f"{key}.{unknown[0]}", "the method has no such parameter", nearest(unknown[0], self.defaults)
             )
-        try:
-            full = {**self.defaults, **params}
-            for name, default in self.defaults.items():  # tau: 1 is tau: 1.0
-                if isinstance(default, float) and type(full[name]) is int:
-                    full[name] = float(full[name])
+        full = {**self.defaults, **params}
+        for name, default in self.defaults.items():  # tau: 1 is tau: 1.0
+            if isinstance(default, float) and type(full[name]) is int:
+                full[name] = float(full[name])
+        with request_errors(f"{key}."):
             return getattr(self.function, "canonical", dict)(full)
-        except ValueError as error:  # the options of the method say what they do not accept
-            raise RequestError(f"{key}.{error}.") from error
 
     def _default(self, name: str) -> Dimension:
         """A parameter that the function does not suggest, as the dimension of its default value: which type it has."""
@@ -153,17 +152,19 @@ def load(method: Any, space: Any, compat: str = "fixed") -> Space:
     overrides = dict(space) if isinstance(space, dict) else {}
     for key, value in compat_of(method, compat).items():
         if overrides.setdefault(key, value) != value:
-            raise RequestError(f"space.{key}: compat: {compat} fixes it to {value!r}. Remove one of the two.")
+            raise RequestError(f"space.{key}", f"compat: {compat} fixes it to {value!r}", "Remove one of the two.")
     name = overrides.pop("base", "default") if isinstance(space, dict) else space
     if isinstance(method, str):
         known = spec_of(method).spaces
         if name not in known:
-            raise RequestError(f"space: {method} has no space {name!r}.{nearest(name, known)}")
+            raise RequestError("space", f"{method} has no space {name!r}", nearest(name, known))
         path = known[name]
     else:
         path = method["space"]
         if name != "default":
-            raise RequestError(f"space: {path} is one space, there is no {name!r} of it. Write overrides, or default.")
+            raise RequestError(
+                "space", f"{path} is one space, there is no {name!r} of it", "Write overrides, or default."
+            )
     return _made(import_path(path, "method.space"), json.dumps(overrides))
 
 
@@ -180,7 +181,7 @@ def compat_of(method: Any, compat: str) -> Mapping[str, Any]:
     spec = built_in(method)
     known = spec.compat if spec else {}
     if compat not in known:
-        raise RequestError(f"compat: {compat!r}: this method has only {', '.join(['fixed', *known])}.")
+        raise RequestError("compat", f"{compat!r}: this method has only {', '.join(['fixed', *known])}", "Write one.")
     return known[compat]
 
 

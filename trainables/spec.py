@@ -116,6 +116,7 @@ def without_files(key: str, files: Mapping[str, Any], languages: Iterable[str]) 
     for language in languages:
         if language not in files:
             yield RequestError(
-                f"{key}.{language}: this target language has no {kind}. Add `{language}: FILE` there, or drop it from "
-                "task.targets."
+                f"{key}.{language}",
+                f"this target language has no {kind}",
+                f"Add `{language}: FILE` there, or drop it from task.targets.",
             )

@@ -1,7 +1,7 @@
 """The commands about static vectors: out of an encoder, into one space, and how good they are."""
 
 import argparse
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
 from seedwise.suggest import nearest
+from seedwise.validation import request_errors
 
 ROWS = 200_000  # words read from the top of a file
 
@@ -178,16 +179,14 @@ def by_language(given: list[str]) -> dict[str, str]:
 
 def settings_of(kind: type, changes: list[str]) -> Any:
     """Options with `key=value` changes; values are YAML, as in a specification."""
-    known, given = [field.name for field in fields(kind)], {}
+    given = {}
     for change in changes:
         key, equals, value = change.partition("=")
-        if not equals or key not in known:
-            raise RequestError(f"--set {change}: there is no such option.{nearest(key, known)}")
+        if not equals:
+            raise RequestError(f"--set {change}", "it has no value", "Write KEY=VALUE, for example --set seed=1.")
         try:
             given[key] = yaml12.load(value)
         except yaml12.YAMLError as error:
             raise RequestError(f"--set {change}: the value is not YAML.") from error
-    try:
+    with request_errors("--set ", kind):
         return kind(**given)
-    except ValueError as error:
-        raise RequestError(f"--set {error}.") from error

@@ -4,17 +4,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from seedwise import yaml12
 from seedwise.credentials import HIDDEN, has_password, mask
-from seedwise.errors import RequestError, one_of
+from seedwise.errors import RequestError
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.landscape_defaults import normalised
-from seedwise.search.spec.schema import Model, Specification, named
+from seedwise.search.spec.schema import Specification, named
 from seedwise.search.spec.validate import check
 from seedwise.suggest import nearest
 from seedwise.trainables.inputs.paths import read_text
+from seedwise.validation import request_errors
 
 BUILT_IN = Path(__file__).with_name("builtin")
 
@@ -70,10 +69,8 @@ def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
     """A checked specification from plain data; `elsewhere` as of `read`."""
     if isinstance(content.get("landscape"), dict):
         content = normalised(content)
-    try:
+    with request_errors(model=Specification):
         specification = Specification.model_validate(content)
-    except ValidationError as error:
-        raise one_of(_in_lines(error)) from error
     check(specification, elsewhere=elsewhere)
     return specification
 
@@ -112,54 +109,3 @@ def _mapping(value: Any, name: str, told: str) -> dict:
     if value is not None and not isinstance(value, dict):
         raise RequestError(f"{told}: {name} is {mask(repr(value))} there, which has no keys. Set {name} as a whole.")
     return value or {}
-
-
-def _in_lines(error: ValidationError) -> list[RequestError]:
-    """What types say is wrong: one error for each key."""
-    by_key: dict[str, list[dict]] = {}
-    for one in error.errors():
-        by_key.setdefault(".".join(_location(one)), []).append(one)
-    # Where a value may be of several kinds, each of them has its say: the one that got furthest was meant.
-    meant = [key for key in by_key if not any(other.startswith(f"{key}.") for other in by_key)]
-    return [RequestError(_in_one_line(key, by_key[key])) for key in meant]
-
-
-def _location(problem: dict) -> list[str]:
-    """The keys of the specification that lead to a problem, without the kinds that pydantic has tried."""
-    kinds = ("literal[", "Custom", "function-", "constr", "dict[")
-    names = [str(part) for part in problem["loc"]]
-    return [name for name in names if not name.startswith(kinds) and name not in ("float", "int", "str", "[key]")]
-
-
-def _in_one_line(key: str, problems: list[dict]) -> str:
-    """Which key, which value, what would be right."""
-    # Of a choice between kinds (auto, or a number) the kind that was meant says more.
-    problem = next(
-        (one for one in problems[:2] if (one["type"] == "literal_error") == isinstance(one["input"], str)), problems[0]
-    )
-    if problem["type"] == "extra_forbidden":
-        *above, name = _location(problem)
-        return f"{key}: there is no such key.{nearest(name, _fields(above))}"
-    if problem["type"] == "missing":
-        return f"{key}: this key is missing. Add it{_example(key)}."
-    given = problem["input"]
-    given = HIDDEN if isinstance(given, str) and has_password(given) else mask(repr(given))
-    said = problem["msg"].removeprefix("Value error, ")
-    return f"{key}: {given} is wrong: {said[0].lower()}{said[1:]}."
-
-
-def _fields(location: list) -> list[str]:
-    """The keys that exist below a place in the specification."""
-    model: Any = Specification
-    for part in location:
-        hint = model.model_fields[part].annotation if part in getattr(model, "model_fields", {}) else None
-        options = [hint, *getattr(hint, "__args__", ())]
-        model = next((option for option in options if isinstance(option, type) and issubclass(option, Model)), None)
-        if model is None:
-            return []
-    return list(model.model_fields)
-
-
-def _example(key: str) -> str:
-    examples = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
-    return f", for example `{examples[key]}`" if key in examples else ""

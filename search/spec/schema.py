@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model
 
 from seedwise.credentials import check_address
 from seedwise.errors import RequestError
@@ -17,7 +17,8 @@ from seedwise.trainables.methods import METHODS
 from seedwise.trainables.request import Inputs, Model, Task, Text
 from seedwise.trainables.spec import Count
 from seedwise.trainables.streams import STREAMS
-from seedwise.trainables.training.options import check_type
+from seedwise.trainables.training.options import STRICT
+from seedwise.validation import request_errors
 
 
 def _address(uri: str) -> str:
@@ -77,11 +78,8 @@ class Replicates(Model):
                 kind = f"the policy {self.policy} has no such option"
                 raise RequestError(f"replicates.{name}: {kind}.{nearest(name, [*known, 'policy', 'confirm'])}")
         options = {name: given.get(name, default) for name, (_, default) in known.items()}
-        for name, (hint, _) in known.items():
-            try:
-                check_type(name, options[name], hint)
-            except ValueError as error:
-                raise RequestError(f"replicates.{error}.") from None
+        with request_errors("replicates."):
+            create_model(self.policy, __config__=STRICT | {"arbitrary_types_allowed": True}, **known)(**options)
         return {"policy": self.policy, **options, "confirm": self.confirm.model_dump()}
 
 

@@ -284,14 +284,14 @@ def test_an_override_that_contradicts_compat_is_an_error(compat, key, other):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"alpha": -1.0}, "space.alpha: -1.0 must not be negative."),
-        ({"beta": {"choices": [-0.5]}}, "space.beta: -0.5 must not be negative."),
-        ({"layer": 0}, "space.layer: 0: layers are counted from 1."),
-        ({"copies": 0}, "space.copies: 0 must be at least 1."),
-        ({"scale": 0.0}, "space.scale: 0.0 is a share of the dictionary, above 0, at most 1."),
-        ({"scale": 1.5}, "space.scale: 1.5 is a share of the dictionary, above 0, at most 1."),
-        ({"push": "etp"}, "space.push: 'etp' is not one of ept, nt, none."),
-        ({"attention": "word"}, "space.attention: 'word' is not one of words, tokens, padded."),
+        ({"alpha": -1.0}, "space.alpha: -1.0 is wrong: input should be greater than or equal to 0."),
+        ({"beta": {"choices": [-0.5]}}, "space.beta: -0.5 is wrong: input should be greater than or equal to 0."),
+        ({"layer": 0}, "space.layer: 0 is wrong: input should be greater than or equal to 1."),
+        ({"copies": 0}, "space.copies: 0 is wrong: input should be greater than or equal to 1."),
+        ({"scale": 0.0}, "space.scale: 0.0 is wrong: input should be greater than 0."),
+        ({"scale": 1.5}, "space.scale: 1.5 is wrong: input should be less than or equal to 1."),
+        ({"push": "etp"}, "space.push: 'etp' is wrong: input should be 'ept', 'nt' or 'none'."),
+        ({"attention": "word"}, "space.attention: 'word' is wrong: input should be 'words', 'tokens' or 'padded'."),
         ({"sharded_dropout": True}, "space.sharded_dropout: there is no such dimension. Did you mean shared_dropout?"),
     ],
 )

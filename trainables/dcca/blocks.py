@@ -47,7 +47,7 @@ def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, most: int)
     found = Blocks(arrays["train"], arrays["dev"])
     for name, part in (("to train on", found.train), (f"held out (one sentence in {HELD_OUT})", found.dev)):
         if not len(part):
-            raise RequestError(f"{key}: {path}: it has no sentences {name}. Name a file with some hundred of them.")
+            raise RequestError(key, f"{path}: it has no sentences {name}", "Name a file with some hundred of them.")
     return found
 
 

@@ -33,7 +33,7 @@ def load_masked(name: str, key: str = "model") -> Loaded:
     try:
         head_of(model)
     except ValueError as error:
-        raise RequestError(f"{key}: {name}: {error}. Name an encoder of BERT's or RoBERTa's kind.") from error
+        raise RequestError(key, f"{name}: {error}", "Name an encoder of BERT's or RoBERTa's kind.") from error
     # A table that both ends share has two names, and which of them comes first differs between kinds of encoders.
     once, prefix = dict(model.named_parameters()), model.base_model_prefix
     names = {name for name, _ in model.named_parameters(remove_duplicate=False)}

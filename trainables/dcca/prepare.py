@@ -103,17 +103,20 @@ def check(request: Request, asked: Asked, encoder: Encoder, static: dict[str, St
         for params in met:
             if params.get("blocks", 0) > blocks:
                 raise RequestError(
-                    f"{key}.blocks: {params['blocks']}, but the text has {blocks}. Write fewer, or add text."
+                    f"{key}.blocks", f"{params['blocks']}, but the text has {blocks}", "Write fewer, or add text."
                 )
             for name in ("layer", "freeze_layers"):
                 if params.get(name, 0) != "last" and params.get(name, 0) > layers:
                     raise RequestError(
-                        f"{key}.{name}: {params[name]}, but {request.model} has {layers} layers. "
-                        f"Write {layers} or less."
+                        f"{key}.{name}",
+                        f"{params[name]}, but {request.model} has {layers} layers",
+                        f"Write {layers} or less.",
                     )
             check_vectors(key, params, width, static)
     if (asked_for := request.inputs.score_layer or 0) > layers:
-        raise RequestError(f"inputs.score_layer: {asked_for}, but the encoder has {layers}. Write {layers} or less.")
+        raise RequestError(
+            "inputs.score_layer", f"{asked_for}, but the encoder has {layers}", f"Write {layers} or less."
+        )
 
 
 def check_vectors(key: str, params: dict, width: int, static: dict[str, Static]) -> None:
@@ -126,16 +129,19 @@ def check_vectors(key: str, params: dict, width: int, static: dict[str, Static])
     if alignment == "mse" and table.shape[1] != width:
         way_out = "Write space.alignment: [dcca, none]" if key == "space" else f"Leave {key} out"
         raise RequestError(
-            f"{key}: mse compares static vectors with states of the encoder, but inputs.static.{name} has "
-            f"{table.shape[1]} dimensions and the encoder {width}. {way_out}, or name others."
+            key,
+            f"mse compares static vectors with states of the encoder, but inputs.static.{name} has "
+            f"{table.shape[1]} dimensions and the encoder {width}",
+            f"{way_out}, or name others.",
         )
     if params["words"] > len(static[name].train):
         most = len(static[name].train)
-        raise RequestError(f"{key}.words: {params['words']}, but inputs.static.{name} has {most}. Write fewer.")
+        raise RequestError(f"{key}.words", f"{params['words']}, but inputs.static.{name} has {most}", "Write fewer.")
     if params.get("directions", 0) > min(width, table.shape[1]):
         raise RequestError(
-            f"{key}.directions: {params['directions']}, but inputs.static.{name} has {table.shape[1]} dimensions and "
-            f"the encoder {width}. Write space.directions: {min(width, table.shape[1])} or less."
+            f"{key}.directions",
+            f"{params['directions']}, but inputs.static.{name} has {table.shape[1]} dimensions and the encoder {width}",
+            f"Write space.directions: {min(width, table.shape[1])} or less.",
         )
 
 

@@ -23,7 +23,7 @@ class DccaReader(Reader):
     def __init__(self, request: Request):
         super().__init__(request)
         if self.tokenizer.mask_token_id is None:
-            raise RequestError(f"model: {request.model}: its tokenizer has no mask token. Name a masked model.")
+            raise RequestError("model", f"{request.model}: its tokenizer has no mask token", "Name a masked model.")
         self.inputs, task = request.inputs, request.task
         self.languages = (task.source, *task.targets)
 
@@ -38,8 +38,9 @@ class DccaReader(Reader):
             for language, width in widths.items():
                 if width != widths[self.languages[0]]:
                     raise RequestError(
-                        f"{key}.{language}: {width} dimensions, but {self.languages[0]} has "
-                        f"{widths[self.languages[0]]}: not one space. Set inputs.align, or name aligned vectors."
+                        f"{key}.{language}",
+                        f"{width} dimensions, but {self.languages[0]} has {widths[self.languages[0]]}: not one space",
+                        "Set inputs.align, or name aligned vectors.",
                     )
             return found, notes
         return self.aligned(key, found, notes)
@@ -78,7 +79,7 @@ class DccaReader(Reader):
         pairs = [(entry.source, entry.target) for entry in lexicon.entries if entry.source not in learnt]
         if not pairs:
             raise RequestError(
-                f"{key}: all its words are in inputs.lexicons.{language}, by which vectors are aligned. Name another."
+                key, f"all its words are in inputs.lexicons.{language}, by which vectors are aligned", "Name another."
             )
         sides = []
         for side, one in enumerate((self.languages[0], language)):
@@ -102,8 +103,10 @@ class DccaReader(Reader):
         sides = [side[:-1] if not side[-1] else side for side in sides]
         if len(sides[0]) != len(sides[1]) or len(sides[0]) < 2:
             raise RequestError(
-                f"{key}: {names[0]} has {len(sides[0])} lines and {names[1]} {len(sides[1])}: line n of one must "
-                "translate line n of the other, of two lines or more. Make them equal."
+                key,
+                f"{names[0]} has {len(sides[0])} lines and {names[1]} {len(sides[1])}: line n of one must "
+                "translate line n of the other, of two lines or more",
+                "Make them equal.",
             )
         return sides
 

@@ -61,16 +61,19 @@ def check(request: "Request", asked: "Asked") -> Iterable[RequestError]:
     for key, met in asked.configurations.items():
         yield from _problems_of(key, met, inputs.static, request.select.metric)
     if inputs.lexicons and inputs.align == "off":
-        yield RequestError("inputs.lexicons: they are for inputs.align. Set that too, or remove them.")
+        yield RequestError("inputs.lexicons", "they are for inputs.align", "Set that too, or remove them.")
     if inputs.align != "off":
         for language in task.targets:
             if language not in inputs.lexicons:
                 yield RequestError(
-                    f"inputs.lexicons.{language}: inputs.align needs it. Add it, or align without one beforehand, by "
-                    f"`{called('vectors', 'align')}`."
+                    f"inputs.lexicons.{language}",
+                    "inputs.align needs it",
+                    f"Add it, or align without one beforehand, by `{called('vectors', 'align')}`.",
                 )
     if request.prune != "off":
-        yield RequestError("prune: dcca has no score before its last epochs, so nothing could be pruned. Remove it.")
+        yield RequestError(
+            "prune", "dcca has no score before its last epochs, so nothing could be pruned", "Remove it."
+        )
 
 
 def _problems_of(key: str, met: Iterable[dict], sets: dict, metric: str) -> Iterable[RequestError]:
@@ -80,22 +83,24 @@ def _problems_of(key: str, met: Iterable[dict], sets: dict, metric: str) -> Iter
         if metric in METRICS and params["tune_epochs"] == 0:
             unlabelled = " or ".join(name for name, one in METRICS_OF_ENCODERS.items() if one.uses == "unlabelled")
             found["tune"] = RequestError(
-                f"{key}.tune_epochs: {metric} selects, which needs a classifier. Write 1 or more, or select by "
-                f"{unlabelled} with on: unlabelled."
+                f"{key}.tune_epochs",
+                f"{metric} selects, which needs a classifier",
+                f"Write 1 or more, or select by {unlabelled} with on: unlabelled.",
             )
         if alignment_of(params) == "none":
             continue
         name = params["static"]
         if not sets:
             found["sets"] = RequestError(
-                f"inputs.static: the alignment of {key} needs static vectors. Add a set of them, such as static: "
-                "{x2s: FILES}, or write space.alignment: none."
+                "inputs.static",
+                f"the alignment of {key} needs static vectors",
+                "Add a set of them, such as static: {x2s: FILES}, or write space.alignment: none.",
             )
         elif name and name not in sets:
-            found[name] = RequestError(f"{key}.static: there is no inputs.static.{name}.{nearest(name, sets)}")
+            found[name] = RequestError(f"{key}.static", f"there is no inputs.static.{name}", nearest(name, sets))
         elif not name and len(sets) > 1:
             found[name] = RequestError(
-                f"{key}.static: which of {', '.join(sets)}? Write {key}.static with one of these names."
+                f"{key}.static", f"which of {', '.join(sets)}?", f"Write {key}.static with one of these names."
             )
     return found.values()
 

@@ -69,8 +69,9 @@ def join(sets: dict[str, Vectors], tokenizer: Any, key: str) -> tuple[Static, li
         apart = np.array([held_out(vectors.words[row], HELD_OUT) for row in chosen], dtype=bool)
         if apart.sum() < LEAST_MEASURED:
             raise RequestError(
-                f"{key}.{language}: {apart.sum()} words are left to measure by, one in {HELD_OUT} of {len(chosen)}. "
-                f"Name a file with {HELD_OUT * LEAST_MEASURED * 2} words or more that the encoder knows."
+                f"{key}.{language}",
+                f"{apart.sum()} words are left to measure by, one in {HELD_OUT} of {len(chosen)}",
+                f"Name a file with {HELD_OUT * LEAST_MEASURED * 2} words or more that the encoder knows.",
             )
         rows = start + np.arange(len(chosen))
         train.append(rows[~apart])

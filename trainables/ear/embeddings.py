@@ -19,8 +19,9 @@ class Embeddings:
         self.module = getattr(model.base_model, "embeddings", None)
         if not isinstance(self.module, nn.Module) or isinstance(self.module, nn.Embedding):
             raise RequestError(
-                f"model: {model.config.model_type} has no module `embeddings` whose output could be pushed. "
-                "Choose BERT, XLM-R or another encoder of their kind."
+                "model",
+                f"{model.config.model_type} has no module `embeddings` whose output could be pushed",
+                "Choose BERT, XLM-R or another encoder of their kind.",
             )
         self.output: Tensor | None = None  # of the last pass, as the first layer got it
         self._move: Move | None = None

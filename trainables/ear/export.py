@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def export_model(run: "Tuned", request: Request, folder: Path) -> Path:
     """Write the model and its tokenizer. A head that transformers does not have cannot be written."""
     if run.options.head == "linear":
-        raise RequestError("--model: head: linear is no head of transformers, so nobody could load it. Use standard.")
+        raise RequestError(
+            "--model", "head: linear is no head of transformers, so nobody could load it", "Use standard."
+        )
     model = skeleton(run.inputs.encoder, len(run.inputs.labels))
     model.config.id2label = dict(enumerate(run.inputs.labels))
     model.config.label2id = {label: number for number, label in model.config.id2label.items()}

@@ -36,6 +36,7 @@ def set_head(model: PreTrainedModel, head: str) -> None:
             model.classifier = nn.Sequential(nn.Dropout(model.config.hidden_dropout_prob), classifier)
     else:
         raise RequestError(
-            f"space.head: {head!r} is known for BERT's and RoBERTa's kind, not for {model.config.model_type}. "
-            "Write standard."
+            "space.head",
+            f"{head!r} is known for BERT's and RoBERTa's kind, not for {model.config.model_type}",
+            "Write standard.",
         )

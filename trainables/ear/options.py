@@ -1,17 +1,20 @@
 """The options of EAR and of its baselines. No torch here: spaces and specifications read this."""
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from seedwise.trainables.training.options import TrainingOptions
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from seedwise.trainables.spec import Count
+from seedwise.trainables.training.options import STRICT, NotNegative, Positive, TrainingOptions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class PlainOptions(TrainingOptions):
     """Fine-tuning on the source as it is. What EAR and all its baselines share."""
 
     title: ClassVar[str] = "plain"
-    epochs: int = 3  # passes over the source training data, each with all copies
+    epochs: Count = 3  # passes over the source training data, each with all copies
     # standard: the head that transformers gives this encoder; linear: W h_CLS + b, as equation 3 prints it; released:
     # standard, and for encoders of RoBERTa's kind one dropout more before it, as the paper's code has it.
     head: Literal["standard", "linear", "released"] = "standard"
@@ -21,32 +24,24 @@ class PlainOptions(TrainingOptions):
         return float(self.epochs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class AugmentedOptions(PlainOptions):
     """RS-DA: training on sentences in which words are replaced by synonyms, and on nothing else."""
 
     title: ClassVar[str] = "RS-DA"
-    copies: int = 1  # changed copies of an example in each epoch; the paper has 3 (XNLI) and 10 (PAWS-X)
-    scale: float = (
-        1.0  # share of the dictionary that is used, drawn by the augmentation stream; smaller ones are nested
-    )
+    copies: Count = 1  # changed copies of an example in each epoch; the paper has 3 (XNLI) and 10 (PAWS-X)
+    # Share of the dictionary that is used, drawn by the augmentation stream; smaller ones are nested.
+    scale: Annotated[float, Field(gt=0, le=1)] = 1.0
     redraw: Literal["epoch", "once"] = "epoch"  # new copies in every epoch, or the same ones in all
     # loose: a capital is kept and punctuation around a word does not hide it; exact: as the paper's code, where
     # "Good" and "good," are not in the dictionary.
     matching: Literal["loose", "exact"] = "loose"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.copies < 1:
-            raise ValueError(f"copies: {self.copies!r} must be at least 1")
-        if not 0 < self.scale <= 1:
-            raise ValueError(f"scale: {self.scale!r} is a share of the dictionary, above 0, at most 1")
-
     def passes(self) -> float:
         return float(self.epochs * self.copies)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class EarOptions(AugmentedOptions):
     """Equations 1 to 5 of the paper, with the alternatives that it studies."""
 
@@ -54,14 +49,14 @@ class EarOptions(AugmentedOptions):
     gradient_checkpointing: bool | Literal["selective"] = "selective"  # two streams at once take twice the memory
     push: Literal["ept", "nt", "none"] = "ept"  # equation 1, or Gaussian noise on the copy's embeddings, or neither
     pull: Literal["apt", "srpt", "none"] = "apt"  # equation 2, or the same of mean-pooled states, or neither
-    alpha: float = 1.0  # weight of the push; inert for nt, which has no loss of its own
-    beta: float = 0.1  # weight of the pull
-    layer: int = 6  # that is pulled, from 1 to the encoder's last
-    sigma: float = 0.1  # of nt: the noise's standard deviation, in units of that of the embeddings themselves
+    alpha: NotNegative = 1.0  # weight of the push; inert for nt, which has no loss of its own
+    beta: NotNegative = 0.1  # weight of the pull
+    layer: Count = 6  # that is pulled, from 1 to the encoder's last
+    sigma: NotNegative = 0.1  # of nt: the noise's standard deviation, in units of that of the embeddings themselves
     # Squares as means, over dimensions and over cells of the attention maps, or as sums. A pair of the same alpha and
     # beta means hundreds to thousands of times more with sums.
     reduction: Literal["mean", "sum"] = "mean"
-    cap: float = 1.0  # the push earns nothing beyond this squared distance per dimension; 0 is no cap
+    cap: NotNegative = 1.0  # the push earns nothing beyond this squared distance per dimension; 0 is no cap
     # One mask of dropout for a sentence and its copy. Otherwise most of push and pull is the masks' noise.
     shared_dropout: bool = True
     # What a cell of the maps is: words (pieces joined, padding left out), tokens (padding left out), or padded (all up
@@ -70,42 +65,24 @@ class EarOptions(AugmentedOptions):
     # Pairs whose copy did not change: no push and pull for them, or as for all others. Inert with shared dropout.
     unchanged: Literal["skip", "keep"] = "skip"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("alpha", "beta", "sigma", "cap"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}: {getattr(self, name)!r} must not be negative")
-        if self.layer < 1:
-            raise ValueError(f"layer: {self.layer!r}: layers are counted from 1")
-
     def passes(self) -> float:
         return 2.0 * self.epochs * self.copies
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class PerturbedOptions(PlainOptions):
     """RS-RP: training on embeddings moved in a random direction, anywhere within a ball."""
 
     title: ClassVar[str] = "RS-RP"
-    radius: float = 0.1  # of the ball around each token's embedding, in units of the embeddings' mean length
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.radius <= 0:
-            raise ValueError(f"radius: {self.radius!r} must be above 0")
+    radius: Positive = 0.1  # of the ball around each token's embedding, in units of the embeddings' mean length
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class AdversarialOptions(PerturbedOptions):
     """ADV: training on embeddings moved to where the loss is worst, by projected gradient ascent within the ball."""
 
     title: ClassVar[str] = "ADV"
-    ascents: int = 1  # steps of the ascent; each costs an encoder pass
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ascents < 1:
-            raise ValueError(f"ascents: {self.ascents!r} must be at least 1")
+    ascents: Count = 1  # steps of the ascent; each costs an encoder pass
 
     def passes(self) -> float:
         return float(self.epochs * (1 + self.ascents))

@@ -43,8 +43,9 @@ class Reader:
         check_encoder("model", request.model, self.encoder, self.tokenizer, self.longest)
         if not self.tokenizer.is_fast:
             raise RequestError(
-                f"model: {request.model}: its tokenizer does not say where in a text its tokens are. "
-                "Name an encoder with a fast tokenizer (tokenizer.json)."
+                "model",
+                f"{request.model}: its tokenizer does not say where in a text its tokens are",
+                "Name an encoder with a fast tokenizer (tokenizer.json).",
             )
 
     def texts(self, language: str, split: str) -> tuple[list[tuple[str, ...]], list[int]]:
@@ -110,7 +111,9 @@ def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: 
     dictionary = Dictionary(synonyms, scale=1.0, seed=0, exact=False)
     if not any(dictionary.known(token) for example in train.sentences for words in example for token in words):
         raise RequestError(
-            f"inputs.synonyms: {name} has a synonym for no word of the training set. Name one of the source language."
+            "inputs.synonyms",
+            f"{name} has a synonym for no word of the training set",
+            "Name one of the source language.",
         )
 
 
@@ -131,7 +134,7 @@ def check_layers(name: str, encoder: Encoder, asked: Asked) -> None:
     for key, layer in layers.items():
         if layer > twin.layers:
             way_out = f"space.layer: [1, {twin.layers}], or fewer" if key == "space.layer" else "a lower one there"
-            raise RequestError(f"{key}: {layer}, but {name} has {twin.layers} layers. Write {way_out}.")
+            raise RequestError(key, f"{layer}, but {name} has {twin.layers} layers", f"Write {way_out}.")
     if True not in asked.values("shared_dropout"):
         return
     ids = torch.full((2, 4), small.config["vocab_size"] - 1)
@@ -140,6 +143,7 @@ def check_layers(name: str, encoder: Encoder, asked: Asked) -> None:
         first, second = twin({"input_ids": ids, "attention_mask": torch.ones_like(ids)}).halves("logits")
     if not torch.allclose(first, second, atol=1e-4):  # masks of their own move them by some hundredths
         raise RequestError(
-            f"space.shared_dropout: {encoder.config['model_type']} draws dropout in a way of its own, which two "
-            "streams cannot share. Write space.shared_dropout: false."
+            "space.shared_dropout",
+            f"{encoder.config['model_type']} draws dropout in a way of its own, which two streams cannot share",
+            "Write space.shared_dropout: false.",
         )

@@ -180,13 +180,16 @@ def attention_modules(model: PreTrainedModel) -> list[nn.Module]:
         model.train(training)
     if not found:
         raise RequestError(
-            f"model: {model.config.model_type}: its attention does not go through transformers' attention interface, "
-            "so no layer can be read. Choose BERT, XLM-R or another encoder that does."
+            "model",
+            f"{model.config.model_type}: its attention does not go through transformers' attention interface, "
+            "so no layer can be read",
+            "Choose BERT, XLM-R or another encoder that does.",
         )
     if len({*found}) < len(found):
         raise RequestError(
-            f"model: {model.config.model_type}: its layers share one attention module, so no single one can be read. "
-            "Choose BERT, XLM-R or another encoder whose layers are their own."
+            "model",
+            f"{model.config.model_type}: its layers share one attention module, so no single one can be read",
+            "Choose BERT, XLM-R or another encoder whose layers are their own.",
         )
     return found
 

@@ -49,13 +49,13 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
     entries = [Entry(*pair, value) for pair, value in pairs.items()]
     kept = [entry for entry in entries if quality is None or entry.quality is None or entry.quality >= quality]
     if not entries:
-        raise RequestError(f"{key}: {path} holds no pairs. Each line is: source word, space or tab, target word.")
+        raise RequestError(key, f"{path} holds no pairs", "Each line is: source word, space or tab, target word.")
     if malformed.count > len(entries):
-        raise RequestError(f"{key}: {path}: {malformed}. Each line is: source word, space or tab, target word.")
+        raise RequestError(key, f"{path}: {malformed}", "Each line is: source word, space or tab, target word.")
     if not kept:
         best = max(entry.quality for entry in entries)
         raise RequestError(
-            f"{key}: {path} has no pair of quality {quality:g} or more, the best has {best:g}. Ask for less."
+            key, f"{path} has no pair of quality {quality:g} or more, the best has {best:g}", "Ask for less."
         )
     notes = [str(noted) for noted in (malformed, repeated) if noted.count]
     if len(kept) < len(entries):
@@ -75,9 +75,9 @@ def lines_of(path: Path, key: str) -> list[str]:
             return file.read().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
-        raise RequestError(f"{key}: {path} line {number} is not UTF-8. Save it as UTF-8 text.") from error
+        raise RequestError(key, f"{path} line {number} is not UTF-8", "Save it as UTF-8 text.") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise RequestError(f"{key}: {path}: {error}. Name a whole file that you may read.") from error
+        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
 
 
 def _entry(line: str) -> Entry | None:

@@ -19,7 +19,7 @@ def locate(name: str, key: str, *, folder: bool = False) -> Path:
     path = path_of(name)
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
-        raise NotHere(f"{key}: {name}: there is no such {kind}. Write the path of one that exists.", name)
+        raise NotHere(key, f"{name}: there is no such {kind}", "Write the path of one that exists.", name)
     return path
 
 
@@ -28,7 +28,7 @@ def read_text(path: Path, key: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(f"{key}: {path}: {error}. Save it as UTF-8 text that you may read.") from error
+        raise RequestError(key, f"{path}: {error}", "Save it as UTF-8 text that you may read.") from error
 
 
 def checksum(path: Path) -> str:

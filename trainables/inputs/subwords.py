@@ -22,11 +22,12 @@ class Subwords:
         try:
             found = is_fasttext(path)
         except (OSError, EOFError, zlib.error) as error:
-            raise RequestError(f"{key}: {path}: {error}. Name a whole file that you may read.") from error
+            raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
         if not found:
             raise RequestError(
-                f"{key}: {path} is no fastText binary model, of which unknown words are made. "
-                "Name a .bin file of fastText in inputs.subwords."
+                key,
+                f"{path} is no fastText binary model, of which unknown words are made",
+                "Name a .bin file of fastText in inputs.subwords.",
             )
         arrays = read_fasttext(path, key)
         self._ngrams = arrays["ngrams"]
@@ -61,14 +62,14 @@ def read_fasttext(path: Path, key: str) -> dict[str, np.ndarray]:
         from gensim.models.fasttext import load_facebook_vectors
     except ImportError as error:
         raise RequestError(
-            f"{key}: {path} is a fastText binary model, which needs gensim. Install seedwise[fasttext]."
+            key, f"{path} is a fastText binary model, which needs gensim", "Install seedwise[fasttext]."
         ) from error
 
     def make() -> dict[str, np.ndarray]:
         try:
             model = load_facebook_vectors(str(path))
         except Exception as error:  # whatever gensim meets in a cut or foreign file
-            raise RequestError(f"{key}: {path} cannot be read: {error}. Is it a whole fastText model?") from error
+            raise RequestError(key, f"{path} cannot be read: {error}", "Is it a whole fastText model?") from error
         return {
             "words": pack(model.index_to_key),
             "table": np.asarray(model.vectors, dtype=np.float32),

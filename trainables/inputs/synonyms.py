@@ -45,9 +45,9 @@ def read_synonyms(path: Path, key: str) -> Synonyms:
         word: tuple(dict.fromkeys(one for one in synonyms if one and one != word)) for word, synonyms in found.items()
     }
     if malformed.count > len(words):
-        raise RequestError(f"{key}: {path}: {malformed}. {FORM}")
+        raise RequestError(key, f"{path}: {malformed}", FORM)
     if not any(words.values()):
-        raise RequestError(f"{key}: {path} holds no word with a synonym. {FORM}")
+        raise RequestError(key, f"{path} holds no word with a synonym", FORM)
     return Synonyms(words, (str(malformed),) if malformed.count else ())
 
 
@@ -55,10 +55,10 @@ def _from_json(text: str, path: Path, key: str) -> dict[str, list[str]]:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise RequestError(f"{key}: {path}: not JSON: {error}. {FORM}") from error
+        raise RequestError(key, f"{path}: not JSON: {error}", FORM) from error
     if not isinstance(content, dict):
-        raise RequestError(f"{key}: {path} is {type(content).__name__}, not an object of words. {FORM}")
+        raise RequestError(key, f"{path} is {type(content).__name__}, not an object of words", FORM)
     for word, synonyms in content.items():
         if not isinstance(synonyms, list) or not all(isinstance(one, str) for one in synonyms):
-            raise RequestError(f"{key}: {path}: {word!r} has {synonyms!r:.80}, which is no list of words. {FORM}")
+            raise RequestError(key, f"{path}: {word!r} has {synonyms!r:.80}, which is no list of words", FORM)
     return content

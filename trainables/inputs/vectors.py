@@ -34,7 +34,6 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
     it seems. Binary (.bin, also .gz): word2vec's, or fastText's models (needs the extra `fasttext`), told apart by
     content. What was read is kept by the content of the file: a second reading takes the time of a checksum.
     """
-    where = f"{key}: {path}"
     try:
         if is_fasttext(path):
             model = read_fasttext(path, key)
@@ -43,17 +42,17 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
         arrays = cached(
             "vectors",
             {"file": checksum(path), "binary": binary, "rows": rows, "version": VERSION},
-            lambda: _arrays(path, where, rows, binary=binary),
+            lambda: _arrays(path, key, rows, binary=binary),
         )
     except (OSError, EOFError, zlib.error) as error:  # not readable, or a cut archive
-        raise RequestError(f"{where}: {error}. Name a whole file that you may read.") from error
+        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
     return Vectors(unpack(arrays["words"]), arrays["table"], tuple(unpack(arrays["notes"])))
 
 
-def _arrays(path: Path, where: str, rows: int, *, binary: bool) -> dict[str, np.ndarray]:
+def _arrays(path: Path, key: str, rows: int, *, binary: bool) -> dict[str, np.ndarray]:
     """What the cache keeps of a file."""
     with opened(path) as file:
-        words, blocks, notes = (read_binary if binary else read_text)(file, where, rows)
+        words, blocks, notes = (read_binary if binary else read_text)(file, key, path, rows)
     table, end = np.empty((len(words), blocks[0].shape[1]), dtype=np.float32), len(words)
     while blocks:  # from the last one on, each freed at once: the table is never in memory twice
         block = blocks.pop()

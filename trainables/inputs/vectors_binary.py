@@ -1,5 +1,6 @@
 """Word vectors in word2vec's binary format."""
 
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -12,24 +13,26 @@ CHUNK = 1 << 20  # bytes read at once; no word is that long
 BROKEN = "\ufffd"  # what stands for bytes that are no UTF-8
 
 
-def read_binary(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
+def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
     """The first `rows` words, their vectors and notes; an entry is a word, a space and d little-endian float32."""
     header = header_of(file.readline(100))
     if header is None or not all(header):
-        raise RequestError(f"{where} does not begin with `count dimension` as word2vec's binary does. Is it text?")
+        raise RequestError(
+            key, f"{path} does not begin with `count dimension` as word2vec's binary does", "Is it text?"
+        )
     count, dimensions = header
-    refuse_dimension(where, dimensions)
+    refuse_dimension(key, path, dimensions)
     words: dict[str, None] = {}
     vectors: list[np.ndarray] = []
     malformed, repeated = Noted("malformed vector", "entry"), Noted("repeated word", "entry")
     buffer, start, size = file.read(CHUNK), 0, 4 * dimensions
     if numeric(buffer.partition(b"\n")[0].split()[1:]) == dimensions:
-        raise RequestError(f"{where} is text, not word2vec's binary format. Do not call it .bin.")
+        raise RequestError(key, f"{path} is text, not word2vec's binary format", "Do not call it .bin.")
     for number in range(1, count + 1):
         while (space := buffer.find(b" ", start)) < 0 or len(buffer) < space + 1 + size:
             more = file.read(CHUNK + size)
             if not more or (space < 0 and len(buffer) - start > CHUNK):
-                raise RequestError(f"{where} ends within word {number} of {count}. Get the whole file.")
+                raise RequestError(key, f"{path} ends within word {number} of {count}", "Get the whole file.")
             buffer, start = buffer[start:] + more, 0
         word = buffer[start:space].lstrip(b"\n").decode(errors="replace")  # some writers end an entry with a line feed
         vector = np.frombuffer(buffer, dtype="<f4", count=dimensions, offset=space + 1)
@@ -44,7 +47,7 @@ def read_binary(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[
             if len(words) == rows:
                 break
     if malformed.count > max(LEAST, SHARE * (len(words) + malformed.count + repeated.count)):
-        raise RequestError(f"{where}: {malformed}. Is it word2vec's binary format? Replace the file.")
+        raise RequestError(key, f"{path}: {malformed}", "Is it word2vec's binary format? Replace the file.")
     if not words:
-        raise RequestError(f"{where} holds no words. Name a file of word vectors.")
+        raise RequestError(key, f"{path} holds no words", "Name a file of word vectors.")
     return list(words), vectors, [str(noted) for noted in (malformed, repeated) if noted.count]

@@ -1,6 +1,7 @@
 """Word vectors in fastText's and word2vec's text format."""
 
 import io
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -10,22 +11,23 @@ from pyarrow import csv
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Noted
 
+FORM = "Name a file of lines `word number number ...`."  # what to do about a file that is something else
 BLOCK = 1000  # lines whose numbers are converted together, for speed
 MOST_DIMENSIONS = 100_000
 SHARE, LEAST = 0.01, 10  # more wrong lines than both mean that the dimension, not the lines, is wrong
 
 
-def read_text(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
-    """The first `rows` words, blocks of their vectors, and notes. Errors begin with `where`."""
+def read_text(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
+    """The first `rows` words, blocks of their vectors, and notes."""
     first = file.readline().removeprefix(b"\xef\xbb\xbf")
     if not first.strip():
-        raise RequestError(f"{where} is empty, or its first line is. Name a file of lines `word number number ...`.")
+        raise RequestError(key, f"{path} is empty, or its first line is", FORM)
     header = header_of(first)
     dimensions = header[1] if header else numeric(first.split()[1:])
     if dimensions < 1:
-        raise RequestError(f"{where} line 1 has no numbers. Name a file of lines `word number number ...`.")
-    refuse_dimension(where, dimensions)
-    text = _Text(where, rows, dimensions, "the header says" if header else "the first line has")
+        raise RequestError(key, f"{path} line 1 has no numbers", FORM)
+    refuse_dimension(key, path, dimensions)
+    text = _Text(key, path, rows, dimensions, "the header says" if header else "the first line has")
     if not header:
         text.add(1, first)
     for number, line in enumerate(file, start=2):
@@ -40,10 +42,10 @@ def read_text(file: BinaryIO, where: str, rows: int) -> tuple[list[str], list[np
     return list(text.words), text.blocks, notes
 
 
-def refuse_dimension(where: str, dimensions: int) -> None:
+def refuse_dimension(key: str, path: Path, dimensions: int) -> None:
     """Refuse a first line that promises more numbers than vectors have: its file is something else."""
     if dimensions > MOST_DIMENSIONS:
-        raise RequestError(f"{where} line 1 speaks of {dimensions} dimensions. Name a file of word vectors.")
+        raise RequestError(key, f"{path} line 1 speaks of {dimensions} dimensions", "Name a file of word vectors.")
 
 
 def header_of(line: bytes) -> tuple[int, int] | None:
@@ -55,12 +57,12 @@ def header_of(line: bytes) -> tuple[int, int] | None:
 class _Text:
     """Lines on their way to words and blocks of vectors."""
 
-    def __init__(self, where: str, rows: int, dimensions: int, source: str) -> None:
+    def __init__(self, key: str, path: Path, rows: int, dimensions: int, source: str) -> None:
         self.words: dict[str, None] = {}
         self.blocks: list[np.ndarray] = []
         self.seen = 0  # lines, the header and blank ones apart
         self.malformed, self.repeated = Noted("malformed line"), Noted("repeated word")
-        self._where, self._rows, self._dimensions = where, rows, dimensions
+        self._key, self._path, self._rows, self._dimensions = key, path, rows, dimensions
         self._source = source  # of the dimension
         self._long = 0  # lines whose word ends with a number: some words do, but not many
         self._problem = ""  # of the first malformed or long line
@@ -99,7 +101,9 @@ class _Text:
             try:
                 spelling = word.decode()
             except UnicodeDecodeError as error:
-                raise RequestError(f"{self._where} line {number} is not UTF-8. Convert the file to UTF-8.") from error
+                raise RequestError(
+                    self._key, f"{self._path} line {number} is not UTF-8", "Convert the file to UTF-8."
+                ) from error
             if spelling in self.words:
                 self.repeated.add(number)
             else:
@@ -125,10 +129,12 @@ class _Text:
         wrong = self.malformed.count + self._long
         if wrong and (wrong >= self.seen or wrong > max(LEAST, SHARE * self.seen)):
             raise RequestError(
-                f"{self._where} {self._problem}; {wrong} of {self.seen} lines are wrong. Repair or replace the file."
+                self._key,
+                f"{self._path} {self._problem}; {wrong} of {self.seen} lines are wrong",
+                "Repair or replace the file.",
             )
         if not self.words:
-            raise RequestError(f"{self._where} holds no vectors. Name a file of lines `word number number ...`.")
+            raise RequestError(self._key, f"{self._path} holds no vectors", FORM)
 
 
 def _convert(lines: list[bytes], dimensions: int) -> np.ndarray:

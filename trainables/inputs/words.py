@@ -179,6 +179,6 @@ def _segmenter() -> Callable[[str], Iterable[str]]:
     try:
         import jieba
     except ImportError as error:
-        raise RequestError("splitting: jieba is not installed. Install seedwise[chinese].") from error
+        raise RequestError("splitting", "jieba is not installed", "Install seedwise[chinese].") from error
     jieba.setLogLevel("ERROR")  # it reports the loading of its dictionary
     return jieba.cut

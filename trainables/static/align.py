@@ -51,7 +51,7 @@ def align(
     """
     for language in dictionaries:
         if language not in moving:
-            raise RequestError(f"dictionaries.{language}: it has no vectors. Add them, or remove the dictionary.")
+            raise RequestError(f"dictionaries.{language}", "it has no vectors", "Add them, or remove the dictionary.")
     space = replace(fixed, table=fixed_table(fixed, options))
     result = {}
     for language, vectors in moving.items():
@@ -86,8 +86,9 @@ class _Pair:
         ]
         if not found:
             raise RequestError(
-                f"dictionaries.{self.language}: none of its {len(lexicon.entries)} pairs has vectors on both sides. A "
-                f"line is: word of the fixed language, word of {self.language}, both in the case of the vectors."
+                f"dictionaries.{self.language}",
+                f"none of its {len(lexicon.entries)} pairs has vectors on both sides",
+                f"A line is: word of the fixed language, word of {self.language}, both in the case of the vectors.",
             )
         return np.array(found)
 
@@ -102,8 +103,10 @@ class _Pair:
             start = start[(start < self.options.cutoff).all(axis=1)]
             if not len(start):
                 raise RequestError(
-                    f"dictionaries.{self.language}: no pair is among the {self.options.cutoff} most frequent words of "
-                    "both sides, so self-learning has no start. Raise cutoff, or set self_learning to false."
+                    f"dictionaries.{self.language}",
+                    f"no pair is among the {self.options.cutoff} most frequent words of both sides, so self-learning has "
+                    "no start",
+                    "Raise cutoff, or set self_learning to false.",
                 )
 
         def say(iteration: int, keep: float, objective: float) -> None:

@@ -21,19 +21,21 @@ class FrozenEncoder:
 
     def __init__(self, name: str, encoder: Encoder, tokenizer: Any, options: ExtractOptions, device: torch.device):
         if not tokenizer.is_fast:
-            raise RequestError(f"model: {name}: its tokenizer does not say where its pieces are. Name another encoder.")
+            raise RequestError(
+                "model", f"{name}: its tokenizer does not say where its pieces are", "Name another encoder."
+            )
         settings = dict(encoder.config)
         settings.pop("dtype", None)
         config = AutoConfig.for_model(settings.pop("model_type"), **settings)
         if options.layer > config.num_hidden_layers:
             most = config.num_hidden_layers
-            raise RequestError(f"layer: {options.layer}, but {name} has {most}. Write a number from 1 to {most}.")
+            raise RequestError("layer", f"{options.layer}, but {name} has {most}", f"Write a number from 1 to {most}.")
         config.num_hidden_layers = options.layer
         self.model = AutoModel.from_config(config)
         weights = {key: torch.from_numpy(value) for key, value in encoder.weights.items()}
         lacking = [key for key in self.model.load_state_dict(weights, strict=False).missing_keys if "pooler" not in key]
         if lacking:
-            raise RequestError(f"model: {name} has no weights for {lacking[0]}. Name a whole encoder.")
+            raise RequestError("model", f"{name} has no weights for {lacking[0]}", "Name a whole encoder.")
         self.model.to(device, DTYPES[options.precision]).eval().requires_grad_(False)
         self.tokenizer, self.context, self.device = tokenizer, options.context, device
         self.max_length = min(options.max_length, _room(config, tokenizer))

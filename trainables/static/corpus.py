@@ -6,35 +6,29 @@ A blank line ends a paragraph. Files are UTF-8 text, or the same packed with gzi
 import random
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic.dataclasses import dataclass
+
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Noted, opened
-from seedwise.trainables.training.options import check_type, hints_of
+from seedwise.trainables.spec import Count
+from seedwise.trainables.training.options import STRICT
 
 Item = TypeVar("Item")
 Line = tuple[int, str | None]  # its number from 1, and its text; None where that is too long
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config=STRICT)
 class Filters:
     """Which sentences of a corpus are read. Defaults are the paper's (section 3.1, appendix C), but for `longest`."""
 
     least_words: int = 7  # words: sentences with fewer are left out
     least_sentences: int = 2  # sentences: those of paragraphs with fewer (headlines, say) are left out
-    most_sentences: int = 1_000_000  # sentences: once so many have passed, the rest of the file is not read
-    longest: int = 2_000  # characters: a longer line is hardly one sentence, and is left out
-
-    def __post_init__(self) -> None:
-        hints = hints_of(type(self))
-        for field in fields(self):
-            check_type(field.name, getattr(self, field.name), hints[field.name])
-        for name in ("most_sentences", "longest"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: {getattr(self, name)!r} must be at least 1")
+    most_sentences: Count = 1_000_000  # sentences: once so many have passed, the rest of the file is not read
+    longest: Count = 2_000  # characters: a longer line is hardly one sentence, and is left out
 
 
 class LeftOut:
@@ -137,6 +131,6 @@ def _lines(path: Path, key: str, longest: int) -> Iterator[Line]:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                 yield number, text if len(text) <= longest else None
     except UnicodeDecodeError as error:
-        raise RequestError(f"{key}: {path} line {number} is not UTF-8. Convert the file to UTF-8.") from error
+        raise RequestError(key, f"{path} line {number} is not UTF-8", "Convert the file to UTF-8.") from error
     except (OSError, EOFError, zlib.error) as error:  # not readable, or a cut archive
-        raise RequestError(f"{key}: {path}: {error}. Name a whole file that you may read.") from error
+        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error

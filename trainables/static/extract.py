@@ -68,7 +68,9 @@ def extract(
     _train(training, checkpoint, fingerprint, console)
     vocabulary, chosen = training.vocabulary, training.trained.nonzero()[:, 0]
     if not len(chosen):
-        raise RequestError(f"subsampling: {options.subsampling} makes no word of {text} a target. Write more, or 0.")
+        raise RequestError(
+            "subsampling", f"{options.subsampling} makes no word of {text} a target", "Write more, or 0."
+        )
     with console.status(f"writing {to}"):
         table = training.table.detach().cpu()[chosen].numpy()
         write_vectors(to, [vocabulary.words[row] for row in chosen.tolist()], table)
@@ -98,8 +100,10 @@ def prepare(
         notes += (f"rare words: {vocabulary.rare}{forgotten}",)
     if not vocabulary.words:
         raise RequestError(
-            f"text: {text}: no word occurs {options.least_count} times in the {vocabulary.sentences} sentences that "
-            f"are left of it. Lower least_count, or name another text. Left out: {'; '.join(notes) or 'nothing'}."
+            "text",
+            f"{text}: no word occurs {options.least_count} times in the {vocabulary.sentences} sentences that "
+            "are left of it",
+            f"Lower least_count, or name another text. Left out: {'; '.join(notes) or 'nothing'}.",
         )
     depends = {"version": VERSION, "language": language, "seed": seed, "encoder": weights.config}
     depends["options"] = {**asdict(options), "checkpoint_seconds": None}  # which changes nothing in the result

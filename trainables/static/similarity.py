@@ -49,7 +49,7 @@ def read_judgements(path: Path, key: str) -> Judgements:
             pairs.append(judged)
     if malformed.count > len(pairs) or not pairs:
         problem = str(malformed) if malformed.count else "no pairs"
-        raise RequestError(f"{key}: {path}: {problem}. Each line is: word, word, score, with tabs between.")
+        raise RequestError(key, f"{path}: {problem}", "Each line is: word, word, score, with tabs between.")
     return Judgements(pairs, (str(malformed),) if malformed.count else ())
 
 
@@ -58,10 +58,10 @@ def _joined(lines: list[str], path: Path, key: str) -> list[str]:
     name = path.name.removesuffix(DATA) + GOLD
     gold = next((at for at in (path.with_name(name), path.parent.parent / "keys" / name) if at.exists()), None)
     if gold is None:
-        raise RequestError(f"{key}: {path}: there is no {name} beside it or in ../keys. Put the scores there.")
+        raise RequestError(key, f"{path}: there is no {name} beside it or in ../keys", "Put the scores there.")
     words, scores = ([line.strip() for line in one if line.strip()] for one in (lines, lines_of(gold, key)))
     if len(words) != len(scores):
-        raise RequestError(f"{key}: {path} has {len(words)} lines and {gold} {len(scores)}. Each pair needs its score.")
+        raise RequestError(key, f"{path} has {len(words)} lines and {gold} {len(scores)}", "Each pair needs its score.")
     return [f"{pair}\t{score}" for pair, score in zip(words, scores, strict=True)]
 
 

@@ -99,8 +99,9 @@ class Training:
         loss = loss_of(contexts, *vectors)
         if not math.isfinite(loss.item()):
             raise RequestError(
-                f"precision: in {self.options.precision} the encoder's states are not finite. Write fp32, or name "
-                "another encoder."
+                "precision",
+                f"in {self.options.precision} the encoder's states are not finite",
+                "Write fp32, or name another encoder.",
             )
         self._optimiser.zero_grad()
         loss.backward()

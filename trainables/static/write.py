@@ -40,12 +40,12 @@ def _refuse(path: Path, words: Sequence[str], table: np.ndarray) -> None:
     for row, word in enumerate(words):
         if not word or any(space in word for space in SPACE):
             raise RequestError(
-                f"{path}: word {row + 1}, {word!r}, is empty or holds a space. Join its parts, or drop it."
+                str(path), f"word {row + 1}, {word!r}, is empty or holds a space", "Join its parts, or drop it."
             )
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise RequestError(
-            f"{path}: the vector of {words[bad[0]]!r} is not finite. Drop the word, or look where it is from."
+            str(path), f"the vector of {words[bad[0]]!r} is not finite", "Drop the word, or look where it is from."
         )
 
 

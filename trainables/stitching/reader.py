@@ -105,8 +105,9 @@ class Reader:
         pairs = candidates(entries, self.spell, known.rows.get, known.words.casings, stop_words)
         if not len(pairs):
             raise RequestError(
-                f"{key}: no pair of {self.inputs['lexicons'][language]} is in the encoder and has a target vector. "
-                "Use a larger lexicon, or one of this language pair."
+                key,
+                f"no pair of {self.inputs['lexicons'][language]} is in the encoder and has a target vector",
+                "Use a larger lexicon, or one of this language pair.",
             )
         kept = list(dict.fromkeys([*used, *(int(row) for row in pairs.target.ravel() if row >= 0)]))
         place = np.full(known.size, -1)
@@ -138,7 +139,9 @@ class Reader:
         used = list(dict.fromkeys(row for row in flat if row >= 0))
         if not used:
             raise RequestError(
-                f"inputs.vectors.{language}: no word of the {split} set has a vector. Are these vectors of {language}?"
+                f"inputs.vectors.{language}",
+                f"no word of the {split} set has a vector",
+                f"Are these vectors of {language}?",
             )
         token = self.tokenizer
         begin, end, pad, missing = (
@@ -178,8 +181,10 @@ class Language:
             self.subwords = Subwords(locate(inputs.subwords.get(language, inputs.vectors[language]), key), key)
             if self.subwords.dimensions != self.table.shape[1]:
                 raise RequestError(
-                    f"{key}: this model has {self.subwords.dimensions} dimensions, the vectors of {language} have "
-                    f"{self.table.shape[1]}. Name the model that the vectors are from."
+                    key,
+                    f"this model has {self.subwords.dimensions} dimensions, the vectors of {language} have "
+                    f"{self.table.shape[1]}",
+                    "Name the model that the vectors are from.",
                 )
 
     @property

@@ -76,10 +76,10 @@ BASELINES = {
 def check(request: "Request", asked: "Asked") -> Iterable[RequestError]:
     inputs, languages = request.inputs, request.task.languages("scored")
     if inputs.subwords and inputs.unknown != "subword":
-        yield RequestError("inputs.subwords: these models are read where inputs.unknown is subword. Set that too.")
+        yield RequestError("inputs.subwords", "these models are read where inputs.unknown is subword", "Set that too.")
     if isinstance(inputs.splitting, dict):
         for language in sorted(set(inputs.splitting) - set(languages)):
-            yield RequestError(f"inputs.splitting.{language}: not one of task.targets.{nearest(language, languages)}")
+            yield RequestError(f"inputs.splitting.{language}", "not one of task.targets", nearest(language, languages))
     if "drop" in asked.values("stop_words"):
         yield from without_files("inputs.stop_words", inputs.stop_words, languages)
 

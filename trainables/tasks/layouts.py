@@ -144,8 +144,9 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
     if "{" in data:
         if "{language}" not in data or "{split}" not in data:
             raise RequestError(
-                f"task.data: {data}: a pattern needs both {{language}} and {{split}}, for example "
-                "data/{language}/{split}.csv."
+                "task.data",
+                f"{data}: a pattern needs both {{language}} and {{split}}",
+                "Write it like data/{language}/{split}.csv.",
             )
         folder, slash, _ = data.partition("{")[0].rpartition("/")
         layout = replace(layout, files=(data[len(folder + slash) :],))
@@ -161,8 +162,9 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
     if not (folder / "README.md").is_file():
         published = f"no {' or '.join(form.files[0] for form in forms)}, and " if forms else ""
         raise RequestError(
-            f"task.data: {data}: it has {published}no README.md, as a data set of the hub has. "
-            "Name another folder, or write a pattern, for example data/{language}/{split}.csv."
+            "task.data",
+            f"{data}: it has {published}no README.md, as a data set of the hub has",
+            "Name another folder, or write a pattern, for example data/{language}/{split}.csv.",
         )
     return None
 

@@ -28,7 +28,9 @@ def kind(path: Path) -> str:
     """The suffix that says how a file is read; `.gz` does not count."""
     suffix = Path(path.name.removesuffix(".gz")).suffix
     if suffix not in (*SEPARATORS, *JSON):
-        raise RequestError(f"task.data: {path}: cannot tell its format. Name it {', '.join((*SEPARATORS, *JSON))}.")
+        raise RequestError(
+            "task.data", f"{path}: cannot tell its format", f"Name it {', '.join((*SEPARATORS, *JSON))}."
+        )
     return suffix
 
 
@@ -43,9 +45,9 @@ def columns_of(path: Path, *, quoted: bool, header: bool = True) -> list[str]:
             return next(filter(None, csv.reader(file, delimiter=SEPARATORS[kind(path)], quoting=quoting)))
     except StopIteration:
         purpose = "name the columns" if header else "be an example"
-        raise RequestError(f"task.data: {path} is empty. Its first line should {purpose}.") from None
+        raise RequestError("task.data", f"{path} is empty", f"Its first line should {purpose}.") from None
     except (OSError, EOFError, ValueError, AttributeError, csv.Error, zlib.error) as error:
-        raise RequestError(f"task.data: {path}: {_one_line(error)}. Is it UTF-8 text in that format?") from error
+        raise RequestError("task.data", f"{path}: {_one_line(error)}", "Is it UTF-8 text in that format?") from error
 
 
 def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool) -> list[list[Any]]:
@@ -84,12 +86,14 @@ def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list
         with tempfile.TemporaryDirectory() as locks:
             return _load(where, wanted, str(folder), config, split=split, streaming=True, cache_dir=locks)
     except RequestError as error:
-        if "BuilderConfig" not in str(error):
+        if not isinstance(error.__cause__, ValueError):  # which an unknown configuration is for the library
             raise
         from datasets import get_dataset_config_names
 
         known = get_dataset_config_names(str(folder) if folder.is_dir() else name)
-        raise RequestError(f"task.config: {name} has no configuration {config}.{nearest(config, known)}") from error
+        if config in known:
+            raise
+        raise RequestError("task.config", f"{name} has no configuration {config}", nearest(config, known)) from error
 
 
 def place(name: str, config: str, split: str) -> str:
@@ -115,9 +119,11 @@ def _load(where: str, wanted: list[str], *arguments: Any, **options: Any) -> lis
     except RequestError:
         raise
     except ParserWarning as warning:
-        raise RequestError(f"task.data: {where} row 1 has more fields than there are columns. Correct it.") from warning
+        raise RequestError(
+            "task.data", f"{where} row 1 has more fields than there are columns", "Correct it."
+        ) from warning
     except Exception as error:  # pandas, Arrow, gzip and the hub's client have no error in common
-        raise RequestError(f"task.data: {where}: {_one_line(error)}.") from error
+        raise RequestError("task.data", f"{where}: {_one_line(error)}", "Correct it, or name another.") from error
     return found
 
 
@@ -145,8 +151,9 @@ def _names(values: list, feature: Any) -> list:
 
 def missing_column(name: str, where: object, columns: Iterable[str]) -> RequestError:
     return RequestError(
-        f"task.data: {where} has no column {name!r}. It has: {', '.join(columns)}. "
-        "Name it by task.text, task.second (of pairs) or task.label."
+        "task.data",
+        f"{where} has no column {name!r}",
+        f"It has: {', '.join(columns)}. Name it by task.text, task.second (of pairs) or task.label.",
     )
 
 

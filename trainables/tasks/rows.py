@@ -37,7 +37,7 @@ def rows_of(columns: dict[str, list[Any]], form: Layout, language: str, where: s
             blank.add(row)
         numbers = sorted(written)
     if not numbers:
-        raise RequestError(f"task.data: {where} holds no examples. Add some, or drop {language}.")
+        raise RequestError("task.data", f"{where} holds no examples", f"Add some, or drop {language}.")
 
     def filled(kind: str, what: str) -> list[str]:
         return [_filled(columns[kind][row - 1], what, where, row) for row in numbers]
@@ -55,8 +55,9 @@ def _classes(labels: list[str], numbers: Sequence[int], form: Layout, where: str
     for row, label in zip(numbers, labels, strict=True):
         if label not in form.classes:
             raise RequestError(
-                f"task.data: {where} row {row}: {form.label} is {label!r}, "
-                f"not one of {', '.join(form.classes)}. Correct it."
+                "task.data",
+                f"{where} row {row}: {form.label} is {label!r}, not one of {', '.join(form.classes)}",
+                "Correct it.",
             )
     return [form.classes[label] for label in labels]
 
@@ -68,7 +69,7 @@ def _filled(value: object, what: str, where: str, row: int) -> str:
         problem = (
             f"has no {what}" if missing else f"has {type(value).__name__} as its {what}, which is no text or number"
         )
-        raise RequestError(f"task.data: {where} row {row} {problem}. Correct it, or remove the row.")
+        raise RequestError("task.data", f"{where} row {row} {problem}", "Correct it, or remove the row.")
     if what == "label":
         return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
     return str(value)

@@ -30,8 +30,9 @@ class Classification:
         may_be_pairs = ["text", *(name for name, layout in LAYOUTS.items() if layout.second)]
         if task.second and task.name not in may_be_pairs:
             raise RequestError(
-                f"task.second: {task.second}: {task.name} has single sentences. "
-                f"Remove it, or choose {', '.join(may_be_pairs)}."
+                "task.second",
+                f"{task.second}: {task.name} has single sentences",
+                f"Remove it, or choose {', '.join(may_be_pairs)}.",
             )
         self.splits = task.splits
         self.files = find_files(self.data, self.layout, self.splits)
@@ -59,7 +60,7 @@ class Classification:
         found = found or sorted(set(self._rows(self.source, "train").labels))
         if len(set(found)) < max(len(found), 2):
             raise RequestError(
-                f"task.labels: {', '.join(found)}: these are not two or more different classes. Correct the list."
+                "task.labels", f"{', '.join(found)}: these are not two or more different classes", "Correct the list."
             )
         return found
 
@@ -71,8 +72,10 @@ class Classification:
             if name not in number:
                 whose = "task.labels" if self.task.labels else f"those of {self.source}"
                 raise RequestError(
-                    f"task.data: {language}: {self._where(language, split)} row {row}: {name!r} is not one of the "
-                    f"labels, {whose}: {', '.join(self.labels)}. Correct it."
+                    "task.data",
+                    f"{language}: {self._where(language, split)} row {row}: {name!r} is not one of the labels, "
+                    f"{whose}: {', '.join(self.labels)}",
+                    "Correct it.",
                 )
         return texts, [number[name] for name in names]
 
@@ -91,7 +94,7 @@ class Classification:
         known, ours = self._languages("dev"), self._listed(self.source)
         for language, key in self.languages.items():
             if language not in known and not self.files.path(language, "train").is_file():
-                raise RequestError(f"{key}: {language}: {self.data} has no such language.{nearest(language, known)}")
+                raise RequestError(key, f"{language}: {self.data} has no such language", nearest(language, known))
             for split in ("train", "dev") if language == self.source else ("dev",):
                 self._check_file(language, split, key, f"Add it, or drop {language}.")
             if test and key != "task.pivots":
@@ -102,8 +105,10 @@ class Classification:
             theirs = self._listed(language)
             if theirs and set(theirs) != set(ours):
                 raise RequestError(
-                    f"{key}: the labels.txt of {language} ({', '.join(theirs)}) is not that of {self.source} "
-                    f"({', '.join(ours)}). Make them equal."
+                    key,
+                    f"the labels.txt of {language} ({', '.join(theirs)}) is not that of {self.source} "
+                    f"({', '.join(ours)})",
+                    "Make them equal.",
                 )
 
     def paths(self) -> list[Path]:
@@ -137,14 +142,14 @@ class Classification:
     def _check_file(self, language: str, split: str, key: str, way_out: str) -> None:
         path, form = self.files.path(language, split), self._form(split)
         if not path.is_file():
-            raise NotHere(f"{key}: {path} is missing. {way_out}", self.data)
+            raise NotHere(key, f"{path} is missing", way_out, self.data)
         given = [] if kind(path) in JSON else list(form.columns)
         columns = given or columns_of(path, quoted=self._quoted(path, form))
         for name in self._columns(split).values():
             if columns and name not in columns:
                 raise missing_column(name, path, columns)
         if form.language and language not in self._languages(split):
-            raise RequestError(f"{key}: {language}: {path} has no such language. {way_out}")
+            raise RequestError(key, f"{language}: {path} has no such language", way_out)
         if self.pairs and given:
             width = len(columns_of(path, quoted=self._quoted(path, form), header=False))
             if width != len(columns):
@@ -153,8 +158,9 @@ class Classification:
                     "of PAWS-X's x-final or of the hub."
                 )
                 raise RequestError(
-                    f"task.data: {path} has {width} columns in its first line, not {', '.join(columns)}. "
-                    f"{no_labels if width < len(columns) else 'Correct it.'}"
+                    "task.data",
+                    f"{path} has {width} columns in its first line, not {', '.join(columns)}",
+                    no_labels if width < len(columns) else "Correct it.",
                 )
 
     def _form(self, split: str) -> Layout:

@@ -50,7 +50,9 @@ def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         if "weights_only" in reason:  # torch goes on to say how to read it nevertheless
             reason = "its weights are a pickle of more than tensors, which may be code and is not read."
-        raise RequestError(f"{key}: {name}: {reason} Write a hub id, or the path of a folder in its format.") from error
+        raise RequestError(
+            key, f"{name}: {reason}", "Write a hub id, or the path of a folder in its format."
+        ) from error
     missing, settings = set(info["missing_keys"]), model.config.to_dict()
     settings.pop("auto_map", None)  # names code, which nobody who gets the model should be asked for either
     weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
@@ -75,13 +77,13 @@ def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest
     """Refuse an encoder without the tokens that a sentence needs, or with room for fewer tokens than it would get."""
     for role in ("cls", "sep", "pad", "unk"):
         if getattr(tokenizer, f"{role}_token_id") is None:
-            raise RequestError(f"{key}: {name}: its tokenizer has no {role} token. Name a BERT-like encoder.")
+            raise RequestError(key, f"{name}: its tokenizer has no {role} token", "Name a BERT-like encoder.")
     room = encoder.config.get("max_position_embeddings")
     if room and "roberta" in encoder.config["model_type"]:
         room -= tokenizer.pad_token_id + 1  # its first positions are never used
     if room and longest > room:
         raise RequestError(
-            f"inputs.max_length: {longest}, but {name} reads at most {room} tokens. Write {room} or less."
+            "inputs.max_length", f"{longest}, but {name} reads at most {room} tokens", f"Write {room} or less."
         )
 
 

@@ -105,9 +105,13 @@ def test_settings_are_checked_by_name_and_type():
         layer=3, context="with", lr=0.01
     )
     for kind, change, message in (
-        (ExtractOptions, "layr=3", "--set layr=3: there is no such option. Did you mean layer?"),
-        (ExtractOptions, "layer=two", "--set layer: 'two' is not a whole number."),
-        (AlignOptions, "preset=best", "--set preset: 'best' is not one of orthogonal, supervised, aaai2018."),
+        (ExtractOptions, "layr=3", "--set layr: there is no such key. Did you mean layer?"),
+        (ExtractOptions, "layer=two", "--set layer: 'two' is wrong: input should be a valid integer."),
+        (
+            AlignOptions,
+            "preset=best",
+            "--set preset: 'best' is wrong: input should be 'orthogonal', 'supervised' or 'aaai2018'.",
+        ),
     ):
         with pytest.raises(RequestError) as raised:
             settings_of(kind, [change])

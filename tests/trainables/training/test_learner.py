@@ -1,3 +1,4 @@
+import math
 from collections import Counter
 
 import numpy as np
@@ -7,12 +8,14 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertForSequenceClassification, get_scheduler
 
+from seedwise.errors import RequestError
 from seedwise.trainables.inputs.text import encode
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner, batch_of, updates_per_epoch
 from seedwise.trainables.training.optimiser import rate
 from seedwise.trainables.training.options import TrainingOptions
+from seedwise.validation import request_errors
 
 CPU = torch.device("cpu")
 SIZES = {"vocab_size": 20, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
@@ -243,15 +246,16 @@ def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"lr": 0.0}, "lr: 0.0 must be above 0"),
-        ({"lr": "fast"}, "lr: 'fast' is not a number"),
-        ({"epochs": 1.5}, "epochs: 1.5 is not a whole number"),
-        ({"schedule": "step"}, "schedule: 'step' is not one of linear, cosine, constant"),
-        ({"clip": -1.0}, "clip: -1.0 must not be negative"),
-        ({"warmup": 1.0}, "warmup: 1.0 is a share"),
-        ({"freeze_embeddings": 1}, "freeze_embeddings: 1 is not true or false"),
+        ({"lr": 0.0}, "lr: 0.0 is wrong: input should be greater than 0"),
+        ({"lr": math.nan}, "lr: nan is wrong: input should be greater than 0"),
+        ({"lr": "fast"}, "lr: 'fast' is wrong: input should be a valid number"),
+        ({"epochs": 1.5}, "epochs: 1.5 is wrong: input should be a valid integer"),
+        ({"schedule": "step"}, "schedule: 'step' is wrong: input should be 'linear', 'cosine' or 'constant'"),
+        ({"clip": -1.0}, "clip: -1.0 is wrong: input should be greater than or equal to 0"),
+        ({"warmup": 1.0}, "warmup: 1.0 is wrong: input should be less than 1"),
+        ({"freeze_embeddings": 1}, "freeze_embeddings: 1 is wrong: input should be a valid boolean"),
     ],
 )
 def test_options_refuse_what_they_cannot_do(changes, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(RequestError, match=f"^{message}"), request_errors():
         TrainingOptions(**changes)

@@ -1,0 +1,80 @@
+"""What pydantic refuses, as errors of the request: specifications and the options of methods are checked alike."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import ValidationError
+
+from seedwise.credentials import HIDDEN, has_password, mask
+from seedwise.errors import RequestError, one_of
+from seedwise.suggest import nearest
+
+EXAMPLES = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
+KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # what pydantic adds to a location where it tries kinds
+SCALARS = ("float", "int", "str", "bool", "[key]")
+
+
+@contextmanager
+def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None]:
+    """In this block, what types refuse becomes an error for each key; `prefix` goes before the key.
+
+    A RequestError about one key of a checked object gets the prefix too. `model` knows the names that may be meant
+    where a name is unknown.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise one_of([_error(f"{prefix}{key}", problems, model) for key, problems in _meant(error)]) from error
+    except ValueError as error:  # by code of one's own
+        raise RequestError(prefix.rstrip("."), str(error)) from error
+    except RequestError as error:
+        if not prefix:
+            raise
+        raise one_of([RequestError(prefix + each.key, each.problem, each.fix) for each in error.problems]) from error
+
+
+def _meant(error: ValidationError) -> list[tuple[str, list[dict]]]:
+    """The keys with what is wrong with each.
+
+    Where a value may be of several kinds, pydantic reports on all of them: the one that got furthest was meant.
+    """
+    by_key: dict[str, list[dict]] = {}
+    for problem in error.errors():
+        by_key.setdefault(".".join(_location(problem)), []).append(problem)
+    return [item for item in by_key.items() if not any(other.startswith(f"{item[0]}.") for other in by_key)]
+
+
+def _location(problem: dict) -> list[str]:
+    """The keys that lead to a problem, without the kinds that pydantic has tried."""
+    names = [str(part) for part in problem["loc"]]
+    return [name for name in names if not name.startswith(KINDS) and name not in SCALARS]
+
+
+def _error(key: str, problems: list[dict], model: type | None) -> RequestError:
+    """Which key, which value, what would be right."""
+    # Of a choice between kinds (auto, or a number) the kind that was meant says more.
+    likely = (each for each in problems[:2] if (each["type"] == "literal_error") == isinstance(each["input"], str))
+    problem = next(likely, problems[0])
+    if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        *above, name = _location(problem)
+        return RequestError(key, "there is no such key", nearest(name, _names(model, above)))
+    if problem["type"] == "missing":
+        example = f", for example `{EXAMPLES[key]}`" if key in EXAMPLES else ""
+        return RequestError(key, "this key is missing", f"Add it{example}.")
+    given = problem["input"]
+    given = HIDDEN if isinstance(given, str) and has_password(given) else mask(repr(given))
+    said = problem["msg"].removeprefix("Value error, ")
+    return RequestError(key, f"{given} is wrong: {said[0].lower()}{said[1:]}")
+
+
+def _names(model: Any, above: list[str]) -> list[str]:
+    """The keys that exist below a location in a model."""
+    for part in above:
+        hint = _fields(model)[part].annotation if part in _fields(model) else None
+        model = next((kind for kind in (hint, *getattr(hint, "__args__", ())) if _fields(kind)), None)
+    return list(_fields(model))
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    return getattr(model, "__pydantic_fields__", {})
