@@ -37,9 +37,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.optuna:
         from seedwise.search.export.optuna_study import write_study
 
-        done = "wrote" if write_study(state, standing, options.optuna) else "nothing to do: the same is in"
+        write_study(state, standing, options.optuna)
         console.print(
-            f"{done} {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
+            f"wrote {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
         )
         return DONE
     written = request.write(Export(state, standing, options.folder))
