@@ -7,8 +7,9 @@ from rich.console import Console
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.program import called
+from seedwise.search.decide.policy import run_name
 from seedwise.search.ledger.state import State, busy, read
-from seedwise.search.report.live import Progress, seed
+from seedwise.search.report.live import Progress
 from seedwise.search.spec.load import recorded
 from seedwise.text import ago
 
@@ -34,7 +35,8 @@ def show(folder: Path, console: Console) -> None:
         return
     begun = [run for run in state.runs() if not run.finished]
     if begun:
-        console.print(f"without a result: {', '.join(f'{run.config_id} {seed(run)}' for run in begun)}", soft_wrap=True)
+        names = "; ".join(run_name(run.config_id, run.replicate) for run in begun)
+        console.print(f"without a result: {names}", soft_wrap=True)
     console.print(f"interrupted; go on with: {called('resume', folder)}", soft_wrap=True)
     console.print("If another machine writes it, wait: its lock cannot always be seen from here.", style="dim")
 

@@ -29,7 +29,7 @@ def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_
     ledger.close()
     output = capsys.readouterr().out
     assert "1/32 runs" in output
-    assert "running a seed 1" in " ".join(output.split())
+    assert "running a replicate 1" in " ".join(output.split())
     assert "search, 31 runs left; session 1, last line 5 min ago" in output
     assert "the search is running" in output
 
@@ -38,7 +38,7 @@ def test_without_its_lock_it_says_what_was_begun_and_that_another_machine_may_ha
     folder = begun(time.time() - 20).write(tmp_path)
     assert main(["status", str(folder)]) == 0
     output = capsys.readouterr().out
-    assert "without a result: a seed 1" in output
+    assert "without a result: a, replicate 1" in output
     assert f"interrupted; go on with: {called('resume', folder)}" in output
     assert "If another machine writes it, wait" in output
 
