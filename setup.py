@@ -56,6 +56,7 @@ setup(
         "ray[tune]>=2.55,<3",
         "torch>=2.6,<2.14",
         "transformers>=5.0,<6",
+        "huggingface_hub>=1.3,<3",
         "datasets>=4,<6",
         "optuna>=5.0,<6",
         "cmaes>=0.11,<1",

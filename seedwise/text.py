@@ -10,6 +10,16 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:z.3f}"
 
 
+def spread(mean: float | None, sd: float | None) -> str:
+    """A mean with its standard deviation; a dash for that of one score, and nothing where there is no mean."""
+    return "" if mean is None else f"{number(mean)} ± {number(sd)}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The ends of an interval; empty where there is none."""
+    return "" if low is None else f"{number(low)} .. {number(high)}"
+
+
 def short(name: str, value: object) -> str:
     """A parameter in few letters: words speak for themselves, numbers need their name."""
     if isinstance(value, str) and value != "all":

@@ -35,10 +35,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.optuna:
         from seedwise.search.export.optuna_study import write_study
 
-        new = write_study(results.state, results.standing, options.optuna)
-        done = "wrote" if new else "nothing to do: the same is in"
+        write_study(results.state, results.standing, options.optuna)
         console.print(
-            f"{done} {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
+            f"wrote {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
         )
         return DONE
     written = request.write(results, options.folder)

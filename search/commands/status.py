@@ -10,16 +10,12 @@ from seedwise.search.commands.arguments import add_folder
 
 def add_to(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("status", help="what ran, what runs, what is left")
-    add_folder(parser, "the search folder; with --uri the name of the search")
-    parser.add_argument("--uri", help="ask MLflow there, e.g. http://host:5000, where the folder cannot be seen")
+    add_folder(parser)
     parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.report.status import show, show_from_store
+    from seedwise.search.report.status import show
 
-    if options.uri:
-        show_from_store(str(options.folder), options.uri, console)
-    else:
-        show(options.folder, console)
+    show(options.folder, console)
     return DONE

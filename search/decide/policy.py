@@ -16,6 +16,16 @@ from seedwise.suggest import nearest
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
 
 
+def replicate_name(replicate: int) -> str:
+    """A replicate as people see it: fresh seeds are counted from 1, others are called by their number."""
+    return f"fresh seed {replicate - FRESH + 1}" if replicate >= FRESH else f"replicate {replicate}"
+
+
+def run_name(configuration: str, replicate: int) -> str:
+    """A run as people see it. `configuration` is an id, or a configuration in words."""
+    return f"{configuration}, {replicate_name(replicate)}"
+
+
 @dataclass(frozen=True)
 class New:
     """Ask for a configuration that has not run yet."""
@@ -195,7 +205,7 @@ class Confirmation:
             runs = state.configurations[config_id].runs
             for replicate in range(FRESH, FRESH + self.fresh):
                 if replicate not in runs or runs[replicate].status == INTERRUPTED:
-                    return Confirm(config_id, replicate, f"fresh seed {replicate - FRESH + 1} of {self.fresh}")
+                    return Confirm(config_id, replicate, f"{replicate_name(replicate)} of {self.fresh}")
         return Stop("confirmed")
 
 

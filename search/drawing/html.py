@@ -1,4 +1,4 @@
-"""The frame of a page that needs no network: head, contents, sections, scripts; and tables in it."""
+"""The frame of a page that needs no network: head, contents, sections, scripts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,18 +36,6 @@ def frame(
             "</body>\n</html>\n",
         ]
     )
-
-
-def table(head: str, lines: list[str]) -> str:
-    """A table that scrolls where it is wider than the page; head and lines are made by `line`."""
-    body = "\n".join(lines)
-    return f'<div class="wide"><table>\n<thead>{head}</thead><tbody>\n{body}\n</tbody></table></div>'
-
-
-def line(tag: str, texts: list[str], kinds: list[str], mark: str = "") -> str:
-    """One row of a table, of markup; `kinds` are classes of its columns."""
-    marks = [f' class="{kind}"' if kind else "" for kind in kinds]
-    return f"<tr{mark}>" + "".join(f"<{tag}{m}>{text}</{tag}>" for m, text in zip(marks, texts, strict=True)) + "</tr>"
 
 
 def _scripts() -> list[str]:

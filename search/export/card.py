@@ -2,13 +2,18 @@
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from seedwise import yaml12
 from seedwise.search.decide.policy import FRESH
-from seedwise.text import number
+from seedwise.search.drawing.table import Column, Table
+from seedwise.text import interval, number, spread
 from seedwise.trainables.methods import built_in
 from seedwise.trainables.spec import MethodSpec
 from seedwise.trainables.tasks.classification import METRICS
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult, ModelCardData
 
 HUB_METRICS = {"macro_f1": "f1"}  # what the hub calls them; others have the same name
 HUB_SPLITS = {"dev": "validation", "test": "test"}
@@ -66,46 +71,54 @@ class Card:
         }
         body = "\n".join(f"\n## {title}\n\n" + "\n".join(lines) for title, lines in sections.items() if lines)
         title = f"# {self.content['name']}: {self.folder}\n"
-        return f"---\n{yaml12.dump(self.front())}---\n\n{title}{body}\n"
+        return f"---\n{self.front().to_yaml()}\n---\n\n{title}{body}\n"
 
-    def front(self) -> dict:
+    def front(self) -> "ModelCardData":
         """What the hub reads. Names of local files are no ids of the hub, so they are left out of it."""
-        content, task = self.content, self.task
-        metrics = [HUB_METRICS.get(name, name) for name in self.shown if self._named("dev", name)]
-        results = self._results()
-        front = {
-            "language": list(dict.fromkeys(language.partition("_")[0] for language in self.languages)),
-            "library_name": "transformers",
-            "pipeline_tag": self.spec and self.spec.export.pipeline,
-            "base_model": self._hub_id("model", content["model"]),
-            "datasets": [hub] if (hub := self._hub_id("task.data", task["data"])) else None,
-            "tags": ["seedwise", self.method],
-            "metrics": metrics,
-            "model-index": results and [{"name": f"{content['name']}-{self.folder}", "results": results}],
-        }
-        return {key: value for key, value in front.items() if value}
+        from huggingface_hub import ModelCardData
+
+        content, task, results = self.content, self.task, self._results()
+        return ModelCardData(
+            language=list(dict.fromkeys(language.partition("_")[0] for language in self.languages)) or None,
+            library_name="transformers",
+            pipeline_tag=self.spec and self.spec.export.pipeline,
+            base_model=self._hub_id("model", content["model"]),
+            datasets=[hub] if (hub := self._hub_id("task.data", task["data"])) else None,
+            tags=["seedwise", self.method],
+            metrics=[HUB_METRICS.get(name, name) for name in self.shown if self._named("dev", name)] or None,
+            model_name=f"{content['name']}-{self.folder}" if results else None,
+            eval_results=results or None,
+        )
 
     def _hub_id(self, key: str, name: str | None) -> str | None:
         """The name, where it is no file: a file has a checksum."""
         return name if name and key not in self.content["checksums"] and HUB_ID.fullmatch(name) else None
 
-    def _results(self) -> list[dict]:
+    def _results(self) -> list["EvalResult"]:
         """This model's own scores, and the means over seeds of its configuration on the test sets, named as such."""
-        found = []
-        for split, metric, language, value in self._own_scores():
-            found.append(self._result(split, language, metric, value, metric))
-        for metric in self.shown:
-            for language, of in self._named("test", metric).items():
-                name = f"{metric}, mean of this configuration over {of['n']} seeds"
-                found.append(self._result("test", language, metric, of["mean"], name))
-        return found
+        own = [self._result(*of, name=of[1]) for of in self._own_scores()]
+        return own + [
+            self._result(
+                "test", metric, language, of["mean"], f"{metric}, mean of this configuration over {of['n']} seeds"
+            )
+            for metric in self.shown
+            for language, of in self._named("test", metric).items()
+        ]
 
-    def _result(self, split: str, language: str, metric: str, value: float, name: str) -> dict:
+    def _result(self, split: str, metric: str, language: str, value: float, name: str) -> "EvalResult":
+        from huggingface_hub import EvalResult
+
         task = self.task
-        kind = self._hub_id("task.data", task["data"]) or task["name"]
-        data = {"type": kind, "name": f"{task['name']} ({language})", "config": language, "split": HUB_SPLITS[split]}
-        measured = {"type": HUB_METRICS.get(metric, metric), "value": round(value, 4), "name": name}
-        return {"task": {"type": "text-classification"}, "dataset": data, "metrics": [measured]}
+        return EvalResult(
+            task_type="text-classification",
+            dataset_type=self._hub_id("task.data", task["data"]) or task["name"],
+            dataset_name=f"{task['name']} ({language})",
+            dataset_config=language,
+            dataset_split=HUB_SPLITS[split],
+            metric_type=HUB_METRICS.get(metric, metric),
+            metric_value=round(value, 4),
+            metric_name=name,
+        )
 
     def _own_scores(self) -> list[tuple[str, str, str, float]]:
         """Split, metric, language and score of this model, where they are worth showing."""
@@ -132,8 +145,8 @@ class Card:
             ("selected by", content["selected_by"]),
             ("configuration", f"{content['config_id']}, rank {content['rank']} of {content['compared']}"),
         ]
-        table = _table(["", ""], [row for row in rows if row[1]])
-        return [*table, "", "```yaml", yaml12.dump(content["params"]).strip(), "```"]
+        table = Table([Column(""), Column("")], [[row for row in rows if row[1]]])
+        return [table.markdown(), "", "```yaml", yaml12.dump(content["params"]).strip(), "```"]
 
     def _own(self) -> list[str]:
         fresh = self.replicate >= FRESH
@@ -142,7 +155,8 @@ class Card:
         told = f"Its weights are those of one run, {seed} of search seed {self.content['specification']['seed']}."
         if self.spec and self.spec.export.scores:
             told += f" {self.spec.export.scores}"
-        return [told, "", *_table(["split", "metric", "language", "score"], rows)]
+        names = ("split", "metric", "language", "score")
+        return [told, "", Table([*map(Column, names)], [rows]).markdown()]
 
     def _over_seeds(self) -> list[str]:
         content = self.content
@@ -157,13 +171,13 @@ class Card:
             rows += [
                 ("test", name, language, *_summary(found[language])) for language in self.languages if language in found
             ]
-        table = _table(["split", "metric", "language", "mean ± sd", "95 % interval", "seeds"], rows)
+        names = ("split", "metric", "language", "mean ± sd", "95 % interval", "seeds")
         return [
             "The configuration's scores, which say more than those of one seed. Dev is over the seeds of the search.",
             "Test is over fresh seeds that no decision has seen." if content["confirmed"] else "It was not confirmed.",
             *self._failures(),
             "",
-            *table,
+            Table([*map(Column, names)], [rows]).markdown(),
             "",
             self._ties(),
         ]
@@ -196,11 +210,4 @@ def _with(name: str | None, checksum: str | None) -> str:
 
 def _summary(of: dict) -> tuple[str, str, str]:
     """Mean and spread, interval, and seeds behind them."""
-    interval = "" if of["ci_low"] is None else f"{number(of['ci_low'])} .. {number(of['ci_high'])}"
-    return f"{number(of['mean'])} ± {number(of['sd'])}", interval, str(of["n"])
-
-
-def _table(names: list[str], rows: list[tuple]) -> list[str]:
-    """A table in Markdown."""
-    lines = [names, ["---"] * len(names), *rows]
-    return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return spread(of["mean"], of["sd"]), interval(of["ci_low"], of["ci_high"]), str(of["n"])

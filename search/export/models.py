@@ -10,6 +10,7 @@ from rich.progress import track
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import this_machine
+from seedwise.search.decide.policy import run_name
 from seedwise.search.export.card import Card
 from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
@@ -83,7 +84,7 @@ def _train_and_export(
     place = device.set_up(placement.cpus, placement.gpus)
     run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), place)
     metrics: dict[str, float] = {}
-    name = f"{configuration.config_id} at replicate {replicate}"
+    name = run_name(configuration.config_id, replicate)
     try:
         for number in track(range(run.steps), description=f"training {name}", console=console):
             metrics = run.step(number)

@@ -6,7 +6,6 @@ replicates. Baselines are not in it: they have no place in the space.
 
 import contextlib
 import os
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +24,8 @@ VALUE = "the estimate that ranks: the posterior mean over replicates"
 STEPS = "the score of each replicate of the search; one that failed counts as the lowest of the search"
 
 
-def write_study(state: State, standing: Standing, path: Path) -> bool:
-    """Write the search to `path`, an SQLite file; False where the same is there already. Anything else is not touched.
+def write_study(state: State, standing: Standing, path: Path) -> None:
+    """Write the search to `path`, a new SQLite file; an existing file is refused.
 
     Configurations without a finished run are left out, as in the leaderboard.
     """
@@ -34,30 +33,25 @@ def write_study(state: State, standing: Standing, path: Path) -> bool:
 
     from seedwise.search.decide.proposal import quiet
 
-    name = state.search["name"]
+    if path.exists():
+        raise RequestError(f"--optuna {path}", "this file exists already", "Name another file, or delete it first.")
     attributes = {"selected_by": standing.selection.label, "value": VALUE, "intermediate values": STEPS}
     attributes |= {"search_id": state.search["search_id"]}
-    found = trials(state, standing)
-    if path.exists():
-        if _same(path, name, attributes, found):
-            return False
-        raise RequestError(f"--optuna {path}: it is there, and not this study as it is now. Name another file.")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.touch()
     except OSError as error:
-        raise RequestError(f"--optuna {path}: {error.strerror}. Name a file that can be written.") from error
+        raise RequestError(f"--optuna {path}", error.strerror, "Name a file that can be written.") from error
     try:
         with quiet(), _storage(partial) as storage:
-            study = optuna.create_study(storage=storage, study_name=name, direction="maximize")
+            study = optuna.create_study(storage=storage, study_name=state.search["name"], direction="maximize")
             for key, value in attributes.items():
                 study.set_user_attr(key, value)
-            study.add_trials(found)
+            study.add_trials(trials(state, standing))
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
-    return True
 
 
 def trials(state: State, standing: Standing) -> list["FrozenTrial"]:
@@ -115,25 +109,3 @@ def _storage(path: Path) -> Iterator["RDBStorage"]:
     finally:
         storage.remove_session()
         storage.engine.dispose()
-
-
-def _same(path: Path, name: str, attributes: dict, found: list["FrozenTrial"]) -> bool:
-    """Whether a file holds this very study. It is opened to be read: Optuna would make tables in any database."""
-    import optuna
-
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as file:
-            names = [one for (one,) in file.execute("select study_name from studies")]
-    except sqlite3.Error:
-        return False
-    if names != [name]:
-        return False
-    with _storage(path) as storage:
-        study = optuna.load_study(study_name=name, storage=storage)
-        return study.user_attrs == attributes and [_core(one) for one in study.trials] == [_core(one) for one in found]
-
-
-def _core(trial: "FrozenTrial") -> tuple:
-    """A trial without its number and times."""
-    names = ("state", "values", "params", "distributions", "user_attrs", "intermediate_values")
-    return tuple(getattr(trial, name) for name in names)

@@ -1,4 +1,4 @@
-"""What charts and pictures of a landscape have in common: names, colours, and sentences of captions."""
+"""What the charts of a landscape have in common: names, colours, and sentences of captions."""
 
 from collections.abc import Iterable
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from seedwise.search.decide.landscape_plan import Plan, Planned
+from seedwise.search.decide.policy import run_name
 from seedwise.search.execution.products import Products
 from seedwise.search.landscape.geometry import Geometry, kept_products
 from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
@@ -90,7 +91,7 @@ class Numbers:
         for planned, run in self.plan.with_runs(self.state):
             if run is not None and run.status != DONE and run.finished:
                 words = " ".join(str(value) for value in planned.job.params().values())
-                found.append(f"{words}, replicate {planned.replicate}: {run.status}, {run.error}")
+                found.append(f"{run_name(words, planned.replicate)}: {run.status}, {run.error}")
         return found
 
     @cached_property

@@ -1,10 +1,12 @@
 """The report of a landscape as one page that needs no network, and as a section of that of a search."""
 
 import json
+from operator import itemgetter
 
 from seedwise.search.drawing.chart import escaped
 from seedwise.search.drawing.choices import choosable
-from seedwise.search.drawing.html import frame, line, table
+from seedwise.search.drawing.html import frame
+from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.charts import groups
 from seedwise.text import number
@@ -68,21 +70,23 @@ def _params(numbers: dict) -> str:
 def _directions(numbers: dict) -> str:
     """Lengths and angles of the directions of equation 3, and how far training went."""
     source = numbers["source"]
-    names = ["target", "replicate", f"both to {source}", "both to target", "ratio", "angle"]
-    names += [f"initial to {one}" for one in (source, "target", "both")]
-    kinds = ["", *["number"] * (len(names) - 1)]
-    lines = []
-    for row in numbers["directions"]:
-        lengths = [number(row[key]) for key in ("source_norm", "target_norm", "ratio")]
-        angle = "-" if row["angle"] is None else f"{row['angle']:.1f}°"
-        moved = [number(row["from_initial"][on]) for on in (SOURCE, TARGET, BOTH)]
-        texts = [row["target"], str(row["replicate"]), *lengths, angle, *moved]
-        lines.append(line("td", [escaped(text) for text in texts], kinds))
+    lengths = {"source_norm": f"both to {source}", "target_norm": "both to target", "ratio": "ratio"}
+    moved = {SOURCE: source, TARGET: "target", BOTH: "both"}
+    cells: list[Cells] = [
+        (Column("target"), itemgetter("target")),
+        (Column("replicate", number=True), lambda row: str(row["replicate"])),
+        *((Column(name, number=True), lambda row, key=key: number(row[key])) for key, name in lengths.items()),
+        (Column("angle", number=True), lambda row: "-" if row["angle"] is None else f"{row['angle']:.1f}°"),
+        *(
+            (Column(f"initial to {name}", number=True), lambda row, on=on: number(row["from_initial"][on]))
+            for on, name in moved.items()
+        ),
+    ]
     note = (
         "Euclidean distances between parameters. The ratio is that of the two directions of the plane, which are not "
         "made equally long; the angle is between them. All three models began at the same initial one."
     )
-    return _tabled(names, kinds, lines, note)
+    return Table.of(cells, [numbers["directions"]], notes=[note]).html()
 
 
 def _models(numbers: dict) -> str:
@@ -90,17 +94,14 @@ def _models(numbers: dict) -> str:
     names = {INITIAL: "before training", SOURCE: numbers["source"], BOTH: "both"}
     known = {name for row in numbers["models"] for name in row["scores"]}
     shown = [one for one in dict.fromkeys((numbers["source"], *numbers["targets"])) if one in known]
-    heads = ["trained on", "for target", "replicate", *(f"{numbers['metric']} {one}" for one in shown)]
-    kinds = ["", "", *["number"] * (1 + len(shown))]
-    lines = []
-    for row in numbers["models"]:
-        texts = [names.get(row["on"], row["target"]), row["target"] or "all", str(row["replicate"])]
-        texts += [number(row["scores"].get(one)) for one in shown]
-        lines.append(line("td", [escaped(text) for text in texts], kinds))
+    cells: list[Cells] = [
+        (Column("trained on"), lambda row: names.get(row["on"], row["target"])),
+        (Column("for target"), lambda row: row["target"] or "all"),
+        (Column("replicate", number=True), lambda row: str(row["replicate"])),
+        *(
+            (Column(f"{numbers['metric']} {name}", number=True), lambda row, name=name: number(row["scores"].get(name)))
+            for name in shown
+        ),
+    ]
     note = f"Scores on dev sets. The configuration: {_params(numbers)}."
-    return _tabled(heads, kinds, lines, note)
-
-
-def _tabled(names: list[str], kinds: list[str], lines: list[str], note: str) -> str:
-    head = line("th", [escaped(name) for name in names], kinds)
-    return f'{table(head, lines)}\n<p class="note">{escaped(note)}</p>'
+    return Table.of(cells, [numbers["models"]], notes=[note]).html()

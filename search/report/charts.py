@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from seedwise.search.decide.policy import run_name
 from seedwise.search.drawing.chart import (
     BLUE,
     GREEN,
@@ -182,7 +183,7 @@ def _runs(found: Findings, runs: Iterable[Run], at: Callable[[Run, float], tuple
         if score is not None:
             failed = found.selection.failed(run, found.selection.score(run.metrics))
             kind = "failed" if failed else "search seeds" if run.phase == SEARCH else "fresh seeds"
-            kinds[kind].append((*at(run, score), label(f"{run.config_id}, replicate {run.replicate}: {score:.4f}")))
+            kinds[kind].append((*at(run, score), label(f"{run_name(run.config_id, run.replicate)}: {score:.4f}")))
     return [
         points(name, *map(list, columns[:2]), colour, symbol=symbol, text=list(columns[2]), hovertemplate="%{text}")
         for name, (colour, symbol) in KINDS.items()

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
-from seedwise.search.report.compare import Searched, pairs, side_by_side
-from seedwise.text import number
+from seedwise.search.drawing.table import Cells, Column, Table
+from seedwise.search.report.compare import Row, Searched, pairs, side_by_side
+from seedwise.text import number, spread
 
 TEXT, CELL = 80, 15  # columns of a terminal that names and parameters need, and a mean with its spread
 
@@ -39,28 +38,25 @@ def as_table(searches: Sequence[Searched], *, width: int) -> Table:
     measure, rows = side_by_side(searches)
     languages = list(dict.fromkeys(language for row in rows for language in row.cells))
     wide = width >= TEXT + CELL * len(languages)
-    title = f"{'mean ± sd' if wide else 'mean'} of {measure.label}"
-    table = Table(title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD, padding=0, pad_edge=False)
-    for name in ("search", *(("method", "selected by") if wide else ()), "parameters"):
-        table.add_column(name)
-    for name in ("n", *(language or measure.metric for language in languages)):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
-        if not row.baseline and row is not rows[0]:
-            table.add_section()
-        of_search = (f"{row.name} {row.config_id}", *((row.method, row.selected_by) if wide else ()))
-        table.add_row(
-            *([""] * len(of_search) if row.baseline else of_search),
-            row.params,
-            str(row.n) + (f" ({row.failed} failed)" if row.failed else ""),
-            *(_cell(row.cells.get(language), wide=wide) for language in languages),
-        )
-    if not wide:
-        table.caption = "; ".join(f"{row.name}: {row.method}, {row.selected_by}" for row in rows if not row.baseline)
-    return table
 
+    def cell(row: Row, language: str) -> str:
+        mean, sd = row.cells.get(language, (None, None))
+        return spread(mean, sd) if wide or mean is None else number(mean)
 
-def _cell(score: tuple[float, float | None] | None, *, wide: bool) -> str:
-    if score is None:
-        return ""
-    return f"{number(score[0])} ± {number(score[1])}" if wide else number(score[0])
+    cells: list[Cells] = [
+        (Column("search", long=True), lambda row: "" if row.baseline else f"{row.name} {row.config_id}"),
+        (Column("method", long=True), lambda row: "" if row.baseline else row.method),
+        (Column("selected by", long=True), lambda row: "" if row.baseline else row.selected_by),
+        (Column("parameters", long=True), lambda row: row.params),
+        (Column("n", number=True), lambda row: str(row.n) + (f" ({row.failed} failed)" if row.failed else "")),
+        *(
+            (Column(language or measure.metric, number=True), lambda row, language=language: cell(row, language))
+            for language in languages
+        ),
+    ]
+    return Table.of(
+        cells if wide else [cells[0], *cells[3:]],
+        [[row for row in rows if row.name == name] for name in dict.fromkeys(row.name for row in rows)],
+        title=f"{'mean ± sd' if wide else 'mean'} of {measure.label}",
+        notes=[] if wide else [f"{row.name}: {row.method}, {row.selected_by}" for row in rows if not row.baseline],
+    )

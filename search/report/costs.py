@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from seedwise.search.decide.policy import replicate_name
 from seedwise.search.drawing.chart import BLUE, RED, Chart, label, listed, points
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, State
 from seedwise.search.report.findings import Findings
@@ -74,7 +75,7 @@ def chart(found: Findings) -> Chart:
     for done, name, colour, symbol in ((True, "done", BLUE, "circle-open"), (False, "failed", RED, "x-thin")):
         few = [run for run in runs if (run.status == DONE) == done]
         x, y = [run.seconds for run in few], [places[run.config_id] for run in few]
-        told = [label(f"replicate {run.replicate}, {run.status}: {run.seconds:.1f} s") for run in few]
+        told = [label(f"{replicate_name(run.replicate)}, {run.status}: {run.seconds:.1f} s") for run in few]
         hover = {"text": told, "hovertemplate": "%{text}<extra></extra>"}
         data += [points(name, x, y, colour, symbol=symbol, **hover)] if few else []
     seconds = sorted(run.seconds for run in runs)

@@ -2,25 +2,37 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from seedwise.files import write_atomically
 from seedwise.folder import BEST, REPORT
 from seedwise.program import command
-from seedwise.search.decide.policy import FRESH
+from seedwise.search.decide.policy import replicate_name
 from seedwise.search.drawing.chart import Chart, escaped
-from seedwise.search.drawing.html import frame, line, table
+from seedwise.search.drawing.html import frame
+from seedwise.search.drawing.leaderboard_columns import columns
 from seedwise.search.drawing.svg import read, svg
+from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.search.report import charts, components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import MOST, counted, failures, in_common
 from seedwise.search.report.findings import Findings
 from seedwise.search.report.languages import languages, of_fewer
-from seedwise.search.report.table import Columns, notes
+from seedwise.search.report.table import notes, title
 from seedwise.text import number
 
 Section = tuple[str, str, str]  # key, title, content
+FAILURES: list[Cells] = [
+    (Column("configuration"), itemgetter("config_id")),
+    (Column("replicate", number=True), lambda row: str(row["replicate"])),
+    (Column("phase"), itemgetter("phase")),
+    (Column("kind"), itemgetter("kind")),
+    (Column("seconds", number=True), lambda row: f"{row['seconds']:.1f}"),
+    (Column("parameters", long=True), itemgetter("params")),
+    (Column("error", long=True), itemgetter("error")),
+]
 
 
 def write(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
@@ -78,27 +90,29 @@ def _board(found: Findings, links: set[str]) -> str:
     """The table, the best of each baseline below the configurations; those in `links` point to their pictures."""
     rows, selection = found.rows, found.selection
     ranked = [row for row in rows if not row["baseline"]]
-    shown = [*ranked, *found.baselines]
-    columns, metric = Columns.of(rows, selection), f"test/{found.metric}"
-    tests = found.languages(name for row in rows if row["fresh"] for name in row["fresh"]["scores"].get(metric, {}))
-    names = ["rank", *columns.names, *(f"test {language}" for language in tests)]
-    last = 1 + len(columns.names)
-    audit = range(last - len(columns.audit), last)
-    kinds = ["number", "", "long", *("audit number" if place in audit else "number" for place in range(3, len(names)))]
-    lines = []
-    for rank, row in enumerate(shown, start=1):
-        fresh = row["fresh"]["scores"].get(metric, {}) if row["fresh"] else {}
-        cells = ["" if row["estimate"] is None else str(rank), *columns.cells(row, first=row is rows[0])]
-        texts = [escaped(cell) for cell in [*cells, *(number(fresh.get(name, {}).get("mean")) for name in tests)]]
-        if row["config_id"] in links:
-            texts[1] = f'<a href="#{escaped(row["config_id"])}">{texts[1]}</a>'
-        lines += ["</tbody><tbody>"] if rank == len(ranked) + 1 else []
-        lines.append(line("td", texts, kinds, ' class="chosen"' if row is found.chosen else ""))
-    remarks = [f"ranked by the estimate of {selection.label}", *notes(rows, shown, selection)]
-    remarks += [f"test scores leave out failed runs: {fewer}"] if (fewer := of_fewer(shown, metric)) else []
-    remarks += [f"grey: {selection.metric} on dev sets that are not ranked on"] if columns.audit else []
-    board = table(line("th", [escaped(name) for name in names], kinds), lines)
-    return f'{board}\n<p class="note">{escaped("; ".join(remarks))}</p>'
+    shown, metric = [*ranked, *found.baselines], f"test/{found.metric}"
+    ranks = {row["config_id"]: str(rank) for rank, row in enumerate(found.ranked, start=1)}
+    tests = found.languages(name for row in rows for name in _tests(row, metric))
+    cells: list[Cells] = [
+        (Column("rank", number=True), lambda row: ranks.get(row["config_id"], "")),
+        *columns(rows, selection),
+        *(
+            (Column(f"test {name}", number=True), lambda row, name=name: number(_tests(row, metric).get(name)))
+            for name in tests
+        ),
+    ]
+    fewer = of_fewer(shown, metric)
+    remarks = [*notes(rows, shown, selection), *([f"test scores leave out failed runs: {fewer}"] if fewer else [])]
+    table = Table.of(cells, [ranked, found.baselines], title=title(selection), notes=remarks)
+    ids = [row["config_id"] for row in shown]
+    pictured = {place: config_id for place, config_id in enumerate(ids) if config_id in links}
+    return table.html(chosen=ids.index(found.chosen["config_id"]), links=pictured)
+
+
+def _tests(row: dict, metric: str) -> dict[str, float]:
+    """Mean test scores by language."""
+    scores = row["fresh"]["scores"].get(metric, {}) if row["fresh"] else {}
+    return {language: of["mean"] for language, of in scores.items()}
 
 
 def _failures(found: Findings) -> str:
@@ -106,15 +120,9 @@ def _failures(found: Findings) -> str:
     rows = failures(found)
     if not rows:
         return "<p>No run that has ended failed, was pruned or predicts a single class.</p>"
-    names = ["configuration", "replicate", "phase", "kind", "seconds", "parameters", "error"]
-    kinds = ["", "number", "", "", "number", "long", "long"]
-    lines = []
-    for row in rows[:MOST]:
-        texts = [row["config_id"], str(row["replicate"]), row["phase"], row["kind"], f"{row['seconds']:.1f}"]
-        lines.append(line("td", [escaped(text) for text in (*texts, row["params"], row["error"])], kinds))
     told = [in_common(found), f"{len(rows) - MOST} more are in the ledger." if len(rows) > MOST else ""]
     words = f"<p>{counted(len(rows))}. {escaped(' '.join(filter(None, told)))}</p>\n"
-    return words + table(line("th", names, kinds), lines)
+    return words + Table.of(FAILURES, [rows[:MOST]]).html()
 
 
 def _pictures(row: dict, found: Findings, folder: Path) -> str:
@@ -123,8 +131,8 @@ def _pictures(row: dict, found: Findings, folder: Path) -> str:
     for run in found.state.configurations[config_id].of_phase(CONFIRM):
         for picture in read(folder, config_id, run.replicate) if run.status == DONE else []:
             drawing = svg(picture, prefix=f"{config_id}-{run.replicate}-{picture['name']}-")
-            seed = f"Fresh seed {run.replicate - FRESH + 1}."
-            figures.append(f"<figure>\n{drawing}<figcaption>{escaped(picture['text'])} {seed}</figcaption>\n</figure>")
+            caption = escaped(f"{picture['text']} {replicate_name(run.replicate).capitalize()}.")
+            figures.append(f"<figure>\n{drawing}<figcaption>{caption}</figcaption>\n</figure>")
     title = f"{row['baseline'] and 'Baseline: ' + row['baseline'] + ', '}{config_id}"
     params = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row["params"].items())
     head = f'<h3 id="{escaped(config_id)}">{escaped(title)}</h3>\n<p class="note">{escaped(params)}</p>'

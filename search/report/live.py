@@ -8,12 +8,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from seedwise.search.decide.policy import FRESH
-from seedwise.search.ledger.state import CONFIRM, DONE, RUNNING, Run, State
+from seedwise.search.decide.policy import replicate_name, run_name
+from seedwise.search.ledger.state import DONE, RUNNING, Run, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.report.table import as_table, number
-from seedwise.text import minutes_in_words, short
+from seedwise.search.report.table import as_table
+from seedwise.text import minutes_in_words, number, short
 
 REFRESH_SECONDS = 1.0
 SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search
@@ -48,11 +48,8 @@ class Progress:
         if "point/a" in run.metrics:
             score = f"{run.step} points"  # the last of which is no better than the others
         told = score if run.status == DONE else run.error
-        done = self.state.tally.finished
-        self.console.print(
-            f"{self._count(done)}  {self.named(run)} {seed(run)}: {run.status}, {told} ({run.seconds:.1f} s)",
-            soft_wrap=True,
-        )
+        name, done = run_name(self.named(run), run.replicate), self._count(self.state.tally.finished)
+        self.console.print(f"{done}  {name}: {run.status}, {told} ({run.seconds:.1f} s)", soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Show one line that stays."""
@@ -88,7 +85,9 @@ class Progress:
             for run in running:
                 partial = self.selection.score(run.metrics) if run.metrics else None
                 bar = ProgressBar(total=run.epochs or 1, completed=run.step, width=BAR)
-                table.add_row("running", self.named(run), seed(run), bar, f"epoch {run.step}", number(partial))
+                table.add_row(
+                    "running", self.named(run), replicate_name(run.replicate), bar, f"epoch {run.step}", number(partial)
+                )
             lines.append(table)
         return Group(*lines)
 
@@ -106,8 +105,3 @@ class Progress:
 
     def _count(self, done: int) -> str:
         return f"{done}/{self.total}" if self.total is not None else str(done)
-
-
-def seed(run: Run) -> str:
-    """A run's replicate as a person would say it."""
-    return f"fresh seed {run.replicate - FRESH}" if run.phase == CONFIRM else f"seed {run.replicate}"

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from seedwise.folder import BEST
 from seedwise.program import called
+from seedwise.search.decide.policy import run_name
 from seedwise.search.report import components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import counted, failures, in_common
@@ -34,8 +35,7 @@ def show(found: Findings, folder: Path, console: Console) -> None:
     console.print(f"cost: {costs.in_words(costs.cost(found.state))}", soft_wrap=True)
     console.print(f"failed, pruned or with a single class: {counted(len(failed))}. {in_common(found)}", soft_wrap=True)
     for row in failed[:SHOWN]:
-        console.print(
-            f"  {row['config_id']} replicate {row['replicate']}: {row['kind']} {row['error']}", soft_wrap=True
-        )
+        name = run_name(row["config_id"], row["replicate"])
+        console.print(f"  {name}: {row['kind']} {row['error']}", soft_wrap=True)
     if len(failed) > SHOWN:
         console.print(f"  {len(failed) - SHOWN} more in the page", soft_wrap=True)

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from scipy.special import chdtri
 
 from seedwise.files import write_atomically
+from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ranking.results import Results
 
 FILE = "decomposition.json"
@@ -94,17 +93,18 @@ def in_words(rows: Sequence[dict]) -> str:
 
 
 def as_table(rows: Sequence[dict]) -> Table:
-    """The rows for a terminal."""
-    table = Table(title="spread of the score by source of randomness", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("varied", no_wrap=True)
-    for column in ("n", "sd", "95 % interval", "share of variance"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
-        interval = "-" if row["ci_low"] is None else f"{row['ci_low']:.4f} .. {row['ci_high']:.4f}"
-        sd = "-" if row["sd"] is None else f"{row['sd']:.4f}"
-        share = "-" if row["share"] is None else percent(row["share"])
-        table.add_row(name(row["stream"]), str(row["n"]), sd, interval, share)
-    return table
+    cells: list[Cells] = [
+        (Column("varied"), lambda row: name(row["stream"])),
+        (Column("n", number=True), lambda row: str(row["n"])),
+        (Column("sd", number=True), lambda row: "-" if row["sd"] is None else f"{row['sd']:.4f}"),
+        (Column("95 % interval", number=True), _interval),
+        (Column("share of variance", number=True), lambda row: "-" if row["share"] is None else percent(row["share"])),
+    ]
+    return Table.of(cells, [rows], title="spread of the score by source of randomness")
+
+
+def _interval(row: dict) -> str:
+    return "-" if row["ci_low"] is None else f"{row['ci_low']:.4f} .. {row['ci_high']:.4f}"
 
 
 def percent(share: float) -> str:

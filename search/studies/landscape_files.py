@@ -1,4 +1,4 @@
-"""The files of a landscape: its numbers, its page, its pictures; and what is said of them."""
+"""The files of a landscape: its numbers, its page; and what is said of them."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,9 @@ from seedwise.files import write_atomically
 from seedwise.folder import REPORT
 from seedwise.program import called
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.drawing.svg import svg
 from seedwise.search.execution.products import Products
 from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import page
-from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.stored import NUMBERS, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State
@@ -31,11 +29,9 @@ def write(plan: Plan, state: State, folder: Path, console: Console) -> list[str]
     write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
     written = [NUMBERS]
     try:
-        files = {REPORT: page(numbers)} | {f"{one['name']}.svg": svg(one) for one in pictures(numbers)}
-        for name, content in files.items():
-            write_atomically(folder / name, content)
-            written.append(name)
-    except Exception as error:  # matplotlib's own, or that a folder cannot be written: the numbers are there
+        write_atomically(folder / REPORT, page(numbers))
+        written.append(REPORT)
+    except Exception as error:  # plotly's own, or that a folder cannot be written: the numbers are there
         again = f"Try again with: {called('report', folder)}"
         console.print(f"not all was drawn ({error!r}). {again}", style="yellow", soft_wrap=True)
     return written

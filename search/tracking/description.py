@@ -2,27 +2,28 @@
 
 from collections.abc import Mapping
 
-from seedwise.search.ledger.state import CONFIRM, SEARCH, State
-from seedwise.search.ranking.baseline_scores import all_scores
+from seedwise.search.drawing.leaderboard_columns import ESTIMATE, FRESH, MEAN, P_BEST, RUNS
+from seedwise.search.drawing.table import Column, Table
+from seedwise.search.ledger.state import State
 from seedwise.search.ranking.estimate import summary
-from seedwise.search.ranking.selection import Selection
+from seedwise.search.tracking.scores import Scores
 
 SHOWN = 20  # configurations
 
 
-def description(state: State, selection: Selection, names: Mapping[str, str]) -> str:
+def description(state: State, scores: Scores, names: Mapping[str, str]) -> str:
     """What the ledger says, for people who only see MLflow. `names` are the configurations' in words.
 
     The order and the estimates are those of the freeze; before it there are none, and the configurations are asked for
     with MLflow's own tables.
     """
     said = state.finished or state.stopped
-    ranked = "" if state.search["specification"].get("landscape") else f"Ranked by {selection.label}. "
+    ranked = "" if state.search["specification"].get("landscape") else f"Ranked by {scores.selection.label}. "
     parts = [ranked + (f"Ended: {said}." if state.finished else _unfinished(state))]
-    if rows := _rows(state, selection, names):
-        head = ["", "configuration", "n", "mean ± sd", "estimate", "P(best)", "fresh seeds"]
-        table = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows)]
-        parts.append("\n".join(table))
+    if rows := _rows(state, scores):
+        named = Column("configuration"), lambda row: f"{names.get(row['config_id'], '')} (`{row['config_id']}`)"
+        rank = Column("", number=True), lambda row: row["rank"]
+        parts.append(Table.of([rank, named, RUNS, MEAN, ESTIMATE, P_BEST, FRESH], [rows]).markdown())
     parts.append(f"Run it again: `{state.search.get('command', '')}`")
     if state.finished and state.frozen:
         parts.append("The best configuration alone: `seedwise run best.yaml` (among the artifacts here).")
@@ -36,37 +37,21 @@ def _unfinished(state: State) -> str:
     return f"The search phase is over ({state.stopped}), {next_come}."
 
 
-def _rows(state: State, selection: Selection, names: Mapping[str, str]) -> list[list[str]]:
+def _rows(state: State, scores: Scores) -> list[dict]:
     """Configurations as they were frozen, best first, then the baselines that were confirmed."""
-    ranked = list(state.estimates)[:SHOWN]
-    scores, fresh = (all_scores(state, selection, phase) for phase in (SEARCH, CONFIRM))
-    several, rows = replicated(state, selection), []
-    for rank, config_id in enumerate([*ranked, *state.frozen_baselines], start=1):
-        estimate = state.estimates.get(config_id, {})
-        rows.append(
-            [
-                str(rank) if estimate else "",
-                f"{names.get(config_id, '')} (`{config_id}`)",
-                str(len(scores.get(config_id, ()))),
-                _spread(scores.get(config_id, {})),
-                f"{estimate['estimate']:.3f}" if estimate else "",
-                "" if not estimate else f"{estimate['p_best']:.2f}" if several else "-",
-                _spread(fresh.get(config_id, {})),
-            ]
-        )
+    rows = []
+    for rank, config_id in enumerate([*list(state.estimates)[:SHOWN], *state.frozen_baselines], start=1):
+        estimate = state.estimates.get(config_id)
+        known = estimate or {"estimate": None, "p_best": None}
+        searched, fresh = (_summarised(row) for row in scores.rows.get(config_id, ({}, {})))
+        shown = {"rank": str(rank) if estimate else "", "baseline": not estimate, "replicated": scores.replicated}
+        shown |= {"config_id": config_id, "status": "", "fresh": fresh if fresh["replicates"] else None}
+        rows.append(searched | known | shown)
     return rows
 
 
-def replicated(state: State, selection: Selection) -> bool:
-    """Whether any ranked configuration has two scores. Without, the noise is a guess, and P(best) means nothing."""
-    ranked = (state.configurations[config_id].of_phase(SEARCH) for config_id in state.estimates)
-    scored = ([run for run in runs if run.finished and not run.failed] for runs in ranked)
-    return any(sum(selection.score(run.metrics) is not None for run in runs) >= 2 for runs in scored)
-
-
-def _spread(scores: Mapping[int, float | None]) -> str:
-    reported = [score for score in scores.values() if score is not None]
-    if not reported:
-        return ""
-    of = summary(reported)
-    return f"{of.mean:.3f}" + ("" if of.sd is None else f" ± {of.sd:.3f}")
+def _summarised(row: Mapping[int, float | None]) -> dict:
+    """Scores by replicate as they count: a failed run has the lowest of all."""
+    reported = [score for score in row.values() if score is not None]
+    of = summary(reported) if reported else None
+    return {"replicates": len(row), "failed": 0, "mean": of and of.mean, "sd": of and of.sd}

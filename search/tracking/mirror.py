@@ -10,12 +10,12 @@ from statistics import fmean
 
 from seedwise.credentials import mask
 from seedwise.folder import BEST, REPORT, SPECIFICATION
-from seedwise.search.decide.policy import FRESH
+from seedwise.search.decide.policy import run_name
 from seedwise.search.ledger.state import CONFIRM, DONE, INTERRUPTED, RUNNING, SEARCH, Run, State
 from seedwise.search.ranking.baseline_scores import title
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.tracking.description import description, replicated
+from seedwise.search.tracking.description import description
 from seedwise.search.tracking.scores import Scores
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Point, Update
 from seedwise.text import short
@@ -82,12 +82,10 @@ class Mirror:
                 tags |= {name: event["params"][name] for name in ("baseline",) if name in event["params"]}
                 self._open(key, self._named(event["params"], event["config_id"]), _texts(event["params"]), **tags)
             case "start":
-                which = event["replicate"]
-                seed = f"fresh replicate {which - FRESH}" if event["phase"] == CONFIRM else f"replicate {which}"
                 above = self.nodes[key[:1]]
                 # A box plot groups by a parameter: this one shows the replicates of each configuration.
                 params = {"configuration": above.name, **above.params}
-                self._open(key, f"{above.name}, {seed}", params, phase=event["phase"])
+                self._open(key, run_name(above.name, event["replicate"]), params, phase=event["phase"])
             case "step":
                 self._step(key, event["metrics"])
             case "result":
@@ -130,13 +128,13 @@ class Mirror:
 
     def _describe(self) -> None:
         names = {key[0]: node.name for key, node in self.nodes.items() if len(key) == 1}
-        self._tags[TOP][DESCRIPTION] = mask(description(self.state, self._selection, names))
+        self._tags[TOP][DESCRIPTION] = mask(description(self.state, self._scores, names))
 
     def _freeze(self, event: dict) -> None:
         """The search phase is over: how every configuration stood, and which ones are confirmed."""
         self._tags[TOP].update(stopped=event["because"], frozen=", ".join(event["configs"]))
         estimates = event.get("estimates", {})
-        if not replicated(self.state, self._selection):  # one seed each tells nothing of the best
+        if not self._scores.replicated:  # one seed each tells nothing of the best
             estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
         chosen = next(iter([*event["configs"], *estimates]), "")
         if chosen in self._scores.summaries:

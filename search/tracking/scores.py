@@ -22,7 +22,9 @@ class Scores:
         self.rows: dict[str, tuple[Row, Row]] = {}  # of the search and of the confirmation
         self.summaries: dict[str, Summary] = {}  # of the search, without baselines
         self.count = 0  # scores of the search, baselines included
-        self._state, self._selection = state, selection
+        self.replicated = False  # whether any configuration has two scores of its own: see `Estimate.replicated`
+        self.selection = selection
+        self._state = state
         self._lowest: dict[str, float] = {}  # by pool
         self._failed: dict[str, set[str]] = defaultdict(set)  # configurations with failed runs, by pool
         self._ranking: list[tuple[float, str]] = []  # a heap of (-mean, configuration); may hold former means
@@ -32,7 +34,7 @@ class Scores:
         one = self._state.configurations[run.config_id]
         if run.status == PRUNED and not one.baseline:
             return []
-        pool, score, changed = _pool(one, run), self._selection.score(run.metrics), {run.config_id}
+        pool, score, changed = _pool(one, run), self.selection.score(run.metrics), {run.config_id}
         if self._counts_as_lowest(one, run, score):
             self._failed[pool].add(run.config_id)
         if score is not None and score < self._lowest.get(pool, math.inf):
@@ -50,21 +52,24 @@ class Scores:
     def _update(self, one: Configuration) -> bool:
         """Score a configuration anew; whether it has any score."""
         now: dict[str, Row] = {SEARCH: {}, CONFIRM: {}}
+        own = 0  # scores of the search that no rule has set
         for run in one.runs.values():
             if run.phase in now and run.finished and (one.baseline or run.status != PRUNED):
-                score = self._selection.score(run.metrics)
+                score = self.selection.score(run.metrics)
                 lowest = self._counts_as_lowest(one, run, score)
+                own += run.phase == SEARCH and not lowest and score is not None
                 now[run.phase][run.replicate] = self._lowest.get(_pool(one, run), 0.0) if lowest else score
         self.count += len(now[SEARCH]) - len(self.rows.get(one.config_id, ((), ()))[0])
         self.rows[one.config_id] = now[SEARCH], now[CONFIRM]
         if now[SEARCH] and not one.baseline:
+            self.replicated |= own >= 2
             self.summaries[one.config_id] = summary(list(now[SEARCH].values()))
             heapq.heappush(self._ranking, (-self.summaries[one.config_id].mean, one.config_id))
         return any(now.values())
 
     def _counts_as_lowest(self, one: Configuration, run: Run, score: float | None) -> bool:
         """A baseline may not report the score that ranks, which is no failure of it."""
-        return run.failed if one.baseline else self._selection.failed(run, score)
+        return run.failed if one.baseline else self.selection.failed(run, score)
 
 
 def _pool(one: Configuration, run: Run) -> str:

@@ -89,8 +89,8 @@ def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
     task = {**content["task"], "data": "Davlan/sib200", "source": "eng_Latn", "targets": ["fra_Latn"]}
     other = {**content, "checksums": {}, "model": "google-bert/bert-base-cased", "task": task, "method": "ear"}
     front = Card(other, "model", 1000, {}, USE).front()
-    assert (front["base_model"], front["datasets"]) == ("google-bert/bert-base-cased", ["Davlan/sib200"])
-    assert front["language"] == ["eng", "fra"]
+    assert (front.base_model, front.datasets) == ("google-bert/bert-base-cased", ["Davlan/sib200"])
+    assert front.language == ["eng", "fra"]
     assert "replicate 1000 (a fresh seed)" in Card(other, "model", 1000, {}, USE).text()
 
 
@@ -99,7 +99,7 @@ def test_an_encoder_is_for_hidden_words_and_says_whose_its_scores_are():
     told.ask("only", alignment="none")
     told.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
     card = Card(content_of(told), "encoder", 0, metrics("dev", 0.8, 0.6, 0.5), USE)
-    assert card.front()["pipeline_tag"] == "fill-mask"
+    assert card.front().pipeline_tag == "fill-mask"
     assert "a classifier that was fine-tuned from it" in card.text()
     assert "cannot be told apart from it is not known: no configuration ran on two seeds." in card.text()
     assert "hammerl-etal-2022-combining" in card.text()

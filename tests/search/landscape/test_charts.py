@@ -1,4 +1,4 @@
-"""How a landscape is shown: charts, pictures and pages against the curves that its numbers were made of."""
+"""How a landscape is shown: charts and pages against the curves that its numbers were made of."""
 
 import json
 import statistics
@@ -10,14 +10,11 @@ from hypothesis import strategies as st
 
 from seedwise.search.drawing.chart import Chart
 from seedwise.search.drawing.choices import choosable
-from seedwise.search.drawing.svg import svg
 from seedwise.search.landscape.charts import groups
 from seedwise.search.landscape.page import page, section
-from seedwise.search.landscape.pictures import pictures
 from seedwise.search.landscape.planes import LEVELS, step
 from seedwise.search.studies.report import write_report
-from seedwise.trainables.pictures import checked
-from tests.landscapes import AXIS, POINTS, RADII, banded, bilingual, height, made, score, share
+from tests.landscapes import POINTS, RADII, banded, bilingual, height, made, score, share
 from tests.ledgers import made as made_search
 from tests.search.report.test_html_report import EVIL, parsed
 
@@ -186,7 +183,6 @@ def test_one_replicate_has_curves_but_no_bands_variance_or_seeds():
         assert not [one for one in chart.data if "band" in one["name"] or one["name"] == "single replicates"]
         assert "Of one run, and so without a band." in chart.caption
     assert "mean of 1 replicate:" in of(alone, "lines")[0].text
-    assert {one["name"].partition("-")[0] for one in pictures(alone)} == {"lines", "planes", "around"}
     assert "made-landscape" in page(alone)
 
 
@@ -204,9 +200,6 @@ def test_without_labels_of_targets_there_are_seeds_and_what_is_around_them():
     for chart in of(few, "around"):
         assert [one["name"] for one in chart.data] == ["the model of so, band", "the model of so"]
     assert "No model is trained on labels of a target" in page(few)
-    assert [one["name"] for one in pictures(few)] == ["seeds", "around"]
-    assert [panel["title"] for panel in pictures(few)[1]["panels"]] == ["so", "tl", "um"]
-    assert all("were trained" not in one["text"] for one in pictures(few))
 
 
 def test_a_source_model_that_serves_all_targets_is_around_each(numbers):
@@ -241,14 +234,12 @@ def test_where_languages_have_unequal_replicates_captions_say_so():
     chart = of(found, "lines", measure="macro_f1")[0]
     assert "Lines are means over 1 to 3 replicates, bands" in chart.caption
     assert "mean of 1 to 3 replicates:" in chart.text
-    (picture,) = [one for one in pictures(found) if one["name"] == "lines"]
-    assert "Lines are means over 1 to 3 replicates, bands" in picture["text"]
     assert "Sample variance over 3 replicates at every point" in of(found, "variance", measure="macro_f1")[0].caption
 
 
-def test_nothing_gives_no_chart_no_picture_and_a_page_that_says_so():
+def test_nothing_gives_no_chart_and_a_page_that_says_so():
     nothing = made() | {key: [] for key in ("lines", "planes", "seeds", "around", "models", "directions", "sentences")}
-    assert charts(nothing) == pictures(nothing) == []
+    assert charts(nothing) == []
     root = parsed(page(nothing))
     assert "Nothing has been measured so far." in "".join(root.itertext())
     assert not list(root.iter("section"))
@@ -258,9 +249,6 @@ def test_a_model_of_both_without_a_score_leaves_absolute_planes_alone():
     found = made(targets=["tl"], planes=["all"])
     found["planes"][0]["bilingual"] = {"so": 0.0, "tl": None}
     assert {chart.when["measure"] for chart in of(found, "planes")} == {"macro_f1"}
-    (drawn,) = [one for one in pictures(found) if one["name"] == "planes"]
-    assert drawn["title"].startswith("macro_f1 over the plane")
-    assert drawn["panels"][1]["surface"]["z"] == found["planes"][0]["scores"]["tl"]
 
 
 @given(st.floats(1e-6, 1e6))
@@ -350,41 +338,6 @@ def test_names_with_markup_are_text_wherever_they_stand():
         assert "<img" not in told  # plotly would take it for markup
         named = "-seeds-" not in chart.name and chart.when["target"] == EVIL
         assert not named or "&lt;img" in told
-    for drawn in pictures(found)[:1]:
-        assert "<img" not in svg(drawn)
-
-
-def test_pictures_are_drawn_of_the_same_numbers(numbers):
-    found = {one["name"]: one for one in pictures(numbers)}
-    lines = ["lines", "lines-relative", "lines-encoder", "lines-encoder-relative", "lines-head", "lines-head-relative"]
-    assert list(found) == [
-        *lines,
-        "planes",
-        "planes-encoder",
-        "variance",
-        "variance-encoder",
-        "variance-head",
-        "seeds",
-        "around",
-    ]
-    assert checked(list(found.values())) == list(found.values())
-    panel = found["lines"]["panels"][0]
-    assert panel["title"] == "tl: the model of so (0) to both (1)"
-    own = panel["series"][1]
-    columns = [[score("source", "all", r, a, own=True) for r in range(3)] for a in POINTS]
-    assert own["high"] == pytest.approx([statistics.mean(column) + statistics.stdev(column) for column in columns])
-    assert own["low"] == pytest.approx([statistics.mean(column) - statistics.stdev(column) for column in columns])
-    assert len(found["lines"]["panels"]) == 4
-    over = height("all", 0, 0.0, 0.0, own=True)
-    surface = found["planes"]["panels"][1]["surface"]
-    assert surface["x"] == surface["y"] == AXIS
-    for row, y in zip(surface["z"], AXIS, strict=True):
-        assert row == pytest.approx([height("all", 0, x, y, own=True) / over for x in AXIS])
-    variance = found["variance-head"]["panels"][3]["series"][1]
-    assert variance["y"] == pytest.approx(
-        [statistics.variance([score("target", "head", r, a, own=True) for r in range(3)]) for a in POINTS]
-    )
-    assert "highest barrier below a straight line between two models is 0.005" in found["seeds"]["text"]
 
 
 def test_the_report_of_a_search_has_a_landscape_where_there_is_one(tmp_path, numbers):

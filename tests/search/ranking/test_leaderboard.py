@@ -222,7 +222,7 @@ def test_brackets_in_an_error_are_text_and_no_markup():
     run = state.configurations["good"].runs[0]
     run.status, run.error = "failed:error", "ValueError: got [/tmp/x] for [cpu]"
     Progress(console, state, STANDING, total=9).result(run)
-    assert "good seed 0: failed:error, ValueError: got [/tmp/x] for [cpu] (2.0 s)" in console.file.getvalue()
+    assert "good, replicate 0: failed:error, ValueError: got [/tmp/x] for [cpu] (2.0 s)" in console.file.getvalue()
 
 
 def test_progress_counts_runs_and_says_how_long():

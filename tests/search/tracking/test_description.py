@@ -4,7 +4,16 @@ import pytest
 
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.description import description
+from seedwise.search.tracking.scores import Scores
 from tests.search.told import Told, metrics, specification
+
+
+def described(told, names):
+    state = told.state
+    scores = Scores(state, Selection.of(told.resolved))
+    for run in state.runs():
+        scores.add(run)
+    return description(state, scores, names)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +32,7 @@ def test_p_best_needs_a_configuration_with_two_scores(second, p_best):
     told.tell("freeze", because="the budget is spent", configs=["a"], baselines=["flat"], estimates=estimates)
     for replicate in (1000, 1001):
         told.run("a", replicate, metrics("dev", 0.75, 0.6, 0.5))
-    text = description(told.state, Selection.of(told.resolved), {"a": "k=50 standard"})
+    text = described(told, {"a": "k=50 standard"})
     (line,) = [line for line in text.splitlines() if "`a`" in line]
     assert line.split(" | ")[5] == p_best
 
@@ -35,6 +44,4 @@ def test_after_the_search_phase_it_says_what_comes_next(configs, told):
     story.ask("a", k=50, weighting="standard")
     story.run("a", 0, metrics("dev", 0.8, 0.6, 0.5))
     story.tell("freeze", because="all is done", configs=configs)
-    assert f"The search phase is over (all is done), {told}." in description(
-        story.state, Selection.of(story.resolved), {}
-    )
+    assert f"The search phase is over (all is done), {told}." in described(story, {})

@@ -72,7 +72,7 @@ def test_runs_are_named_by_what_was_searched():
     names = {key: node.name for key, node in nodes(events()).items()}
     assert names["one",] == "k=50 softmax tau=0.25"
     assert names["one", 1] == "k=50 softmax tau=0.25, replicate 1"
-    assert names["one", FRESH] == "k=50 softmax tau=0.25, fresh replicate 0"
+    assert names["one", FRESH] == "k=50 softmax tau=0.25, fresh seed 1"
     assert names["two",] == "k=1"
     assert names["ls",] == "LS ridge strength=0.5"
 
@@ -99,8 +99,8 @@ def test_only_runs_say_which_configuration_they_are_of_as_a_parameter():
 
 def test_the_description_has_the_leaderboard_and_how_to_run_it_again():
     lines = described(events()).splitlines()
-    assert "| 1 | k=50 softmax tau=0.25 (`one`) | 2 | 0.700 ± 0.141 | 0.690 | 0.90 | 0.650 |" in lines
-    assert "| 2 | k=1 (`two`) | 1 | 0.500 | 0.520 | 0.10 |  |" in lines
+    assert "| 1 | k=50 softmax tau=0.25 (`one`) | 2 | 0.700 ± 0.141 | 0.690 | 0.90 | 0.650 ± - |" in lines
+    assert "| 2 | k=1 (`two`) | 1 | 0.500 ± - | 0.520 | 0.10 |  |" in lines
     assert "|  | LS ridge strength=0.5 (`ls`) | 2 | 0.400 ± 0.000 |  |  |  |" in lines
     assert "Run it again: `run_search.py search`" in lines
     assert "Ended: budget." in lines[0]

@@ -1,0 +1,135 @@
+"""A table as plain data, rendered for a terminal, a page, Markdown, CSV and LaTeX."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from seedwise.search.drawing.chart import escaped
+from seedwise.search.drawing.svg import plain
+
+LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "[": "{[}",  # after the end of a row, a bracket would be its argument, and a star its variant
+    "*": "{*}",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """`number` aligns to the right. `long` texts may wrap. `dim` is for what does not rank."""
+
+    name: str
+    number: bool = False
+    long: bool = False
+    dim: bool = False
+
+
+Cells = tuple[Column, Callable[[object], str]]  # a column, and the text that a record has there
+
+
+@dataclass(frozen=True)
+class Table:
+    """`sections` are groups of rows with a line between them; a row has a text for every column."""
+
+    columns: Sequence[Column]
+    sections: Sequence[Sequence[Sequence[str]]]
+    title: str = ""
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls, cells: Sequence[Cells], sections: Iterable[Iterable[object]], *, title: str = "", notes: Sequence[str] = ()
+    ) -> "Table":
+        """A table of records: every column with the function that gives a record's text in it."""
+        rows = [[[text(record) for _, text in cells] for record in section] for section in sections]
+        return cls([column for column, _ in cells], [section for section in rows if section], title, notes)
+
+    @property
+    def rows(self) -> list[Sequence[str]]:
+        return [row for section in self.sections for row in section]
+
+    def rich(self) -> RichTable:
+        """For a terminal. Cells are no markup."""
+        title, caption = Text(self.title, "table.title"), Text("; ".join(self.notes), "table.caption")
+        left = {"title_justify": "left", "caption_justify": "left"}
+        table = RichTable(title=title, caption=caption, box=SIMPLE_HEAD, padding=0, pad_edge=False, **left)
+        for column in self.columns:
+            justify, style = "right" if column.number else "left", "dim" if column.dim else None
+            table.add_column(Text(column.name), no_wrap=not column.long, justify=justify, style=style)
+        for section in self.sections:
+            for row in section:
+                table.add_row(*map(Text, row))
+            table.add_section()
+        return table
+
+    __rich__ = rich
+
+    def html(self, *, chosen: int | None = None, links: Mapping[int, str] | None = None) -> str:
+        """For a page, where it scrolls if it is too wide; title and notes stand below.
+
+        `chosen` is the number of the row to emphasise. `links` has, by number of row, the id in the page that the first
+        cell with text leads to.
+        """
+        classes = [" ".join(name for name in ("number", "long", "dim") if getattr(one, name)) for one in self.columns]
+        lines, number = [], 0
+        for section in self.sections:
+            lines.append("<tbody>")
+            for row in section:
+                texts = list(map(escaped, row))
+                if target := (links or {}).get(number):
+                    first = next(place for place, column in enumerate(self.columns) if not column.number)
+                    texts[first] = f'<a href="#{escaped(target)}">{texts[first]}</a>'
+                lines.append(_line("td", texts, classes, ' class="chosen"' if number == chosen else ""))
+                number += 1
+            lines.append("</tbody>")
+        head = _line("th", [escaped(column.name) for column in self.columns], classes)
+        remarks = "; ".join(filter(None, (self.title, *self.notes)))
+        note = f'\n<p class="note">{escaped(remarks)}</p>' if remarks else ""
+        return "\n".join([f'<div class="wide"><table>\n<thead>{head}</thead>', *lines, f"</table></div>{note}"])
+
+    def markdown(self) -> str:
+        """For a model card, or a description in MLflow: head and rows alone."""
+        head = [[column.name for column in self.columns], ["---"] * len(self.columns)]
+        return "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in (*head, *self.rows))
+
+    def csv(self) -> str:
+        """Head and rows alone."""
+        file = io.StringIO(newline="")
+        csv.writer(file).writerows([[column.name for column in self.columns], *self.rows])
+        return file.getvalue()
+
+    def latex(self) -> str:
+        """For a paper, with the package booktabs."""
+        kinds = "".join("r" if column.number else "l" for column in self.columns)
+        parts = [[[column.name for column in self.columns]], *self.sections]
+        body = "\\midrule\n".join("".join(" & ".join(map(_latex, row)) + " \\\\\n" for row in part) for part in parts)
+        lines = [f"\\begin{{tabular}}{{{kinds}}}", f"\\toprule\n{body}\\bottomrule", "\\end{tabular}"]
+        lines = [f"\\caption{{{_latex(self.title)}}}", *lines] if self.title else lines
+        lines += [f"\n{{\\footnotesize {_latex('; '.join(self.notes))}}}"] if self.notes else []
+        return "\n".join(["\\begin{table}\n\\centering", *lines, "\\end{table}\n"])
+
+
+def _line(tag: str, texts: Sequence[str], classes: Sequence[str], mark: str = "") -> str:
+    marks = [f' class="{kind}"' if kind else "" for kind in classes]
+    return f"<tr{mark}>" + "".join(f"<{tag}{m}>{text}</{tag}>" for m, text in zip(marks, texts, strict=True)) + "</tr>"
+
+
+def _markdown(text: str) -> str:
+    """A cell in one line, in which nothing ends it."""
+    return re.sub(r"([\\|])", r"\\\1", " ".join(plain(text).split())).replace("<", "&lt;")
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in " ".join(plain(text).split()))
