@@ -5,7 +5,7 @@ import argparse
 from rich.console import Console
 
 from seedwise.folder import LEDGER
-from seedwise.search.commands.arguments import add_address, add_folder
+from seedwise.search.commands.arguments import add_address, add_folder, add_settings
 from seedwise.search.commands.conclude import conclude
 
 
@@ -13,6 +13,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("resume", help="go on after any interruption")
     add_folder(parser)
     add_address(parser)
+    add_settings(parser, "go on with another sampler: sampler=tpe")
     parser.set_defaults(command=run)
 
 
@@ -21,4 +22,5 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.launch import resume
 
     before = read(options.folder / LEDGER)
-    return conclude(before.finished, resume(options.folder, console, address=options.address), options.folder, console)
+    state = resume(options.folder, console, address=options.address, settings=options.set)
+    return conclude(before.finished, state, options.folder, console)

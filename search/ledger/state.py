@@ -101,7 +101,7 @@ class State:
 
     @property
     def specification(self) -> dict:
-        """As it was resolved when the search began."""
+        """As it was resolved when the search began, with the sampler of its last session."""
         return self.search["specification"]
 
     @property
@@ -113,6 +113,8 @@ class State:
         kind, moment = event["event"], event.get("time", self.last_time)
         if kind == "search":
             self.search = self.search or as_now(event)
+            if sampler := event.get("specification", {}).get("sampler"):  # `resume --set` can change it
+                self.search = {**self.search, "specification": {**self.specification, "sampler": sampler}}
             self.sessions += 1
             self.finished = ""
             for run in self.runs():

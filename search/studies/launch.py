@@ -2,7 +2,7 @@
 
 import contextlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
+from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.phases import Phases
 from seedwise.search.execution.shutdown import Leaver
@@ -27,7 +28,7 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.report.findings import Findings
 from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
-from seedwise.search.spec.load import from_dict
+from seedwise.search.spec.load import from_dict, set_all
 from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.landscape_files import write_landscape
@@ -47,11 +48,13 @@ def search(
     *,
     address: str | None = None,
     earlier_folders: Sequence[Path] = (),
+    changed: Collection[str] = (),
 ) -> State:
     """Run a search to its end, or go on with it where its ledger stops; returns what the ledger says then.
 
     A finished search is left as it is: the caller sees that no session was added. `earlier_folders` are searches whose
-    results warm this one up; what they say goes into the ledger at its start, and stays what it was then.
+    results warm this one up; what they say goes into the ledger at its start, and stays what it was then. `changed` are
+    the keys of the specification that may differ from those of the sessions before.
     """
     resolved = specification.as_dict()
     uri = resolved["tracking"]["uri"]
@@ -63,10 +66,14 @@ def search(
     if earlier.search:
         if earlier_folders:
             raise RequestError(f"--from: the search in {folder} has begun, and learns at its start only. Leave it out.")
-        refuse_other(from_dict(earlier.search["specification"]).as_dict(), resolved, folder)
+        refuse_other(from_dict(earlier.search["specification"]).as_dict(), resolved, folder, changed)
         if earlier.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
                 return earlier
+    if specification.sampler == REMOVED:
+        go_on = f"Go on with another: {called('resume', folder, '--set', 'sampler=tpe')}"
+        choose = f"Choose another: {', '.join(SAMPLERS)}."
+        raise RequestError("sampler", f"{REMOVED} was removed", go_on if earlier.search else choose)
     if at := resolved["checkpoints"]["at"]:
         check_place(at)
     warm = read_earlier(earlier_folders, specification.parts.selection, resolved["method"])
@@ -153,10 +160,10 @@ def write_results(state: State, standing: Standing, folder: Path, console: Conso
     return {}
 
 
-def refuse_other(before: dict, now: dict, folder: Path) -> None:
+def refuse_other(before: dict, now: dict, folder: Path, changed: Collection[str]) -> None:
     """A folder holds one search: the same specification goes on, another one is refused."""
     for key in now:
-        if before.get(key) != now[key]:
+        if key not in changed and before.get(key) != now[key]:
             raise RequestError(
                 f"{folder}: holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}. "
                 f"Choose another folder with --out, or go on with that one: {called('resume', folder)}"
@@ -186,12 +193,19 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
             )
 
 
-def resume(folder: Path, console: Console, *, address: str | None = None) -> State:
-    """Go on with the search of a folder."""
+def resume(folder: Path, console: Console, *, address: str | None = None, settings: Sequence[str] = ()) -> State:
+    """Go on with the search of a folder. `settings` (KEY=VALUE) change its specification: the sampler alone can be."""
+    for setting in settings:
+        if (key := setting.partition("=")[0]) != "sampler":
+            fix = "Leave it out, or start another search."
+            raise RequestError(f"--set {key}", "only the sampler of a search that has begun can be changed", fix)
     state = read(folder / LEDGER)
     if not state.search:
         raise RequestError(f"{folder}: there is no search here. Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()
     started_in = Path(state.search["folder"])
+    content = dict(state.specification)
+    set_all(content, settings)
     with paths.relative_to(started_in if started_in.is_dir() else Path.cwd()):
-        return search(from_dict(state.search["specification"]), folder, console, address=address)
+        changed = ["sampler"] if settings else []
+        return search(from_dict(content), folder, console, address=address, changed=changed)
