@@ -75,8 +75,8 @@ class Phases:
         except RequestError as error:
             if not known:
                 raise
-            what = str(error).rpartition(". ")[0]
-            raise RequestError(f"{what}. This search has begun so: resume it where a node has as much.") from error
+            fix = "This search has begun so: resume it where a node has as much."
+            raise RequestError(error.key, error.problem, fix) from error
         self.ledger.append(placement.event(nodes, need))
         gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
         why = f" ({placement.because})" if placement.because else ""

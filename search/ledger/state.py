@@ -209,9 +209,8 @@ class Ledger:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._file.close()
-            raise RequestError(
-                f"{self.path}: another process is running this search. Wait for it, or choose another folder (--out)."
-            ) from None
+            problem = "another process is running this search"
+            raise RequestError(str(self.path), problem, "Wait for it, or choose another folder (--out).") from None
         events, whole = scan(self.path)
         self._file.truncate(whole)  # a torn last line was never relied on
         self._whole = whole  # bytes
@@ -259,10 +258,8 @@ def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
             event = json.loads(line)
         except ValueError:
             number += path.read_bytes()[:start].count(b"\n")
-            raise RequestError(
-                f"{path} line {number} is not JSON. The lines before it are good: "
-                f"keep them with `head -n {number - 1}`, then resume."
-            ) from None
+            fix = f"The lines before it are good: keep them with `head -n {number - 1}`, then resume."
+            raise RequestError(f"{path} line {number}", "it is not JSON", fix) from None
         check_names(f"{path} line {number}", event)
         events.append(event)
     return events, start + whole
@@ -276,7 +273,8 @@ def check_names(where: str, event: dict) -> None:
         if key in event:
             check_file_name(f"{where}: {key}", event[key])
     if type(event.get("replicate", 0)) is not int:
-        raise RequestError(f"{where}: replicate: {event['replicate']!r} is no number. Undo the change of that line.")
+        problem = f"{event['replicate']!r} is not a number"
+        raise RequestError(f"{where}: replicate", problem, "Undo the change of that line.")
 
 
 def replay(events: list[dict]) -> State:
@@ -286,9 +284,8 @@ def replay(events: list[dict]) -> State:
         try:
             state.apply(event)
         except (KeyError, TypeError, AttributeError) as error:
-            raise RequestError(
-                f"ledger line {number}: {error!r}. It was edited, or is of another version: use that one."
-            ) from error
+            fix = "It was edited, or is of another version: use that one."
+            raise RequestError(f"ledger line {number}", repr(error), fix) from error
     return state
 
 
