@@ -125,7 +125,8 @@ class Phases:
         from ray import tune
 
         from seedwise.search.execution.messages import RunOrder
-        from seedwise.search.execution.session import Session, publish_known
+        from seedwise.search.execution.session import Session
+        from seedwise.search.execution.shared_results import publish_known
         from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
         from seedwise.search.execution.worker import RunTrainable
 
@@ -133,33 +134,26 @@ class Phases:
         total = self.parts.total_runs(self.ledger.state)
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
-            tempfile.TemporaryDirectory(prefix="seedwise-") as place,
+            tempfile.TemporaryDirectory(prefix="seedwise-") as folder,
             self.view(self.ledger.state, self.standing, total) as view,
             Slots(placement) as slots,
         ):
-            session = Session(
-                self.ledger,
+            decisions = Decisions(
                 phase,
-                Decisions(
-                    policy,
-                    self.parts.proposer,
-                    baselines,
-                    self.specification.prune,
-                    self.plan,
-                    total,
-                    self.parts.policy.reserve if phase == SEARCH else 0,
-                ),
-                slots,
-                self.resolved,
-                self.placement.cpus,
-                self.products,
-                can_wait=self.placement.whole(nodes_now()) is not None,
-                on_result=view.result,
+                policy,
+                self.parts.proposer,
+                baselines,
+                self.specification.prune,
+                self.plan,
+                total,
+                reserved=self.parts.policy.reserve if phase == SEARCH else 0,
+                whole_device=self.placement.whole(nodes_now()) is not None,
             )
-            with self.leaver.of(session.leaving):
+            session = Session.of(self.ledger, decisions, slots, self.resolved, self.products, view.result)
+            with self.leaver.of(session.shutdown):
                 run_tune(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
-                    place,  # for Tune's own files, which nobody reads
+                    folder,  # for Tune's own files, which nobody reads
                     name=f"session-{self.ledger.state.sessions}-{phase}",
                     search_alg=LedgerSearcher(session),
                     scheduler=Pruner(session),
@@ -172,13 +166,13 @@ class Phases:
                     verbose=0,
                     raise_on_failed_trial=False,
                 )
-            if session.broken:
-                raise session.broken
-            for trial_id in list(session.in_flight):  # of whose end Tune has said nothing
+            if session.shutdown.error:
+                raise session.shutdown.error
+            for trial_id in list(session.runs.by_trial):  # of whose end Tune has said nothing
                 session.record_loss(trial_id)
-            if session.leaving.asked:
+            if session.shutdown.asked:
                 raise KeyboardInterrupt
-        return session.because
+        return session.shutdown.because
 
 
 def devices(nodes: list[dict]) -> set[tuple[int, int]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
+from seedwise.folder import run_name
 from seedwise.program import called
 from seedwise.search.ledger.counts import Tally
 
@@ -45,6 +46,10 @@ class Run:
     ended: int = 0  # its place among the runs that have ended, from 1 on; 0 before it has
     losses: tuple[tuple[str, str], ...] = ()  # why it lost its worker, each time, and on which node, if that is known
     alone: bool = False  # it has a whole device, since its share was too small for it
+
+    @property
+    def name(self) -> str:
+        return run_name(self.config_id, self.replicate)
 
     @property
     def finished(self) -> bool:
