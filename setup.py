@@ -59,7 +59,6 @@ setup(
         "huggingface_hub>=1.3,<3",
         "datasets>=4,<6",
         "optuna>=5.0,<6",
-        "cmaes>=0.11,<1",
         "threadpoolctl>=3.5,<4",
         "greenlet>=3,<4",  # Optuna's gp sampler is faster with it, and says so where it is not there
         "entmax>=1.3,<2",

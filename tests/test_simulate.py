@@ -46,7 +46,7 @@ class Hill:
     [
         (RACE, "tpe", True),
         ({**RACE, "surrogate": False}, "random", False),
-        ({"policy": "halving", "min": 1, "max": 4, "eta": 2, "confirm": {"top": 1, "fresh": 2}}, "cmaes", True),
+        ({"policy": "halving", "min": 1, "max": 4, "eta": 2, "confirm": {"top": 1, "fresh": 2}}, "tpe", True),
         ({"policy": "fixed", "n": 3, "confirm": {"top": 1, "fresh": 2}}, "tpe", True),
     ],
 )

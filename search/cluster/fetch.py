@@ -38,14 +38,14 @@ def fetch(client: "JobSubmissionClient", there: str, out: Path) -> None:
     while not (info := client.get_job_info(job)).status.is_terminal():
         time.sleep(POLL)
     if info.driver_exit_code == pack_on_head.NOTHING:
-        raise RequestError(f"{there}: there is no search yet in this folder of the head. Its log says why: job follow.")
+        raise RequestError(there, "there is no search yet in this folder of the head", "Its log says why: job follow.")
     if info.driver_exit_code != 0:
-        raise RequestError(f"{there}: it was not packed: {info.message.strip().splitlines()[-1]}. Try again.")
+        raise RequestError(there, f"it was not packed: {info.message.strip().splitlines()[-1]}", "Try again.")
     found = LINE.search(client.get_job_logs(job))
     client.delete_job(job)  # from the list of jobs
     archive = base64.b64decode(found[2]) if found else b""
     if not found or hashlib.sha256(archive).hexdigest() != found[1]:
-        raise RequestError(f"{there}: it did not arrive in whole. Try again.")
+        raise RequestError(there, "it did not arrive in whole", "Try again.")
     unpack(archive, out)
 
 
@@ -67,7 +67,7 @@ def unpack(archive: bytes, out: Path) -> None:
             with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as packed:
                 packed.extractall(new, filter="data")  # nothing leaves the folder, whoever packed it
         except tarfile.TarError as error:
-            raise RequestError(f"{out}: what came is no search folder: {error}. Nothing was written.") from error
+            raise RequestError(str(out), f"what came is no search folder: {error}", "Nothing was written.") from error
         with contextlib.suppress(OSError):  # something is there already
             os.rename(new, out)
             return
@@ -85,6 +85,5 @@ def refuse_other(out: Path, new: Path) -> None:
     here = ledger.read_bytes() if ledger.is_file() else b""
     whole = here[: here.rfind(b"\n") + 1]
     if not whole or busy(ledger) or not (new / LEDGER).read_bytes().startswith(whole):
-        raise RequestError(
-            f"{out}: holds something else, or this search went on by itself here. Name another folder with --out."
-        )
+        problem = "holds something else, or this search went on by itself here"
+        raise RequestError(str(out), problem, "Name another folder with --out.")

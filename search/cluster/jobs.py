@@ -21,15 +21,15 @@ TOKEN = "RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 @contextlib.contextmanager
 def connected(address: str) -> Iterator["JobSubmissionClient"]:
     """The jobs of a cluster. What goes wrong with them inside the block is one line."""
-    shown = mask(address)
+    where = f"--address {mask(address)}"
     if not address.startswith(("http://", "https://")):
-        raise RequestError(f"--address {shown}: jobs go to the dashboard of the head. Write http://HEAD:8265.")
+        raise RequestError(where, "jobs go to the dashboard of the head", "Write http://HEAD:8265.")
     try:
         import aiohttp  # Ray does without it until a log is followed
         from ray.exceptions import AuthenticationError
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
-        raise RequestError(f"Ray's jobs need {error.name}. Install it: pip install 'ray[default]'.") from error
+        raise RequestError(where, f"Ray's jobs need {error.name}", "Install it: pip install 'ray[default]'.") from error
     for name in ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS"):
         os.environ.pop(name, None)  # Ray would prefer them to what was asked for
     for name in ("dashboard_sdk", "job.sdk"):
@@ -37,12 +37,12 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
     try:
         yield JobSubmissionClient(address)
     except AuthenticationError as error:
-        raise RequestError(f"--address {shown}: this cluster wants another token. Set {TOKEN}.") from error
+        raise RequestError(where, "this cluster wants another token", f"Set {TOKEN}.") from error
     except (OSError, aiohttp.ClientError) as error:
-        raise RequestError(f"--address {shown}: no answer. Name the dashboard of a head that runs.") from error
+        raise RequestError(where, "no answer", "Name the dashboard of a head that runs.") from error
     except RuntimeError as error:  # what Ray answers to a request that it cannot fulfil
         reason = mask(str(error)).strip().splitlines()[-1][:300].rstrip(".")
-        raise RequestError(f"--address {shown}: {reason}.") from error
+        raise RequestError(where, reason) from error
 
 
 def details(client: "JobSubmissionClient", job: str) -> "JobDetails":
@@ -50,9 +50,8 @@ def details(client: "JobSubmissionClient", job: str) -> "JobDetails":
     for known in client.list_jobs():
         if known.submission_id == job:
             return known
-    raise RequestError(
-        f"{job}: this cluster has no such job, or was restarted since. Submit the same specification to go on with it."
-    )
+    problem = "this cluster has no such job, or was restarted since"
+    raise RequestError(job, problem, "Submit the same specification to go on with it.")
 
 
 def follow(client: "JobSubmissionClient", job: str, write: Callable[[str], None]) -> "JobDetails":

@@ -68,9 +68,8 @@ def measure(specification: Specification, method: type[Method], inputs: Any, *, 
         text = str(error)
         memory = what_happened(text) == "memory" or "OutOfMemory" in text or "MemoryError" in text
         if memory:
-            raise RequestError(
-                f"resources: the largest run ({params}) does not fit on a whole device. Make batches smaller."
-            ) from None
+            problem = f"the largest run ({params}) does not fit on a whole device"
+            raise RequestError("resources", problem, "Make batches smaller.") from None
         return None  # its failure is the search's to record, once it is proposed
     finally:
         ray.kill(actor)

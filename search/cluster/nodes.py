@@ -165,10 +165,11 @@ def connect(address: str, options: dict) -> None:
     except (OSError, ImportError, ValueError, RuntimeError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[-1 if lines[0].endswith(":") else 0].rstrip(".")  # a heading, then a traceback of the server's
-        raise RequestError(
-            f"--address {address}: {reason}. Is Ray running there? On a node of a cluster write auto, from outside "
-            "ray://HEAD:10001 (which needs ray[client]), or submit the search."
-        ) from error
+        fix = (
+            "Is Ray running there? On a node of a cluster write auto, from outside ray://HEAD:10001 (which needs "
+            "ray[client]), or submit the search."
+        )
+        raise RequestError(f"--address {address}", reason, fix) from error
 
 
 def nodes_now() -> list[Node]:

@@ -39,9 +39,11 @@ def write(resolved: dict, path: Path) -> None:
 def refuse_size(files: dict[str, Path]) -> None:
     sizes = {name: file.stat().st_size / (1 << 20) for name, file in files.items()}
     largest = max(sizes, key=sizes.get)
+    total = f"{sum(sizes.values()):.0f} MiB, {largest} alone {sizes[largest]:.0f}"
     raise RequestError(
-        f"the files of this search have {sum(sizes.values()):.0f} MiB, {largest} alone {sizes[largest]:.0f}; a job "
-        f"takes {LIMIT >> 20}, packed. Put large ones on a disk of the head, and name them by absolute paths."
+        "submit",
+        f"the files of this search have {total}; a job takes {LIMIT >> 20}, packed",
+        "Put large ones on a disk of the head, and name them by absolute paths.",
     )
 
 
@@ -50,8 +52,10 @@ def refuse_passwords(resolved: dict) -> None:
     for key, text in _strings(resolved):
         if has_password(text):
             raise RequestError(
-                f"{key}: it has a password, which others on the cluster could read. Leave it out, and start Ray on the "
-                "head with MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD set (for a database, PGPASSWORD)."
+                key,
+                "it has a password, which others on the cluster could read",
+                "Leave it out, and start Ray on the head with MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD "
+                "set (for a database, PGPASSWORD).",
             )
 
 
@@ -83,8 +87,9 @@ def _inside(name: str, key: str) -> str:
     inside = os.path.normpath(name)
     if inside.startswith(".."):
         raise RequestError(
-            f"{key}: {name} is outside of the current folder, and only what is in it goes along. Submit from a folder "
-            "that holds it, or name it by an absolute path of the head."
+            key,
+            f"{name} is outside of the current folder, and only what is in it goes along",
+            "Submit from a folder that holds it, or name it by an absolute path of the head.",
         )
     return inside
 

@@ -14,6 +14,7 @@ from seedwise.errors import RequestError
 MARGIN = 0.15  # of a device's memory that no run is planned for: fragments, and epochs larger than the measured one
 STEP = 10_000  # Ray counts shares of a GPU in ten-thousandths
 GIGABYTE = 1 << 30
+SMALLER = "Make batches smaller, or leave that node out."
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def place(resources: dict, nodes: Sequence[Node], need: Need | None = None) -> P
         why = f"{why}; {more}" if why else more
     placement = Placement(cpus, gpus, why)
     if placement.slots(nodes) < 1:
-        raise RequestError(_refusal(placement, nodes))
+        raise _refusal(placement, nodes)
     return placement
 
 
@@ -107,8 +108,9 @@ def _share(nodes: Sequence[Node], cpus: int, need: Need | None) -> tuple[float, 
         by_memory = _fit(need.gpu_memory, node.gpu_memory)
         if by_memory < 1:
             raise RequestError(
-                f"resources.gpus_per_run: auto: the largest run needs {_gb(need.gpu_memory)} on a GPU, one of "
-                f"{node.name} has {_gb(node.gpu_memory)}. Make batches smaller, or leave that node out."
+                "resources.gpus_per_run: auto",
+                f"the largest run needs {_gb(need.gpu_memory)} on a GPU, one of {node.name} has {_gb(node.gpu_memory)}",
+                SMALLER,
             )
         fits.append(max(1, min(by_memory, int(node.cpus // (int(node.gpus) * cpus)))))
     most = min(fits)
@@ -127,10 +129,8 @@ def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, s
         spare.append(int(node.cpus // runs))
         by_memory = _fit(need.memory, node.memory) if need and node.memory else runs
         if by_memory < 1:
-            raise RequestError(
-                f"resources.cpus_per_run: auto: the largest run needs {_gb(need.memory)}, {node.name} has "
-                f"{_gb(node.memory)}. Make batches smaller, or leave that node out."
-            )
+            problem = f"the largest run needs {_gb(need.memory)}, {node.name} has {_gb(node.memory)}"
+            raise RequestError("resources.cpus_per_run: auto", problem, SMALLER)
         if by_memory < runs:
             least = max(least, int(node.cpus // (by_memory + 1)) + 1)
     cpus = max(least, min(spare, default=1))
@@ -148,13 +148,15 @@ def _gb(size: int) -> str:
     return f"{size / GIGABYTE:.1f} GB"
 
 
-def _refusal(placement: Placement, nodes: Sequence[Node]) -> str:
+def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
     """Why no run fits: the key whose value is larger than any node has."""
     cpus, gpus = (max((getattr(node, kind) for node in nodes), default=0) for kind in ("cpus", "gpus"))
     where = "" if len(nodes) == 1 else " on any node"
     if placement.cpus > cpus or placement.gpus <= gpus:
-        return f"resources.cpus_per_run: {placement.cpus}, but there are {cpus:g} CPUs{where}. Set it lower."
-    return f"resources.gpus_per_run: {placement.gpus:g}, but there are {gpus:g} GPUs{where}. Set it to auto, or lower."
+        problem = f"{placement.cpus}, but there are {cpus:g} CPUs{where}"
+        return RequestError("resources.cpus_per_run", problem, "Set it lower.")
+    problem = f"{placement.gpus:g}, but there are {gpus:g} GPUs{where}"
+    return RequestError("resources.gpus_per_run", problem, "Set it to auto, or lower.")
 
 
 def this_machine(resources: dict) -> tuple[Placement, int]:

@@ -50,10 +50,10 @@ def refuse_places(resolved: dict, there: str, out: Path) -> None:
     places = {key: place for key, place in kept.items() if place and "://" not in place}
     for key, place in {"--there": there, **places}.items():
         if not place.startswith(("/", "~/")):
-            raise RequestError(f"{key}: {place} would end with the job. Write an absolute path of the head.")
+            raise RequestError(key, f"{place} would end with the job", "Write an absolute path of the head.")
     taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
     if taken and not (out / LEDGER).exists():
-        raise RequestError(f"{out}: holds something else. Choose where the results go with --out.")
+        raise RequestError(str(out), "holds something else", "Choose where the results go with --out.")
 
 
 def exit_code(info: "JobDetails") -> int:
@@ -67,5 +67,5 @@ def search_of(info: "JobDetails") -> tuple[str, str, str]:
     """The name of a job's search, its folder on the head, and the database here that it is meant for, if it is one."""
     about = info.metadata or {}
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", about.get("seedwise", "")) or "there" not in about:
-        raise RequestError(f"{info.submission_id}: this job is not a search that `submit` started.")
+        raise RequestError(info.submission_id, "this job is not a search that `submit` started")
     return about["seedwise"], about["there"], about.get("store", "")

@@ -4,7 +4,7 @@ import argparse
 
 from rich.console import Console
 
-from seedwise.search.commands.arguments import add_address, add_folder
+from seedwise.search.commands.arguments import add_address, add_folder, add_settings
 from seedwise.search.commands.conclude import conclude
 
 
@@ -12,10 +12,12 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("resume", help="go on after any interruption")
     add_folder(parser)
     add_address(parser)
+    add_settings(parser, "go on with another sampler: sampler=tpe")
     parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.launch import resume
 
-    return conclude(resume(options.folder, console, address=options.address), options.folder, console)
+    outcome = resume(options.folder, console, address=options.address, settings=options.set)
+    return conclude(outcome, options.folder, console)

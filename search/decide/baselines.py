@@ -24,8 +24,8 @@ def spaces_of(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict
     known = spec.baselines if spec else ()
     for name in chosen:
         if name not in known:
-            hint = nearest(name, known) if known else " Remove it: this method has no baselines."
-            raise RequestError(f"baselines.{name}: there is no such baseline.{hint}")
+            fix = nearest(name, known) if known else "Remove it: this method has no baselines."
+            raise RequestError(f"baselines.{name}", "there is no such baseline", fix)
     return {name: baseline_space(method, name, space, overrides) for name, overrides in chosen.items()}
 
 

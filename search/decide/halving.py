@@ -23,9 +23,9 @@ class Halving(Policy):
         return self.min
 
     def __post_init__(self) -> None:
-        require(self.min >= 1, f"min: {self.min} must be at least 1")
-        require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")
-        require(self.eta >= 2, f"eta: {self.eta} must be at least 2")
+        require(self.min >= 1, "min", f"{self.min} must be at least 1")
+        require(self.min <= self.max < FRESH, "max", f"{self.max} must be between min: {self.min} and {FRESH - 1}")
+        require(self.eta >= 2, "eta", f"{self.eta} must be at least 2")
 
     def choose(self, state: State, *, more: bool) -> Action:
         found = self.standing.of(state)

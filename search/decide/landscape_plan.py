@@ -67,7 +67,7 @@ class Plan:
 
     def needs(self, run: Run) -> list[str]:
         """The names of the products that a run takes."""
-        return [one.name for one in self.models(self._planned[run_name(run.config_id, run.replicate)])]
+        return [one.name for one in self.models(self._planned[run.name])]
 
     def needed(self, state: State) -> set[str]:
         """The names of the products that runs without a result take, but for runs that a failed model keeps away."""

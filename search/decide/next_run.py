@@ -70,6 +70,7 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
 class Decisions:
     """What decides over the runs of a phase: which is next, which ends early, how many there are."""
 
+    phase: str
     policy: Decider
     proposer: Proposer
     baselines: Baselines | None = None
@@ -77,6 +78,7 @@ class Decisions:
     plan: Plan | None = None  # of runs that need others: who needs whom
     total: int | None = None  # runs in all, where that is known
     reserved: int = 0  # of these: for the confirmation, which begins when this phase is over
+    whole_device: bool = True  # whether a run that is out of memory in its share could have a whole one later
 
     @property
     def selection(self) -> Selection:

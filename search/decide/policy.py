@@ -167,7 +167,7 @@ class Fixed(Policy):
         return self.n
 
     def __post_init__(self) -> None:
-        require(1 <= self.n < FRESH, f"n: {self.n} must be at least 1, and below {FRESH}")
+        require(1 <= self.n < FRESH, "n", f"{self.n} must be at least 1, and below {FRESH}")
 
     def spent(self, state: State) -> None:
         return None  # `choose` looks at the budget before each configuration, not before each run
@@ -225,22 +225,21 @@ def first_interrupted(state: State) -> Replicate | None:
     return found and Replicate(found.config_id, found.replicate, "it was running when the search stopped")
 
 
-def require(holds: bool, problem: str) -> None:
+def require(holds: bool, option: str, problem: str) -> None:
     """For the options of a policy: what is wrong is said with the key of the specification."""
     if not holds:
-        raise RequestError(f"replicates.{problem}.")
+        raise RequestError(f"replicates.{option}", problem)
 
 
 def policy_class(name: str) -> type[Policy]:
     """By name, or `package.module:Class` for one's own."""
     path = POLICIES.get(name, name)
     if ":" not in path:
-        raise RequestError(f"replicates.policy: there is no {name!r}.{nearest(name, POLICIES)}")
+        raise RequestError("replicates.policy", f"there is no {name!r}", nearest(name, POLICIES))
     found = import_path(path, "replicates.policy")
     if not (isinstance(found, type) and issubclass(found, Policy)):
-        raise RequestError(
-            f"replicates.policy: {name} is not a seedwise.search.decide.policy.Policy. Derive it from that class."
-        )
+        problem = f"{name} is not a seedwise.search.decide.policy.Policy"
+        raise RequestError("replicates.policy", problem, "Derive it from that class.")
     return found
 
 

@@ -21,12 +21,13 @@ from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Standing
 from seedwise.spaces import Space, config_id
 
-SAMPLERS = ("tpe", "gp", "cmaes", "random", "grid")
+SAMPLERS = ("tpe", "gp", "random", "grid")
+REMOVED = "cmaes"  # a sampler of earlier versions: their searches can be read, and go on with another one
 BLIND = ("random", "grid")  # these do not look at results
 ATTEMPTS = 200  # draws before a space counts as exhausted
 PATIENCE = 4  # draws of known configurations after which the sampler is not asked again but chance
 STARTUP = (4, 10)  # the first third of the configurations is drawn at random, but at least and at most so many
-TOLD = {"tpe": 300, "gp": 100, "cmaes": 10_000}  # trials that a sampler is told: beyond them an ask only gets slower
+TOLD = {"tpe": 300, "gp": 100}  # trials that a sampler is told: beyond them an ask only gets slower
 TRIED_AGAIN = 2  # configurations of earlier searches that go first
 BEST = 1 / 3  # the share of them that are the best ones; the others are spread over the rest
 
@@ -146,10 +147,6 @@ class Proposer:
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             if name == "random":
                 return optuna.samplers.RandomSampler(seed=seed)
-            if name == "cmaes":
-                from seedwise.search.decide.evolution import Evolution  # it takes half a second, and few ask for it
-
-                return Evolution(seed)
             if name == "gp":
                 return optuna.samplers.GPSampler(seed=seed, n_startup_trials=startup, warn_independent_sampling=False)
             # One dimension at a time: with the tens of configurations that a budget pays for, this found better ones
@@ -172,9 +169,6 @@ class Proposer:
             index = None if found is None else found.place.get(configuration.config_id)
             if index is not None:
                 failed = found.failed[index] == found.count[index]
-                if failed and self.sampler == "cmaes":  # which knows no constraints, but failures
-                    trials.append(create_trial(state=TrialState.FAIL, **point))
-                    continue
                 constraints = {"failed": 1.0 if failed else -1.0} if infeasible else None
                 trials.append(create_trial(value=float(found.mean[index]), constraints=constraints, **point))
             elif configuration.pruned:

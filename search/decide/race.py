@@ -37,11 +37,11 @@ class Race(Policy):
         return self.min
 
     def __post_init__(self) -> None:
-        require(self.min >= 1, f"min: {self.min} must be at least 1")
-        require(self.min <= self.max < FRESH, f"max: {self.max} must be between min: {self.min} and {FRESH - 1}")
-        require(0 < self.explore <= 1, f"explore: {self.explore} is a share of the budget, above 0 and at most 1")
-        require(self.p_best is None or 0 < self.p_best <= 1, f"p_best: {self.p_best} is a probability")
-        require(self.regret is None or self.regret >= 0, f"regret: {self.regret} must not be negative")
+        require(self.min >= 1, "min", f"{self.min} must be at least 1")
+        require(self.min <= self.max < FRESH, "max", f"{self.max} must be between min: {self.min} and {FRESH - 1}")
+        require(0 < self.explore <= 1, "explore", f"{self.explore} is a share of the budget, above 0 and at most 1")
+        require(self.p_best is None or 0 < self.p_best <= 1, "p_best", f"{self.p_best} is a probability")
+        require(self.regret is None or self.regret >= 0, "regret", f"{self.regret} must not be negative")
 
     def choose(self, state: State, *, more: bool) -> Action:
         found = self.standing.of(state)

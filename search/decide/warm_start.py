@@ -26,20 +26,21 @@ def read_earlier(folders: Sequence[Path], selection: Selection, method: str | di
     for folder in folders:
         state = read(folder / LEDGER)
         if not state.search:
-            raise RequestError(f"--from {folder}: there is no search here.")
+            raise RequestError(f"--from {folder}", "there is no search here")
         before = state.search["specification"]
         if before["method"] != method:
-            raise RequestError(f"--from {folder}: its method is {before['method']}, this one's is {method}.")
+            raise RequestError(f"--from {folder}", f"its method is {before['method']}, this one's is {method}")
         chosen = Selection.of(before)
         used = set() if chosen.on == "unlabelled" else {name.rpartition("/")[2] for name in chosen.names}
         if not selection.oracle and (leaked := sorted(used & set(selection.targets))):
             raise RequestError(
-                f"--from {folder}: it was selected on labels of {leaked[0]}, a target of this search. "
-                "Leave it out, or set select.on: target_dev (oracle)."
+                f"--from {folder}",
+                f"it was selected on labels of {leaked[0]}, a target of this search",
+                "Leave it out, or set select.on: target_dev (oracle).",
             )
         standing = Standing(chosen).of(state)
         if standing is None:
-            raise RequestError(f"--from {folder}: no run of it has finished.")
+            raise RequestError(f"--from {folder}", "no run of it has finished")
         scores = (standing.mean - np.median(standing.mean)) / (np.std(standing.mean) or 1.0)
         ranking = standing.ranking
         if len(ranking) > MOST:

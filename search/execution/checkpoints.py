@@ -66,10 +66,10 @@ class SavedStates:
             print(f"the state of {run} cannot be used: {type(error).__name__}", flush=True)
             return None
 
-    def keep(self, flight: InFlight, patience: float) -> None:
+    def keep(self, flight: InFlight, timeout: float) -> None:
         """Take the state that a worker has saved from its node to the search folder."""
         try:
-            self.shelf.save(flight.name, flight.handed_over(patience))
+            self.shelf.save(flight.name, flight.fetch(timeout))
         except (OSError, RayError) as error:  # the disk is full, or the worker died just now: an older state remains
             print(f"the state of {flight.name} was not kept: {type(error).__name__}", flush=True)
 

@@ -9,9 +9,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from seedwise.folder import run_name
-from seedwise.search.ledger.state import DONE
+from seedwise.search.ledger.state import DONE, State
 
 METRICS = "metrics/"  # what Tune puts before the names of metrics when it flattens a result
+
+
+def session_key(state: State, phase: str) -> str:
+    """What the workers of one phase of one session of a search share, and no others."""
+    return f"{state.search['search_id']}/{state.sessions}/{phase}"
 
 
 class Message:
@@ -24,7 +29,7 @@ class Message:
     def of(cls, sent: Mapping[str, Any]) -> Self:
         """The message in a configuration or a flat result of Tune."""
         metrics = {name.removeprefix(METRICS): float(value) for name, value in sent.items() if name.startswith(METRICS)}
-        return cls(**{one.name: metrics if one.name == "metrics" else sent[one.name] for one in fields(cls)})
+        return cls(**{key.name: metrics if key.name == "metrics" else sent[key.name] for key in fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class RunOrder(Message):
     threads: int
     gpus: float
     checkpoint_seconds: float  # between two saved states
-    beat_seconds: float  # between two signs of life
+    beat_seconds: float  # between two heartbeats
     shelf: str  # where all nodes see saved states; empty: they go through the driver
     recorded: int  # steps that the ledger has, without a gap
     products: int  # how many products of other runs its worker is given

@@ -75,8 +75,8 @@ class Phases:
         except RequestError as error:
             if not known:
                 raise
-            what = str(error).rpartition(". ")[0]
-            raise RequestError(f"{what}. This search has begun so: resume it where a node has as much.") from error
+            fix = "This search has begun so: resume it where a node has as much."
+            raise RequestError(error.key, error.problem, fix) from error
         self.ledger.append(placement.event(nodes, need))
         gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
         why = f" ({placement.because})" if placement.because else ""
@@ -129,7 +129,8 @@ class Phases:
         from ray import tune
 
         from seedwise.search.execution.messages import RunOrder
-        from seedwise.search.execution.session import Session, publish_known
+        from seedwise.search.execution.session import Session
+        from seedwise.search.execution.shared_results import publish_known
         from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
         from seedwise.search.execution.worker import RunTrainable
 
@@ -137,33 +138,26 @@ class Phases:
         total = self.total()
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
-            tempfile.TemporaryDirectory(prefix="seedwise-") as place,
+            tempfile.TemporaryDirectory(prefix="seedwise-") as folder,
             self.view(self.ledger.state, self.standing, total) as view,
             Slots(placement) as slots,
         ):
-            session = Session(
-                self.ledger,
+            decisions = Decisions(
                 phase,
-                Decisions(
-                    policy,
-                    self.parts.proposer,
-                    baselines,
-                    self.specification.prune,
-                    self.plan,
-                    total,
-                    self.parts.policy.reserve if phase == SEARCH else 0,
-                ),
-                slots,
-                self.resolved,
-                self.placement.cpus,
-                self.products,
-                can_wait=self.placement.whole(nodes_now()) is not None,
-                on_result=view.result,
+                policy,
+                self.parts.proposer,
+                baselines,
+                self.specification.prune,
+                self.plan,
+                total,
+                reserved=self.parts.policy.reserve if phase == SEARCH else 0,
+                whole_device=self.placement.whole(nodes_now()) is not None,
             )
-            with self.leaver.of(session.leaving):
+            session = Session.of(self.ledger, decisions, slots, self.resolved, self.products, view.result)
+            with self.leaver.of(session.shutdown):
                 run_tune(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
-                    place,  # for Tune's own files, which nobody reads
+                    folder,  # for Tune's own files, which nobody reads
                     name=f"session-{self.ledger.state.sessions}-{phase}",
                     search_alg=LedgerSearcher(session),
                     scheduler=Pruner(session),
@@ -176,13 +170,13 @@ class Phases:
                     verbose=0,
                     raise_on_failed_trial=False,
                 )
-            if session.broken:
-                raise session.broken
-            for trial_id in list(session.in_flight):  # of whose end Tune has said nothing
+            if session.shutdown.error:
+                raise session.shutdown.error
+            for trial_id in list(session.runs.by_trial):  # of whose end Tune has said nothing
                 session.record_loss(trial_id)
-            if session.leaving.asked:
+            if session.shutdown.asked:
                 raise KeyboardInterrupt
-        return session.because
+        return session.shutdown.because
 
 
 def devices(nodes: list[dict]) -> set[tuple[int, int]]:

@@ -4,26 +4,25 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ray.exceptions import RayError
 
 from seedwise.credentials import mask
 from seedwise.errors import SearchError
-from seedwise.files import write_atomically
-from seedwise.folder import pictures_of
 from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.next_run import Decisions
 from seedwise.search.decide.policy import FRESH, Replicate, Stop, Wait
 from seedwise.search.execution import heartbeat
 from seedwise.search.execution.checkpoints import SavedStates
-from seedwise.search.execution.in_flight import InFlight
-from seedwise.search.execution.messages import Outcome, RunOrder, StepReport
+from seedwise.search.execution.in_flight import InFlight, RunsInFlight
+from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products
-from seedwise.search.execution.shared_results import TELLING, Same
-from seedwise.search.execution.shutdown import Leaving
-from seedwise.search.execution.watchdog import LOOKS, TIMEOUT, Watch
+from seedwise.search.execution.run_files import RunFiles
+from seedwise.search.execution.shutdown import Shutdown
+from seedwise.search.execution.watchdog import LOOKS, TIMEOUT
 from seedwise.search.execution.worker_loss import (
     ALIKE,
     DIED,
@@ -32,12 +31,11 @@ from seedwise.search.execution.worker_loss import (
     NOT_STARTED,
     OUT_OF_MEMORY,
     RESTARTS,
-    SILENT,
-    gives_up,
+    lost_too_often,
 )
-from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run, State
+from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run
 
-OOM = "failed:oom"
+FAILED, OOM = "failed:error", "failed:oom"
 BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short
 
 
@@ -46,91 +44,92 @@ class Session:
     """One process's work on a phase of a search: it turns decisions into runs, and results into lines of the ledger."""
 
     ledger: Ledger
-    phase: str
     decisions: Decisions
     slots: Slots
-    specification: dict
-    threads: int  # of each run
-    products: Products | None = None  # what runs leave for others, where there is a plan
-    can_wait: bool = True  # whether a run that is out of memory in its share could have a whole device later
+    runs: RunsInFlight
+    files: RunFiles
+    order: Callable[..., RunOrder]  # of a run: what all orders have in common is in it already
     on_result: Callable[[Run], None] = lambda run: None
-    because: str = ""  # why nothing more is started; empty while something is
-    broken: SearchError | None = None  # why the ledger takes no more lines
-    in_flight: dict[str, InFlight] = field(default_factory=dict)  # by Tune's trial
-    leaving: Leaving = field(default_factory=Leaving)
+    shutdown: Shutdown = field(default_factory=Shutdown)
 
-    def __post_init__(self) -> None:
-        search_id, folder = self.ledger.state.search["search_id"], self.ledger.path.parent
-        self.key = session_key(self.ledger.state, self.phase)
-        self.states = SavedStates(search_id, self.specification["checkpoints"]["at"], folder)
-        resources = self.specification["resources"]
-        self.watch = Watch(
-            resources["minutes_per_run"] and resources["minutes_per_run"] * 60,
-            resources["silent_minutes"] * 60,
-            lambda name: heartbeat.last_beat(self.key, name),
+    @classmethod
+    def of(
+        cls,
+        ledger: Ledger,
+        decisions: Decisions,
+        slots: Slots,
+        specification: dict,
+        products: Products | None = None,
+        on_result: Callable[[Run], None] = lambda run: None,
+    ) -> "Session":
+        """From a resolved specification."""
+        resources, checkpoints = specification["resources"], specification["checkpoints"]
+        key, folder = session_key(ledger.state, decisions.phase), ledger.path.parent
+        minutes, silence = resources["minutes_per_run"], resources["silent_minutes"] * 60
+        states = SavedStates(ledger.state.search["search_id"], checkpoints["at"], folder)
+        order = partial(
+            RunOrder,
+            seed=decisions.proposer.seed,
+            session=key,
+            threads=ledger.state.placement["cpus"],  # also of a run that has a whole device
+            gpus=slots.placement.gpus,
+            checkpoint_seconds=checkpoints["seconds"],
+            beat_seconds=min(BEAT_SECONDS, silence / LOOKS),
+            shelf=states.shared,
         )
+        runs = RunsInFlight(key, minutes and minutes * 60, silence)
+        files = RunFiles(folder, states, products, decisions.plan)
+        return cls(ledger, decisions, slots, runs, files, order, on_result)
 
     def start_next(self, trial_id: str) -> RunOrder | Wait | None:
         """The next run; Wait where there is none now, None when nothing more is to be started."""
-        if self.leaving.asked or self.broken:
+        if self.shutdown.begun:
             return None
         decision = self.decisions.next(self.ledger.state)
         for event in decision.events:
             self.write(event)
-        if self.broken:
+        if self.shutdown.error:
             return None
         if isinstance(decision.run, Wait):
             return decision.run
         if isinstance(decision.run, Stop):
-            self.because = decision.run.because
+            self.shutdown.because = decision.run.because
             return None
-        run = self.ledger.state.configurations[decision.run.config_id].runs[decision.run.replicate]
-        plan = self.decisions.plan
+        flight = InFlight(self.ledger.state.configurations[decision.run.config_id].runs[decision.run.replicate])
         try:
-            products = tuple(self.products.held(name) for name in plan.needs(run)) if plan else ()
+            self.files.load_inputs(flight)
         except SearchError as error:
-            self.broken = error
+            self.shutdown.fail(error)
             return None
-        flight = self.in_flight[trial_id] = InFlight(run, products=products)
-        flight.state = self.states.held(flight.name)
-        heartbeat.forget(self.key, flight.name)
-        return self.order(run, decision.run, len(products))
+        self.runs.start(trial_id, flight)
+        return self.order_of(flight, decision.run)
 
-    def order(self, run: Run, decided: Replicate, products: int) -> RunOrder:
+    def order_of(self, flight: InFlight, decided: Replicate) -> RunOrder:
         """What a worker is told of a run."""
-        configuration = self.ledger.state.configurations[run.config_id]
-        return RunOrder(
+        run, configuration = flight.run, self.ledger.state.configurations[decided.config_id]
+        return self.order(
             config_id=run.config_id,
             replicate=run.replicate,
             phase=decided.phase,
             params=configuration.params,
             vary=configuration.vary,
-            seed=self.decisions.proposer.seed,
-            session=self.key,
             workers=self.workers(),
-            threads=self.threads,
-            gpus=self.slots.placement.gpus,
-            checkpoint_seconds=self.specification["checkpoints"]["seconds"],
-            beat_seconds=min(BEAT_SECONDS, self.watch.silence / LOOKS),
-            shelf=self.states.shared,
             recorded=next(step for step in itertools.count() if step + 1 not in run.steps),
-            products=products,
+            products=len(flight.products),
             draws=decided.phase == CONFIRM and run.replicate == FRESH,
         )
 
     def begin(self, trial: Any) -> None:
         """A run has a worker: Tune's trial."""
-        flight = self.in_flight[trial.trial_id]
-        flight.begin(trial)
-        self.watch.begin(trial.trial_id, flight.name, time.monotonic())
+        self.runs.begin(trial)
 
     def write(self, event: dict) -> None:
         """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
         try:
-            if not self.broken:
+            if not self.shutdown.error:
                 self.ledger.append(event, durable=event["event"] != "step")
         except SearchError as error:
-            self.broken = error
+            self.shutdown.fail(error)
 
     def workers(self) -> int:
         """How many workers there will be: one per slot, unless fewer runs are left in this phase, or can begin now."""
@@ -139,38 +138,34 @@ class Session:
 
     def record_step(self, trial_id: str, report: StepReport) -> bool:
         """Write what a run reported; True where it should end here."""
-        flight = self.in_flight[trial_id]
+        flight = self.runs.by_trial[trial_id]
         progress = {"step": report.epoch, "epochs": report.epochs, "metrics": report.metrics}
         self.write({"event": "step", **identity(flight.run), **progress})
         if report.state:
-            self.states.keep(flight, self.watch.silence)
-        if self.leaving.asked:
+            self.files.states.keep(flight, self.runs.watch.silence)
+        if self.shutdown.asked:
             return report.leaving  # the next step, if the worker had not heard of it yet
         flight.pruned = self.decisions.prunes(self.ledger.state, flight.run)
         return bool(flight.pruned)
 
     def record_result(self, trial_id: str, report: StepReport) -> None:
         """Write how a run ended. Idempotent: Tune may call twice."""
-        flight = self.in_flight.get(trial_id)
-        if flight is None or (self.products and report.product and not self.keep_product(trial_id, flight)):
+        flight = self.runs.by_trial.get(trial_id)
+        if flight is None or (self.files.products and report.product and not self.keep_product(trial_id, flight)):
             return
-        del self.in_flight[trial_id]
-        self.watch.end(trial_id, time.monotonic())
-        if self.leaving.asked and report.status == DONE and report.epoch < report.epochs:
+        self.runs.end(trial_id)
+        if self.shutdown.asked and report.status == DONE and report.epoch < report.epochs:
             return  # it was stopped with its state saved, and goes on when the search does
         run, status, error = flight.run, report.status, mask(report.error)  # which may quote an address
         if flight.pruned:
             status, error = PRUNED, flight.pruned
         elif status == DONE and (missing := self.missing(run, report)):
-            status, error = "failed:error", missing
+            status, error = FAILED, missing
         if status == DONE and report.pictures:  # before the line that MLflow's follower goes by
-            try:
-                write_atomically(pictures_of(self.ledger.path.parent, run.config_id, run.replicate), report.pictures)
-            except OSError as failure:  # a picture costs no run
-                print(f"the pictures of {flight.name} were not kept: {failure.strerror}", flush=True)
+            self.files.keep_pictures(run, report.pictures)
         known = {"fingerprint": report.fingerprint, "same_as": report.same_as, "node": report.node}
         ended = {"status": status, "step": report.epoch, "metrics": report.metrics, "seconds": round(report.seconds, 3)}
-        self.end(flight, {**ended, "error": error, **{key: value for key, value in known.items() if value}})
+        self.end(run, {**ended, "error": error, **{key: value for key, value in known.items() if value}})
 
     def missing(self, run: Run, report: StepReport) -> str:
         """What a run that is done should have reported and did not; empty where it can be ranked, or never is."""
@@ -182,42 +177,41 @@ class Session:
 
     def keep_product(self, trial_id: str, flight: InFlight) -> bool:
         """Write what a run leaves for others, before the line that these are started by; whether that was done."""
+        products = self.files.products
         try:
-            product = flight.handed_over(self.watch.silence)
+            product = flight.fetch(self.runs.watch.silence)
         except (RayError, ConnectionError) as error:  # the worker died just now, or cannot send it
             flight.lost = f"what it made could not be fetched: {type(error).__name__}"
             self.record_loss(trial_id)
             return False
         try:
-            self.products.keep(flight.name, product)
+            products.keep(flight.name, product)
         except OSError as error:
-            folder = self.ledger.path.parent
-            told = f"{self.products.folder}: {error.strerror}. Make room there, then: {called('resume', folder)}"
-            self.broken = self.broken or SearchError(told)
-        return self.broken is None
+            self.fail(f"{products.folder}: {error.strerror}. Make room there, then:")
+        return self.shutdown.error is None
 
     def record_loss(self, trial_id: str) -> None:
         """Write that a run lost its worker: it goes on elsewhere, unless that was its own doing too often."""
-        flight = self.in_flight.pop(trial_id, None)
+        flight = self.runs.by_trial.get(trial_id)
         if flight is None:
             return
-        seconds = round(self.watch.end(trial_id, time.monotonic()), 3)
-        if self.leaving.asked:
+        seconds = round(self.runs.end(trial_id), 3)
+        if self.shutdown.asked:
             return  # whoever told us to stop may have told the workers too: no fault of the run
-        run, node, because = flight.run, heartbeat.node_of(self.key, flight.name), mask(flight.lost or DIED)
-        if because == DIED and not node:  # it gave no sign of life
+        run, node, because = flight.run, self.runs.node_of(flight), mask(flight.lost or DIED)
+        if because == DIED and not node:  # it had no heartbeat yet
             because = ENDED_AT_START
         if because.startswith(NOT_STARTED) and self.none_starts(because):
             return
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if because == TIMEOUT:
-            limit = f"{self.specification['resources']['minutes_per_run']:g}"
-            self.end(flight, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
+            limit = f"{self.runs.watch.limit / 60:g}"
+            self.end(run, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
         elif because == OUT_OF_MEMORY:
-            self.end(flight, {"status": OOM, **ended, "error": because})
-        elif gives_up((*run.losses, (because, node)), {known.id for known in nodes_now()}):
+            self.end(run, {"status": OOM, **ended, "error": because})
+        elif lost_too_often((*run.losses, (because, node)), {known.id for known in nodes_now()}):
             error = f"the worker process died more often than it is restarted ({because})"
-            self.end(flight, {"status": "failed:error", **ended, "error": error})
+            self.end(run, {"status": FAILED, **ended, "error": error})
         else:
             self.write({"event": "lost", **identity(run), "because": because, "node": node})
 
@@ -231,11 +225,8 @@ class Session:
         enough = max(len(nodes_now()), RESTARTS + 1 if because == ENDED_AT_START else 1)  # one may have been killed
         if any(run.steps or run.status == DONE for run in runs) or failures < enough:
             return False
-        folder = self.ledger.state.search["folder"]
-        cause, again = because.removeprefix(f"{NOT_STARTED}: "), called("resume", self.ledger.path.parent)
-        self.broken = self.broken or SearchError(
-            f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then: {again}"
-        )
+        cause, folder = because.removeprefix(f"{NOT_STARTED}: "), self.ledger.state.search["folder"]
+        self.fail(f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then:")
         return True
 
     def stop_where_nothing_imports(self, error: str) -> None:
@@ -243,56 +234,36 @@ class Session:
         finished = [run for run in self.ledger.state.runs() if run.finished]
         several = len({run.config_id for run in finished}) >= ALIKE
         if several and all(run.error == error for run in finished):
-            again = called("resume", self.ledger.path.parent)
-            told = f"all {len(finished)} runs failed: {error}. Install what is missing where runs are. Then: {again}"
-            self.broken = self.broken or SearchError(told)
+            self.fail(f"all {len(finished)} runs failed: {error}. Install what is missing where runs are. Then:")
 
-    def end(self, flight: InFlight, ended: dict) -> None:
+    def fail(self, problem: str) -> None:
+        """The search cannot go on; `problem` ends where the command to resume it follows."""
+        self.shutdown.fail(SearchError(f"{problem} {called('resume', self.ledger.path.parent)}"))
+
+    def end(self, run: Run, ended: dict) -> None:
         """Write the result of a run; one that is out of memory in its share waits for a whole device instead, once."""
-        run = flight.run
-        if ended["status"] == OOM and self.can_wait and not run.alone:
+        if ended["status"] == OOM and self.decisions.whole_device and not run.alone:
             self.write({"event": "wait", **identity(run), "because": ended["error"]})
         else:
             alone = {"alone": True} if run.alone else {}
             self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
             if ended["error"].startswith(NO_IMPORT):
                 self.stop_where_nothing_imports(ended["error"])
-            self.on_result(self.ledger.state.configurations[run.config_id].runs[run.replicate])
-            if self.decisions.plan:
-                self.products.release(self.decisions.plan.needed(self.ledger.state))
-        self.states.shelf.remove(flight.name)
+            self.on_result(run)
+        self.files.release(run, self.ledger.state)
 
     def look_after(self) -> None:
         """Called in every turn of Tune's loop: ends what hangs, asks runs to save where we leave, says what broke."""
-        if self.broken:
-            raise self.broken
-        now = time.monotonic()
-        if self.leaving.asked:
-            if now > self.leaving.by:
+        if self.shutdown.error:
+            raise self.shutdown.error
+        if self.shutdown.asked:
+            if time.monotonic() > self.shutdown.by:
                 raise KeyboardInterrupt
-            if not self.leaving.announced:
-                self.leaving.announced = True
-                heartbeat.ask_to_leave(self.key)
-        for trial_id, why in self.watch.look(now).items():
-            self.in_flight[trial_id].kill(TIMEOUT if why == "timeout" else SILENT)
+            if not self.shutdown.announced:
+                self.shutdown.announced = True
+                heartbeat.ask_to_leave(self.runs.session)
+        self.runs.kill_hung()
 
 
 def identity(run: Run) -> dict:
     return {"config_id": run.config_id, "replicate": run.replicate}
-
-
-def session_key(state: State, phase: str) -> str:
-    """What the workers of one phase of one session of a search share, and no others."""
-    return f"{state.search['search_id']}/{state.sessions}/{phase}"
-
-
-def publish_known(state: State, phase: str) -> None:
-    """Tell the workers of this session what earlier ones found: a run that does the same work takes it."""
-    for run in state.runs_of(phase):
-        if run.finished and run.fingerprint and run.status in TELLING:
-            same = Same(session_key(state, phase), run.fingerprint, f"{run.config_id}/{run.replicate}")
-            same.owner()
-            for step, metrics in run.steps.items():
-                seconds = run.seconds * step / run.step
-                last = Outcome(run.status, run.error, metrics, seconds)
-                same.publish(step - 1, last if step == run.step else Outcome(DONE, "", metrics, seconds))

@@ -10,16 +10,16 @@ import threading
 import time
 
 from seedwise.search.cluster.ray_internals import kv_get, kv_put
-from seedwise.search.execution.messages import Outcome
-from seedwise.search.ledger.state import DONE
+from seedwise.search.execution.messages import Outcome, RunOrder, session_key
+from seedwise.search.ledger.state import DONE, Run, State
 
-TELLING = (DONE, "failed:nan", "failed:collapsed")  # how a run ends whose results others with its fingerprint may take
+SHAREABLE = (DONE, "failed:nan", "failed:collapsed")  # ends that a run would come to again, wherever it runs
 POLL_SECONDS = 0.05
-BEAT_SECONDS = 2.0  # how often the run that does the work says that it is alive
-PATIENCE = 30.0  # seconds without such a sign: then it counts as dead
+BEAT_SECONDS = 2.0  # between two heartbeats of the run that does the work
+SILENCE_SECONDS = 30.0  # without a heartbeat: then it counts as dead
 
 
-class Same:
+class SharedResults:
     """The shared results of all runs of a session with one fingerprint; `me` is the run that looks."""
 
     def __init__(self, session: str, fingerprint: str, me: str):
@@ -33,7 +33,7 @@ class Same:
         return kv_get(self._key("owner")).decode()
 
     def mine(self) -> bool:
-        """Whether this run does the work. From then on it gives signs of life until it leaves."""
+        """Whether this run does the work. From then on it has a heartbeat until it leaves."""
         mine = self.owner() == self.me
         if mine and not self._beating:
             self._beating = True
@@ -50,12 +50,12 @@ class Same:
             kv_put(self._key("left"))
 
     def wait(self, epoch: int) -> Outcome | None:
-        """What came of an epoch once it is there; None where its owner has left, or gives no sign for too long."""
-        last, deadline = None, time.monotonic() + PATIENCE
+        """What came of an epoch once it is there; None where its owner has left, or has no heartbeat for too long."""
+        last, deadline = None, time.monotonic() + SILENCE_SECONDS
         while True:
             beat = kv_get(self._key("beat"))
             if beat != last:
-                last, deadline = beat, time.monotonic() + PATIENCE
+                last, deadline = beat, time.monotonic() + SILENCE_SECONDS
             over = kv_get(self._key("left")) is not None or time.monotonic() > deadline
             content = kv_get(self._key(epoch))
             if content is not None or over:
@@ -68,3 +68,20 @@ class Same:
 
     def _key(self, name: str | int) -> bytes:
         return f"{self._prefix}/{name}".encode()
+
+
+def reference(run: Run | RunOrder) -> str:
+    """A run in the key-value store and in the ledger's `same_as`."""
+    return f"{run.config_id}/{run.replicate}"
+
+
+def publish_known(state: State, phase: str) -> None:
+    """Share what earlier sessions know with the workers of this one: a run that would do the same work takes it."""
+    for run in state.runs_of(phase):
+        if run.finished and run.fingerprint and run.status in SHAREABLE:
+            shared = SharedResults(session_key(state, phase), run.fingerprint, reference(run))
+            shared.owner()
+            for step, metrics in run.steps.items():
+                seconds = run.seconds * step / run.step
+                last = Outcome(run.status, run.error, metrics, seconds)
+                shared.publish(step - 1, last if step == run.step else Outcome(DONE, "", metrics, seconds))

@@ -7,17 +7,29 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from seedwise.errors import SearchError
+
 
 @dataclass
-class Leaving:
-    """Whether a session was told to stop: it starts nothing more, and runs save their state when their epoch ends."""
+class Shutdown:
+    """Why a session starts nothing more. Told to stop, it lets runs save their state when their epoch ends."""
 
-    by: float | None = None  # when this process ends, whatever still runs then; None: it goes on
-    announced: bool = False  # people and workers know
+    because: str = ""  # nothing is left to be started
+    error: SearchError | None = None  # the search cannot go on
+    by: float | None = None  # told to stop: when this process ends, whatever still runs then
+    announced: bool = False  # people and workers know that it was told to stop
 
     @property
     def asked(self) -> bool:
         return self.by is not None
+
+    @property
+    def begun(self) -> bool:
+        return self.asked or self.error is not None
+
+    def fail(self, error: SearchError) -> None:
+        """The first error counts."""
+        self.error = self.error or error
 
     def ask(self, grace: float) -> None:
         """Be gone after `grace` seconds. Called by a signal, so it does no more than to set the time."""
@@ -29,7 +41,7 @@ class Leaver:
 
     def __init__(self, grace: float):
         self.grace = grace  # seconds
-        self.leaving: Leaving | None = None
+        self.shutdown: Shutdown | None = None
 
     @contextlib.contextmanager
     def listening(self) -> Iterator["Leaver"]:
@@ -43,15 +55,15 @@ class Leaver:
                 signal.signal(kind, before[kind])
 
     @contextlib.contextmanager
-    def of(self, leaving: Leaving) -> Iterator[None]:
+    def of(self, shutdown: Shutdown) -> Iterator[None]:
         """Signals in this block are for a session, which ends by itself."""
-        self.leaving = leaving
+        self.shutdown = shutdown
         try:
             yield
         finally:
-            self.leaving = None
+            self.shutdown = None
 
     def hear(self, *_: object) -> None:
-        if self.leaving is None or self.leaving.asked:
+        if self.shutdown is None or self.shutdown.asked:
             raise KeyboardInterrupt
-        self.leaving.ask(self.grace)
+        self.shutdown.ask(self.grace)

@@ -13,10 +13,10 @@ from seedwise.search.cluster.ray_internals import kv_keys, kv_put
 POLL_SECONDS = 0.01
 
 
-def begin_together(session: str, workers: int, *, patience: float) -> None:
-    """Wait until `workers` processes of this session have come here, or until `patience` (seconds) is over."""
+def begin_together(session: str, workers: int, *, timeout: float) -> None:
+    """Wait until `workers` processes of this session have come here, or until `timeout` (seconds) is over."""
     prefix = f"seedwise/{session}/gate/".encode()
     kv_put(prefix + uuid.uuid4().bytes)
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while len(kv_keys(prefix)) < workers and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)

@@ -24,11 +24,12 @@ class LedgerSearcher(Searcher):
 
     def suggest(self, trial_id: str) -> dict | str | None:
         """None where every slot has a run: Tune asks again."""
-        going = self.session
-        if not going.leaving.asked and not going.broken and len(going.in_flight) >= going.slots.now():
-            alone = isinstance(going.decisions.policy, Alone)  # it ends where no node fits, rather than to wait for one
-            return Searcher.FINISHED if alone and not going.in_flight else None
-        order = going.start_next(trial_id)
+        session = self.session
+        running = session.runs.by_trial
+        if not session.shutdown.begun and len(running) >= session.slots.now():
+            alone = isinstance(session.decisions.policy, Alone)  # ends where no node fits, rather than to wait for one
+            return Searcher.FINISHED if alone and not running else None
+        order = session.start_next(trial_id)
         if order is None:
             return Searcher.FINISHED
         return None if isinstance(order, Wait) else order.as_dict()
@@ -62,7 +63,7 @@ class Pruner(FIFOScheduler):
 
     def on_trial_error(self, tune_controller: object, trial: object) -> None:
         """Comes before the searcher hears of it, and is the only place that sees the cause."""
-        flight = self.session.in_flight.get(trial.trial_id)
+        flight = self.session.runs.by_trial.get(trial.trial_id)
         if flight is not None and not flight.lost:
             flight.lost = cause_of(Path(trial.error_file))
 
@@ -81,11 +82,10 @@ class Ticker(Callback):
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
         self.view.tick()
-        leaving = self.session.leaving
-        if leaving.asked and not leaving.announced:
-            seconds = max(0.0, leaving.by - time.monotonic())
-            told = f"stopping: running epochs have {seconds:.0f} s to end and be saved; once more to leave at once."
-            self.view.say(told)
+        shutdown = self.session.shutdown
+        if shutdown.asked and not shutdown.announced:
+            left = f"{max(0.0, shutdown.by - time.monotonic()):.0f}"
+            self.view.say(f"stopping: running epochs have {left} s to end and be saved; once more to leave at once.")
         self.session.look_after()
         self.session.slots.ask_for(self.session.decisions.left(self.session.ledger.state))
 

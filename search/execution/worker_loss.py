@@ -31,8 +31,8 @@ def cause_of(error_file: Path) -> str:
     return f"{NOT_STARTED if kind == 'start' else 'its worker failed'}: {last}"
 
 
-def gives_up(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:
-    """Whether a run with these losses, the last one included, is not started again.
+def lost_too_often(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:
+    """Whether a run that has lost its worker for these reasons, on these nodes, is not started again.
 
     A worker dies with its node, and that is often seen first: on a node that is not among those `alive`, it was that.
     """

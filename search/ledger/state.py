@@ -14,7 +14,7 @@ from pathlib import Path
 
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
-from seedwise.folder import LEDGER
+from seedwise.folder import LEDGER, run_name
 from seedwise.program import called
 from seedwise.search.ledger.counts import Tally
 
@@ -46,6 +46,10 @@ class Run:
     ended: int = 0  # its place among the runs that have ended, from 1 on; 0 before it has
     losses: tuple[tuple[str, str], ...] = ()  # why it lost its worker, each time, and on which node, if that is known
     alone: bool = False  # it has a whole device, since its share was too small for it
+
+    @property
+    def name(self) -> str:
+        return run_name(self.config_id, self.replicate)
 
     @property
     def finished(self) -> bool:
@@ -102,7 +106,7 @@ class State:
 
     @property
     def specification(self) -> dict:
-        """As it was resolved when the search began."""
+        """As it was resolved when the search began, with the sampler of its last session."""
         return self.search["specification"]
 
     @property
@@ -114,6 +118,8 @@ class State:
         kind, moment = event["event"], event.get("time", self.last_time)
         if kind == "search":
             self.search = self.search or as_now(event)
+            if sampler := event.get("specification", {}).get("sampler"):  # `resume --set` can change it
+                self.search = {**self.search, "specification": {**self.specification, "sampler": sampler}}
             self.sessions += 1
             self.finished = ""
             for run in self.runs():
@@ -208,9 +214,8 @@ class Ledger:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._file.close()
-            raise RequestError(
-                f"{self.path}: another process is running this search. Wait for it, or choose another folder (--out)."
-            ) from None
+            problem = "another process is running this search"
+            raise RequestError(str(self.path), problem, "Wait for it, or choose another folder (--out).") from None
         events, whole = scan(self.path)
         self._file.truncate(whole)  # a torn last line was never relied on
         self._whole = whole  # bytes
@@ -258,10 +263,8 @@ def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
             event = json.loads(line)
         except ValueError:
             number += path.read_bytes()[:start].count(b"\n")
-            raise RequestError(
-                f"{path} line {number} is not JSON. The lines before it are good: "
-                f"keep them with `head -n {number - 1}`, then resume."
-            ) from None
+            fix = f"The lines before it are good: keep them with `head -n {number - 1}`, then resume."
+            raise RequestError(f"{path} line {number}", "it is not JSON", fix) from None
         check_names(f"{path} line {number}", event)
         events.append(event)
     return events, start + whole
@@ -275,7 +278,8 @@ def check_names(where: str, event: dict) -> None:
         if key in event:
             check_file_name(f"{where}: {key}", event[key])
     if type(event.get("replicate", 0)) is not int:
-        raise RequestError(f"{where}: replicate: {event['replicate']!r} is no number. Undo the change of that line.")
+        problem = f"{event['replicate']!r} is not a number"
+        raise RequestError(f"{where}: replicate", problem, "Undo the change of that line.")
 
 
 def replay(events: list[dict]) -> State:
@@ -285,9 +289,8 @@ def replay(events: list[dict]) -> State:
         try:
             state.apply(event)
         except (KeyError, TypeError, AttributeError) as error:
-            raise RequestError(
-                f"ledger line {number}: {error!r}. It was edited, or is of another version: use that one."
-            ) from error
+            fix = "It was edited, or is of another version: use that one."
+            raise RequestError(f"ledger line {number}", repr(error), fix) from error
     return state
 
 

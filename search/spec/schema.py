@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_
 from seedwise.credentials import check_address
 from seedwise.errors import RequestError
 from seedwise.search.decide.policy import options_of
-from seedwise.search.decide.proposal import SAMPLERS
+from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.ranking.selection import AGGREGATES
 from seedwise.search.spec.parts import Parts
 from seedwise.suggest import nearest
@@ -176,7 +176,7 @@ class Specification(Model):
     space: str | dict[str, Any] = "default"
     baselines: Named = Field(default_factory=dict)  # by name, with overrides of their own small spaces
     enqueue: list[dict[str, Any]] | None = None  # configurations that go first; None: those that the space names
-    sampler: Literal[SAMPLERS] = "tpe"
+    sampler: Literal[SAMPLERS] | Literal[REMOVED] = "tpe"
     budget: Budget
     replicates: Replicates = Replicates()
     prune: Literal["off", "asha", "median"] = "off"  # end the first run of a configuration early where it is poor

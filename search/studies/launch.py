@@ -2,7 +2,7 @@
 
 import contextlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,13 +16,14 @@ from seedwise.folder import LEDGER, SPECIFICATION
 from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
+from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
-from seedwise.search.spec.load import from_dict, recorded
+from seedwise.search.spec.load import from_dict, recorded, set_all
 from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.study import Search, study_of
 from seedwise.search.tracking import follower
@@ -58,16 +59,22 @@ def search(
         return _search(study_of(specification), ledger, folder, console, address, earlier_folders)
 
 
-def resume(folder: Path, console: Console, *, address: str | None = None) -> Outcome:
-    """Go on with the search of a folder."""
+def resume(folder: Path, console: Console, *, address: str | None = None, settings: Sequence[str] = ()) -> Outcome:
+    """Go on with the search of a folder. `settings` (KEY=VALUE) change its specification: the sampler alone can be."""
+    for setting in settings:
+        if (key := setting.partition("=")[0]) != "sampler":
+            fix = "Leave it out, or start another search."
+            raise RequestError(f"--set {key}", "only the sampler of a search that has begun can be changed", fix)
     if not (folder / LEDGER).exists():
         raise RequestError(str(folder), "there is no search here", f"Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()
     with opened(folder) as ledger:
         started_in = Path(ledger.state.search["folder"])
         with paths.relative_to(started_in if started_in.is_dir() else Path.cwd()):
-            specification = from_dict(ledger.state.specification)
-            return _search(study_of(specification), ledger, folder, console, address)
+            content = dict(ledger.state.specification)
+            set_all(content, settings)
+            changed = ["sampler"] if settings else []
+            return _search(study_of(from_dict(content)), ledger, folder, console, address, changed=changed)
 
 
 @contextlib.contextmanager
@@ -96,8 +103,9 @@ def _search(
     console: Console,
     address: str | None,
     earlier_folders: Sequence[Path] = (),
+    changed: Collection[str] = (),
 ) -> Outcome:
-    """The work of both, on an open ledger."""
+    """The work of both, on an open ledger. `changed`: the keys that may differ from those of the sessions before."""
     specification, parts = study.specification, study.specification.parts
     resolved = specification.as_dict()
     uri = specification.tracking.uri
@@ -108,10 +116,14 @@ def _search(
         if earlier_folders:
             problem = f"the search in {folder} has begun, and learns at its start only"
             raise RequestError("--from", problem, "Leave it out.")
-        refuse_other(recorded(ledger.state).as_dict(), resolved, folder)
+        refuse_other(recorded(ledger.state).as_dict(), resolved, folder, changed)
         if ledger.state.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
                 return Outcome(study, Results(ledger.state, parts.standing), nothing_new=True)
+    if specification.sampler == REMOVED:
+        go_on = f"Go on with another: {called('resume', folder, '--set', 'sampler=tpe')}"
+        choose = f"Choose another: {', '.join(SAMPLERS)}."
+        raise RequestError("sampler", f"{REMOVED} was removed", go_on if first else choose)
     if at := specification.checkpoints.at:
         check_place(at)
     warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
@@ -163,18 +175,18 @@ def check_place(at: str) -> None:
         Shelf(at)
     except (ValueError, OSError) as error:
         reason = str(error).split("\n")[0].rstrip(".")
-        raise RequestError(
-            f"checkpoints.at: {at}: {reason}. Write an absolute path, or an address such as s3://bucket/states."
-        ) from error
+        fix = "Write an absolute path, or an address such as s3://bucket/states."
+        raise RequestError("checkpoints.at", f"{at}: {reason}", fix) from error
 
 
-def refuse_other(before: dict, now: dict, folder: Path) -> None:
+def refuse_other(before: dict, now: dict, folder: Path, changed: Collection[str]) -> None:
     """A folder holds one search: the same specification goes on, another one is refused."""
     for key in now:
-        if before.get(key) != now[key]:
+        if key not in changed and before.get(key) != now[key]:
             raise RequestError(
-                f"{folder}: holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}. "
-                f"Choose another folder with --out, or go on with that one: {called('resume', folder)}"
+                str(folder),
+                f"holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}",
+                f"Choose another folder with --out, or go on with that one: {called('resume', folder)}",
             )
 
 

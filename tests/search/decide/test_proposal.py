@@ -42,7 +42,7 @@ def asked(events: list[dict]) -> list[dict]:
     return [event["params"] for event in events if event["event"] == "ask"]
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "gp", "cmaes", "random", "grid"])
+@pytest.mark.parametrize("sampler", ["tpe", "gp", "random", "grid"])
 def test_every_decision_replays_from_the_ledger(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
     proposer = Proposer(space, sampler, 3, STANDING, expected=12)
@@ -125,8 +125,7 @@ def test_failures_are_infeasible_and_samplers_leave_them():
     assert all(trial.value == trial.value for trial in told)  # never nan
 
 
-@pytest.mark.parametrize("sampler", ["gp", "cmaes"])
-def test_every_learning_sampler_is_told_in_the_right_direction(sampler):
+def test_a_sampler_that_learns_is_told_in_the_right_direction():
     space = spaces.load("stitching", {"k": 50, "weighting": "standard", "anchors": "all", "epochs": [5, 8]})
     fixed = dict.fromkeys(("merge_anchors", "centre", "renorm", "freeze_embeddings"), False)
     space = spaces.load("stitching", {**space.overrides, **fixed})
@@ -135,7 +134,7 @@ def test_every_learning_sampler_is_told_in_the_right_direction(sampler):
         events = search(Proposer(space, name, 1, STANDING), 30, score=lambda params: -abs(params["lr"] - 4.5e-5))
         return sum(abs(params["lr"] - 4.5e-5) for params in asked(events)[15:])
 
-    assert distance(sampler) < 0.75 * distance("random")
+    assert distance("gp") < 0.75 * distance("random")
 
 
 def test_a_known_configuration_is_proposed_again_only_where_it_may_have_another_replicate():
@@ -205,7 +204,7 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
     assert len(proposer._told(many)) <= most + 2 * most // 50
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "gp", "cmaes"])
+@pytest.mark.parametrize("sampler", ["tpe", "gp"])
 def test_earlier_searches_and_failures_go_together(sampler):
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
     earlier = {"earlier": [{"params": one, "suggested": {}, "score": 0.5} for one in others]}

@@ -137,6 +137,7 @@ def session_of(folder):
     """The confirmation of a configuration and a baseline, without Ray."""
     ledger = Ledger(folder / "ledger.jsonl")
     ledger.append({"event": "search", "search_id": "x"})
+    ledger.append({"event": "place", "cpus": 1})
     for config_id, params in (("a", {"x": 1}), ("b", {"baseline": "ls"})):
         ledger.append({"event": "ask", "config_id": config_id, "params": params, "ask": 0})
     ledger.append({"event": "freeze", "because": "over", "configs": ["a"], "baselines": ["b"]})
@@ -147,7 +148,7 @@ def session_of(folder):
         "resources": {"minutes_per_run": None, "silent_minutes": 10.0},
         "checkpoints": {"seconds": 60.0, "at": None, "grace": 20.0},
     }
-    return Session(ledger, CONFIRM, Decisions(Confirmation(2), proposer), slots, resolved, threads=1)
+    return Session.of(ledger, Decisions(CONFIRM, Confirmation(2), proposer), slots, resolved)
 
 
 def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from seedwise.errors import SearchError
 from seedwise.search.execution.checkpoints import Shelf, pack, unpack
 from seedwise.search.execution.watchdog import Watch
-from seedwise.search.execution.worker_loss import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, gives_up
+from seedwise.search.execution.worker_loss import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, lost_too_often
 from seedwise.search.ledger.state import Ledger, read, scan
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, command, environment, results, run, typed, write
@@ -199,7 +199,7 @@ def test_a_ledger_that_cannot_be_written_keeps_whole_lines_only(tmp_path, small_
     ],
 )
 def test_when_a_run_is_given_up(losses, alive, expected):
-    assert gives_up(losses, {alive}) == expected
+    assert lost_too_often(losses, {alive}) == expected
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_pat
     """Slurm and systemd send the signal to all processes: three such stops must not make a failure of a run."""
     session = session_of(tmp_path)
     session.start_next("trial")
-    session.leaving.ask(20.0)
+    session.shutdown.ask(20.0)
     session.record_loss("trial")
-    assert not session.in_flight
+    assert not session.runs.by_trial
     assert not events(session, "lost")
     assert session.start_next("another") is None
     session.ledger.close()
@@ -52,7 +52,7 @@ def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_pat
 def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tmp_path, heard, stops):
     session = session_of(tmp_path)
     session.start_next("trial")
-    session.leaving.ask(20.0)
+    session.shutdown.ask(20.0)
     step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, leaving=heard)
     assert session.record_step("trial", step) is stops
 
@@ -115,16 +115,16 @@ def produced(folder, answer, monkeypatch):
     """A session with a run that leaves a product: `answer` is what its worker hands over, or what comes instead."""
 
     def get(ref, timeout):
-        assert timeout == session.watch.silence
+        assert timeout == session.runs.watch.silence
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     monkeypatch.setattr(ray, "get", get)
     session = session_of(folder)
-    session.decisions.plan, session.products = Plain(), Products(folder / "models")
+    session.files = replace(session.files, plan=Plain(), products=Products(folder / "models"))
     session.start_next("trial")
-    actor = SimpleNamespace(hand_over=SimpleNamespace(remote=lambda: "ref"))
+    actor = SimpleNamespace(take_output=SimpleNamespace(remote=lambda: "ref"))
     session.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
     return session
 
@@ -140,11 +140,11 @@ def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, mon
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
 def test_a_worker_that_dies_before_it_handed_over_its_product_is_lost_and_has_no_result(tmp_path, monkeypatch, error):
-    monkeypatch.setattr("seedwise.search.execution.session.heartbeat.node_of", lambda *names: "n")
+    monkeypatch.setattr("seedwise.search.execution.heartbeat.node_of", lambda *names: "n")
     monkeypatch.setattr("seedwise.search.execution.session.nodes_now", list)
     session = produced(tmp_path, error, monkeypatch)
     session.record_result("trial", PRODUCED)
-    assert not session.in_flight
+    assert not session.runs.by_trial
     assert [run.status for run in session.ledger.state.runs()] == [INTERRUPTED]
     assert not events(session, "result")
     (line,) = events(session, "lost")
@@ -166,25 +166,25 @@ def test_a_run_is_given_its_state_and_what_others_left_before_its_first_step(tmp
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
     session, taken = produced(tmp_path, None, monkeypatch), []
     monkeypatch.setattr(Plain, "needs", lambda self, run: ["b-0"])
-    session.products.keep("b-0", {"x": np.arange(2.0)})
-    session.states.shelf.save("a-1001", b"state")
+    session.files.products.keep("b-0", {"x": np.arange(2.0)})
+    session.files.states.shelf.save("a-1001", b"state")
     order = session.start_next("next")
     assert (order.replicate, order.products, "state" in order.as_dict()) == (1001, 1, False)
-    actor = SimpleNamespace(give_inputs=SimpleNamespace(remote=lambda *given: taken.extend(given)))
+    actor = SimpleNamespace(set_inputs=SimpleNamespace(remote=lambda *given: taken.extend(given)))
     session.begin(trial_of("next", actor))
     state, (_, product) = taken
     assert state == ("put", b"state")
     assert product["x"].tolist() == [0.0, 1.0]
-    flight = session.in_flight["next"]
+    flight = session.runs.by_trial["next"]
     assert (flight.state, flight.products) == (None, ())
 
 
 def test_a_state_that_cannot_be_fetched_leaves_the_one_before(tmp_path, monkeypatch, capfd):
     session = produced(tmp_path, GetTimeoutError(), monkeypatch)
-    session.states.shelf.save("a-1000", b"older")
+    session.files.states.shelf.save("a-1000", b"older")
     step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, state=True)
     assert session.record_step("trial", step) is False
-    assert session.states.shelf.load("a-1000") == b"older"
+    assert session.files.states.shelf.load("a-1000") == b"older"
     assert "the state of a-1000 was not kept: GetTimeoutError" in capfd.readouterr().out
 
 

@@ -11,7 +11,7 @@ import pytest
 from seedwise.search.cluster.ray_internals import kv_get
 from seedwise.search.execution import shared_results
 from seedwise.search.execution.messages import Outcome
-from seedwise.search.execution.shared_results import Same
+from seedwise.search.execution.shared_results import SharedResults
 from seedwise.search.execution.start_barrier import begin_together
 from tests.methods import Draws, Quadratic
 from tests.search.execution.test_worker import results, step, trainable
@@ -109,11 +109,11 @@ def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(ses
 
 def test_where_the_first_dies_without_a_word_the_second_waits_for_so_long_and_no_longer(session, monkeypatch):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
-    monkeypatch.setattr(shared_results, "PATIENCE", 0.2)
+    monkeypatch.setattr(shared_results, "SILENCE_SECONDS", 0.2)
     silent = started(session, 0.2)
     step(silent)
     assert metrics(results(started(session, 0.7))) == whole
-    silent.same.leave()
+    silent.shared.leave()
 
 
 def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_not(session):
@@ -144,10 +144,10 @@ def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypat
     def monotonic():
         return clock.now + 1e-6 * next(clock.ticks)  # each sign of life differs from the one before
 
-    monkeypatch.setattr(shared_results, "PATIENCE", 3.0)
+    monkeypatch.setattr(shared_results, "SILENCE_SECONDS", 3.0)
     monkeypatch.setattr(shared_results, "BEAT_SECONDS", 0.01)
     monkeypatch.setattr(shared_results, "time", SimpleNamespace(monotonic=monotonic, sleep=sleep))
-    one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
+    one, two = SharedResults(session, "mark", "one"), SharedResults(session, "mark", "two")
     assert one.mine()
     assert two.wait(0) == Outcome()
     assert clock.now == 20.0
@@ -156,14 +156,14 @@ def test_an_epoch_may_take_longer_than_the_patience_of_others(session, monkeypat
 
 
 def test_workers_wait_for_each_other_although_others_have_told_what_they_know(session):
-    Same(session, "mark", "known").publish(0, Outcome())
+    SharedResults(session, "mark", "known").publish(0, Outcome())
     started = time.monotonic()
-    begin_together(session, 2, patience=0.3)  # the second never comes
+    begin_together(session, 2, timeout=0.3)  # the second never comes
     assert time.monotonic() - started >= 0.3
 
 
 def test_the_first_that_asks_owns_the_work(session):
-    one, two = Same(session, "mark", "one"), Same(session, "mark", "two")
+    one, two = SharedResults(session, "mark", "one"), SharedResults(session, "mark", "two")
     assert two.mine()
     assert one.owner() == "two"
     two.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))

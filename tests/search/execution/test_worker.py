@@ -198,15 +198,15 @@ def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
 def test_a_product_comes_with_the_last_step_alone():
     made = trainable(Counted)
     assert [one.product for one in results(made)] == [False, False, False, True]
-    assert made.hand_over() == {"numbers": [0.5]}
+    assert made.take_output() == {"numbers": [0.5]}
     assert {one.product for one in results(trainable())} == {False}
 
 
 def test_a_state_waits_at_the_worker_until_it_is_asked_for_and_is_given_once():
     made = trainable(checkpoint_seconds=0.0, params={"x": 0.5, "epochs": 3})
     assert step(made).state is True
-    assert len(made.hand_over()) > 0
-    assert made.hand_over() is None
+    assert len(made.take_output()) > 0
+    assert made.take_output() is None
     assert [one.state for one in results(made)] == [True, False]
 
 
@@ -219,9 +219,9 @@ def test_what_other_runs_left_is_there_before_the_first_epoch():
             return {"value": float(sum(self.taken))}
 
     made = trainable(Takes, products=2)
-    made.give_inputs(None, 2, 5)
+    made.set_inputs(None, 2, 5)
     assert values(made)[0] == {"value": 7.0}
-    assert made.given is None  # taken, and let go
+    assert made.inputs is None  # taken, and let go
     (only,) = results(trainable(Takes, products=2))
     assert only.error.startswith("RuntimeError: 0 of 2 models arrived from other runs")
 

@@ -82,7 +82,7 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
     path = write(tmp_path / "ledger.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], b"garbage\n", *lines[2:]]))
-    with pytest.raises(RequestError, match=r"line 3 is not JSON.*head -n 2"):
+    with pytest.raises(RequestError, match=r"line 3: it is not JSON.*head -n 2"):
         read(path)
 
 

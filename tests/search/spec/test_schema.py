@@ -48,7 +48,7 @@ def fewer_walks(monkeypatch):
         ("select.second={by: dev/macro_f1/qan}", "select.second.by: dev/macro_f1/qan uses labels of a target language"),
         ("select.second={by: seconds, goal: up}", "select.second.goal: 'up' is wrong: input should be 'min' or 'max'"),
         ("decompose=[head]", "decompose: it is for one configuration."),
-        ("sampler=tp", "sampler: 'tp' is wrong: input should be 'tpe', 'gp', 'cmaes', 'random' or 'grid'"),
+        ("sampler=tp", "sampler: 'tp' is wrong: input should be 'tpe', 'gp', 'random' or 'grid'"),
         ("method=stiching", "method: 'stiching' is wrong: input should be 'stitching'"),
         ("method={trainable: 'a:B'}", "method.space: this key is missing."),
         ("method={trainable: 'no.such:B', space: 'no.such:c'}", "method.space: no.such:c: No module named 'no'."),

@@ -462,7 +462,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
 def test_a_wrong_request_is_one_line_and_code_2(tmp_path):
     write(tmp_path, sampler="bad")
     output = run(tmp_path, "search", "spec.yaml", code=2)
-    assert output == "seedwise: sampler: 'bad' is wrong: input should be 'tpe', 'gp', 'cmaes', 'random' or 'grid'.\n"
+    assert output == "seedwise: sampler: 'bad' is wrong: input should be 'tpe', 'gp', 'random' or 'grid'.\n"
     assert not (tmp_path / "runs").exists()
 
 
@@ -578,3 +578,46 @@ def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
     assert "# space: infinite (x continuous)" in output
     assert "# budget: at most 30 runs, 10 configurations or more" in output
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.fixture
+def removed_sampler(tmp_path, fake_loop):
+    """An unfinished search whose ledger says that a sampler proposed its configurations which is gone."""
+    write(tmp_path, sampler="tpe")
+    run(tmp_path, "search", "spec.yaml")
+    folder = tmp_path / "runs" / "quadratic"
+    cut_off(folder, after=6)
+    ledger = folder / "ledger.jsonl"
+    ledger.write_text(ledger.read_text().replace('"sampler": "tpe"', '"sampler": "cmaes"'))
+    return folder
+
+
+def test_a_search_of_a_removed_sampler_opens_and_goes_on_with_another(removed_sampler, fake_loop):
+    folder, before = removed_sampler, results(removed_sampler)
+    for arguments in (["status", folder], ["report", folder], ["compare", folder], ["export", folder]):
+        assert "removed" not in run(folder.parent, *arguments)
+    refused = run(folder.parent, "resume", folder, code=2)
+    again = typed(folder.parent, "resume", folder, "--set", "sampler=tpe")
+    assert refused == f"seedwise: sampler: cmaes was removed. Go on with another: {again}\n"
+    for setting, problem in (
+        ("budget.runs=20", "--set budget.runs: only the sampler of a search that has begun can be changed."),
+        ("sampler=cmaes", "sampler: cmaes was removed."),
+        ("sampler=best", "sampler: 'best' is wrong: input should be 'tpe', 'gp', 'random' or 'grid'"),
+    ):
+        assert problem in run(folder.parent, "resume", folder, "--set", setting, code=2)
+    assert results(folder) == before
+
+    run(folder.parent, "resume", folder, "--set", "sampler=tpe")
+    assert results(folder)[:6] == before
+    assert len(results(folder)) == 12
+    events, _ = scan(folder / "ledger.jsonl")
+    sessions = [event["specification"]["sampler"] for event in events if event["event"] == "search"]
+    assert sessions == ["cmaes", "tpe"]
+    assert read(folder / "ledger.jsonl").specification["sampler"] == "tpe"
+    assert "nothing was started" in run(folder.parent, "resume", folder)
+
+
+def test_a_new_search_with_a_removed_sampler_is_refused(tmp_path):
+    write(tmp_path, sampler="cmaes")
+    output = run(tmp_path, "search", "spec.yaml", code=2)
+    assert output == "seedwise: sampler: cmaes was removed. Choose another: tpe, gp, random, grid.\n"
