@@ -1,6 +1,7 @@
 """`status`: what ran, what runs, what is left."""
 
 import argparse
+from functools import partial
 
 from rich.console import Console
 
@@ -15,7 +16,15 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
+    from seedwise import paths
+    from seedwise.search.ledger.state import read_search
     from seedwise.search.report.status import show
+    from seedwise.search.spec.load import recorded
+    from seedwise.search.studies.study import study_of
 
-    show(options.folder, console)
+    state = read_search(options.folder)
+    with paths.relative_to(state.started_in):  # where its own code is, if it has any
+        study = study_of(recorded(state))
+        words = {"total": study.total(state), "phase": study.phase(state), "named": partial(study.named, state)}
+        show(options.folder, state, study.specification.parts, console, **words)
     return DONE

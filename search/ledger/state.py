@@ -110,6 +110,12 @@ class State:
         return self.search["specification"]
 
     @property
+    def started_in(self) -> Path:
+        """The folder whose relative paths the specification has; the current one where that is gone."""
+        folder = Path(self.search.get("folder", "."))
+        return folder if folder.is_dir() else Path.cwd()
+
+    @property
     def method(self) -> str | dict:
         """Its name, or the import paths of one's own."""
         return self.specification["method"]

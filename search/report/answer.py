@@ -5,18 +5,18 @@ from statistics import fmean
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH
 from seedwise.search.ranking.difference import Statement, statement
-from seedwise.search.ranking.leaderboard import in_words, underspecification
+from seedwise.search.ranking.leaderboard import in_words
+from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.charts import in_interval
 from seedwise.search.report.failures import counted
-from seedwise.search.report.findings import Findings
 from seedwise.search.report.table import NO_REPLICATES
 from seedwise.text import number
 
 NAMED = 5  # tied configurations that are named
 
 
-def answer(found: Findings, rerun: str) -> list[str]:
+def answer(found: Results, rerun: str) -> list[str]:
     """The sentences, the most important first. `rerun`, the command that runs the chosen again, ends the last one."""
     if not found.ranked:
         return ["No run of this search has finished with a score yet, so there is nothing to choose from."]
@@ -27,12 +27,12 @@ def answer(found: Findings, rerun: str) -> list[str]:
         *_chosen(found),
         *_ties(found),
         *_against_baselines(found),
-        *([_sentence(price)] if (price := in_words(underspecification(found.state, found.standing))) else []),
+        *([_sentence(price)] if (price := in_words(found.underspecification)) else []),
         f"Run it again with: {rerun}",
     ]
 
 
-def _chosen(found: Findings) -> Iterator[str]:
+def _chosen(found: Results) -> Iterator[str]:
     row, fresh = found.chosen, found.chosen["fresh"]
     verb = "Chosen" if found.state.stopped else "Best so far"
     params = found.in_short(row["params"])
@@ -72,7 +72,7 @@ def _tested(tests: dict[str, dict], seeds: int) -> str:
     return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, those whose runs have one"
 
 
-def _ties(found: Findings) -> Iterator[str]:
+def _ties(found: Results) -> Iterator[str]:
     if not found.estimate.replicated:
         yield _sentence(NO_REPLICATES)
         return
@@ -84,7 +84,7 @@ def _ties(found: Findings) -> Iterator[str]:
     yield f"Of {len(found.ranked)} these cannot be told apart from the best: {', '.join(tied[:NAMED])}{more}."
 
 
-def _against_baselines(found: Findings) -> Iterator[str]:
+def _against_baselines(found: Results) -> Iterator[str]:
     """Differences to the best of each baseline, seed by seed, on fresh seeds where both have them."""
     for row in found.baselines:
         phase = CONFIRM if row["fresh"] and found.chosen["fresh"] else SEARCH
@@ -97,7 +97,7 @@ def _against_baselines(found: Findings) -> Iterator[str]:
                     yield f"By {what}, on the same {seeds}, with 95 % intervals: {told.in_words()}."
 
 
-def _compared(found: Findings, phase: str) -> dict[str, list[Selection]]:
+def _compared(found: Results, phase: str) -> dict[str, list[Selection]]:
     """The scores that a baseline is compared in, as means of these: the one that ranks, and that of the targets."""
     split = "test" if phase == CONFIRM else "dev"
     names = [f"{split}/{found.metric}/{language}" for language in found.selection.targets]
@@ -105,7 +105,7 @@ def _compared(found: Findings, phase: str) -> dict[str, list[Selection]]:
     return {found.selection.label: [found.selection]} | (targets if names else {})
 
 
-def _difference(found: Findings, row: dict, phase: str, by: list[Selection]) -> Statement | None:
+def _difference(found: Results, row: dict, phase: str, by: list[Selection]) -> Statement | None:
     """Chosen against baseline at every replicate that both have done; None where they share no score."""
     chosen, baseline = (found.state.configurations[key] for key in (found.chosen["config_id"], row["config_id"]))
     tables = [found.scores(phase, selection) for selection in by]

@@ -18,8 +18,8 @@ from seedwise.search.drawing.chart import (
     points,
 )
 from seedwise.search.ledger.state import CONFIRM, PRUNED, SEARCH, Run
-from seedwise.search.ranking.leaderboard import selection_and_target, underspecification
-from seedwise.search.report.findings import Findings
+from seedwise.search.ranking.leaderboard import selection_and_target
+from seedwise.search.ranking.results import Results
 from seedwise.text import number
 
 KINDS = {  # of runs: colours, and shapes for whoever does not see these
@@ -32,7 +32,7 @@ ENDS = ("estimate_low", "estimate_high")
 NOTHING = "All runs failed: there is no score to show."
 
 
-def replicates(found: Findings) -> Chart | str:
+def replicates(found: Results) -> Chart | str:
     """Every replicate of the best configurations and of the baselines as a point, with estimate and interval."""
     if not found.measured:
         return NOTHING
@@ -75,7 +75,7 @@ def replicates(found: Findings) -> Chart | str:
     return Chart("replicates", "", text, caption, [trace for trace in data if trace["x"]], layout)
 
 
-def course(found: Findings) -> Chart | str:
+def course(found: Results) -> Chart | str:
     """Scores in the order in which the runs ended, and the best configuration tried so far."""
     if not found.measured:
         return NOTHING
@@ -112,9 +112,9 @@ def best_so_far(values: Iterable[float | None]) -> list[float | None]:
     return found
 
 
-def target(found: Findings) -> Chart | str:
+def target(found: Results) -> Chart | str:
     """Selection score against target score, with the gap between the chosen configuration and the oracle."""
-    price = underspecification(found.state, found.standing)
+    price = found.underspecification
     if found.selection.oracle:
         return "The selection is the oracle itself: it ranks by target labels, so there is no gap to show."
     if price is None:
@@ -173,7 +173,7 @@ def _means(
     return points(name, x, y, colour, symbol="line-ns-open", size=11, error_x=bars, hovertemplate="%{x:.4f}")
 
 
-def _runs(found: Findings, runs: Iterable[Run], at: Callable[[Run, float], tuple[float, float]]) -> list[dict]:
+def _runs(found: Results, runs: Iterable[Run], at: Callable[[Run, float], tuple[float, float]]) -> list[dict]:
     """Runs as points, one trace for each kind that there is; `at` says where. Runs without a score are left out."""
     tables = [found.scores(phase) for phase in (SEARCH, CONFIRM)]
     scores = {(key, n): score for table in tables for key, of in table.items() for n, score in of.items()}

@@ -6,7 +6,7 @@ import numpy as np
 
 from seedwise.search.drawing.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
 from seedwise.search.ranking.estimator import Standing
-from seedwise.search.report.findings import Findings
+from seedwise.search.ranking.results import Results
 
 COLOURS = (BLUE, ORANGE, GREEN)
 LANGUAGES = 20  # that are shown at most
@@ -27,7 +27,7 @@ class Components:
     rest: float | None
 
 
-def components(found: Findings) -> list[Components]:
+def components(found: Results) -> list[Components]:
     """Of the score that ranks, then of the same metric in every language that has it."""
     tables = {found.selection.label: found.standing}
     if found.selection.on != "metric":
@@ -37,7 +37,7 @@ def components(found: Findings) -> list[Components]:
     return [one for name, standing in tables.items() if (one := _components(found, name, standing)) is not None]
 
 
-def _components(found: Findings, name: str, standing: Standing) -> Components | None:
+def _components(found: Results, name: str, standing: Standing) -> Components | None:
     estimate = standing.of(found.state)
     whole = estimate.failed == 0
     if not whole.any():
@@ -61,7 +61,7 @@ def in_words(one: Components) -> str:
     return f"Standard deviation between {told}. By its seed alone a single run is off by {luck:.4f}."
 
 
-def chart(found: Findings) -> Chart | str:
+def chart(found: Results) -> Chart | str:
     """The standard deviations as bars, side by side for the score and every language."""
     known = components(found)
     if not known:

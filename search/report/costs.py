@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from seedwise.search.decide.policy import replicate_name
 from seedwise.search.drawing.chart import BLUE, RED, Chart, label, listed, points
 from seedwise.search.ledger.state import CONFIRM, DONE, SEARCH, State
-from seedwise.search.report.findings import Findings
+from seedwise.search.ranking.results import Results
 from seedwise.text import duration
 
 
@@ -66,7 +66,7 @@ def in_words(of: Cost) -> str:
     return told
 
 
-def chart(found: Findings) -> Chart:
+def chart(found: Results) -> Chart:
     """Seconds of every run, by configuration."""
     rows = found.charted
     places = {row["config_id"]: place for place, row in enumerate(rows)}

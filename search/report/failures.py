@@ -5,7 +5,7 @@ from statistics import median
 
 from seedwise.search.ledger.state import PRUNED, Run
 from seedwise.search.ranking.leaderboard import single_class
-from seedwise.search.report.findings import Findings
+from seedwise.search.ranking.results import Results
 
 MOST = 100  # runs that are listed
 LENGTH = 200  # letters of an error message
@@ -13,7 +13,7 @@ FEWEST = 3  # runs that a value must have before anything is said about it
 APART = 0.5  # between the share of failures with a value and without: a smaller difference is not called clear
 
 
-def failures(found: Findings) -> list[dict]:
+def failures(found: Results) -> list[dict]:
     """Runs that failed, were pruned, or predict a single class, in the order in which they ended."""
     runs = sorted((run for run in found.state.runs() if run.finished), key=lambda run: run.ended)
     rows = []
@@ -37,7 +37,7 @@ def _collapsed(run: Run) -> str:
     return f"one class: {', '.join(languages)}" if languages else ""
 
 
-def in_common(found: Findings) -> str:
+def in_common(found: Results) -> str:
     """The value of a parameter, or half of its range, with which runs fail far more often; empty where none is clear.
 
     Baselines are left out: they are other methods.

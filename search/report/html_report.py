@@ -15,10 +15,10 @@ from seedwise.search.drawing.leaderboard_columns import columns
 from seedwise.search.drawing.svg import read, svg
 from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ledger.state import CONFIRM, DONE
+from seedwise.search.ranking.results import Results
 from seedwise.search.report import charts, components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import MOST, counted, failures, in_common
-from seedwise.search.report.findings import Findings
 from seedwise.search.report.languages import languages, of_fewer
 from seedwise.search.report.table import notes, title
 from seedwise.text import number
@@ -35,7 +35,7 @@ FAILURES: list[Cells] = [
 ]
 
 
-def write(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
+def write(found: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
     """Write `report.html` of a search folder. `ended` says why the search did; without it the page is one so far.
 
     `more` are sections after the report's own.
@@ -45,7 +45,7 @@ def write(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] 
     return path
 
 
-def page(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> str:
+def page(found: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> str:
     """The page as text."""
     runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
     said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
@@ -60,7 +60,7 @@ def page(found: Findings, folder: Path, *, ended: str, more: Sequence[Section] =
     )
 
 
-def _parts(found: Findings, folder: Path) -> Iterator[Section]:
+def _parts(found: Results, folder: Path) -> Iterator[Section]:
     """The sections of every search."""
     pictures = {row["config_id"]: drawn for row in found.rows if (drawn := _pictures(row, found, folder))}
     yield "leaderboard", "Leaderboard", _board(found, links=set(pictures))
@@ -86,7 +86,7 @@ def _shown(chart: Chart | str) -> str:
     return f'<p class="note">{escaped(chart)}</p>' if isinstance(chart, str) else chart.html()
 
 
-def _board(found: Findings, links: set[str]) -> str:
+def _board(found: Results, links: set[str]) -> str:
     """The table, the best of each baseline below the configurations; those in `links` point to their pictures."""
     rows, selection = found.rows, found.selection
     ranked = [row for row in rows if not row["baseline"]]
@@ -115,7 +115,7 @@ def _tests(row: dict, metric: str) -> dict[str, float]:
     return {language: of["mean"] for language, of in scores.items()}
 
 
-def _failures(found: Findings) -> str:
+def _failures(found: Results) -> str:
     """A table of the runs without a score of their own."""
     rows = failures(found)
     if not rows:
@@ -125,7 +125,7 @@ def _failures(found: Findings) -> str:
     return words + Table.of(FAILURES, [rows[:MOST]]).html()
 
 
-def _pictures(row: dict, found: Findings, folder: Path) -> str:
+def _pictures(row: dict, found: Results, folder: Path) -> str:
     """The pictures of one configuration; empty where it has none."""
     config_id, figures = row["config_id"], []
     for run in found.state.configurations[config_id].of_phase(CONFIRM):

@@ -9,7 +9,7 @@ from scipy.special import fdtrc
 from seedwise.search.drawing.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
 from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.ranks import ranks
-from seedwise.search.report.findings import Findings
+from seedwise.search.ranking.results import Results
 from seedwise.spaces.dimension import Dimension
 
 FEWEST = 8  # configurations that have a parameter: below, chance explains as much
@@ -38,7 +38,7 @@ class Importance:
         return self.p < LEVEL
 
 
-def importances(found: Findings) -> list[Importance]:
+def importances(found: Results) -> list[Importance]:
     """Of every searched parameter that enough configurations have, the most important first.
 
     A parameter that exists only beside certain values of others is judged among the configurations that have it. Scores
@@ -89,13 +89,13 @@ def importance(name: str, values: list, scores: list[float]) -> Importance | Non
     return Importance(name, n, share, float(fdtrc(freedom, rest, odds)))
 
 
-def searched(found: Findings) -> list[str]:
+def searched(found: Results) -> list[str]:
     """Parameters that differ between the ranked configurations, and that the space varies where it says so."""
     names = varying([row["params"] for row in found.ranked])
     return [name for name in names if _dimension(found, name)] or names
 
 
-def chart(found: Findings) -> Chart | str:
+def chart(found: Results) -> Chart | str:
     """The importances as bars."""
     known = importances(found)
     if not known:
@@ -132,13 +132,13 @@ def in_words(known: list[Importance]) -> str:
     return ", ".join(f"{one.name} {one.share:.2f}" + ("" if one.clear else " (unclear)") for one in known) + "."
 
 
-def slices(found: Findings) -> list[Chart]:
+def slices(found: Results) -> list[Chart]:
     """One small chart per searched parameter: estimates with intervals against its values."""
     named = {name: _having(found, name) for name in searched(found)}
     return [_slice(found, name, rows, number) for number, (name, rows) in enumerate(named.items()) if rows]
 
 
-def _slice(found: Findings, name: str, rows: list[dict], number: int) -> Chart:
+def _slice(found: Results, name: str, rows: list[dict], number: int) -> Chart:
     values = [row["params"][name] for row in rows]
     axis: dict = {"title": {"text": label(name)}, "zeroline": False, "automargin": True, "exponentformat": "e"}
     if _numeric(values):
@@ -182,13 +182,13 @@ def _beside(values: list) -> list[float]:
     return found
 
 
-def _whole(found: Findings) -> list[dict]:
+def _whole(found: Results) -> list[dict]:
     """Configurations none of whose runs failed: the estimates of the others are made lower by rule."""
     estimate = found.estimate
     return [row for row in found.ranked if not estimate.failed[estimate.place[row["config_id"]]]]
 
 
-def _having(found: Findings, name: str) -> list[dict]:
+def _having(found: Results, name: str) -> list[dict]:
     """Those of them that have a parameter; of one with a range only numbers, for `k: all` has no place among them."""
     rows = [row for row in _whole(found) if name in row["params"]]
     dimension = _dimension(found, name)
@@ -196,7 +196,7 @@ def _having(found: Findings, name: str) -> list[dict]:
     return [row for row in rows if _numeric([row["params"][name]])] if ranged else rows
 
 
-def _dimension(found: Findings, name: str) -> Dimension | None:
+def _dimension(found: Results, name: str) -> Dimension | None:
     return None if found.space is None else found.space.searched.get(name)
 
 

@@ -1,7 +1,7 @@
 """A heat map of configurations by languages."""
 
 from seedwise.search.drawing.chart import Chart, label, listed
-from seedwise.search.report.findings import Findings
+from seedwise.search.ranking.results import Results
 from seedwise.text import number
 
 CELL = 64  # pixels that a number needs
@@ -9,7 +9,7 @@ NAMED = 5  # configurations that are named in a remark
 NAMES = 220  # pixels of the configurations' names and the scale
 
 
-def languages(found: Findings, split: str) -> Chart | str:
+def languages(found: Results, split: str) -> Chart | str:
     """Mean scores by configuration and language: `dev` over the search's seeds, `test` over fresh ones."""
     key = f"{split}/{found.metric}"
     rows = [row for row in found.charted if _scores(row, key)]

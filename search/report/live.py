@@ -1,6 +1,8 @@
 """The live view in the terminal: what runs, what came out, what is best so far, and how long it will take."""
 
 import time
+from collections.abc import Callable
+from operator import attrgetter
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -13,19 +15,28 @@ from seedwise.search.ledger.state import DONE, RUNNING, Run, State
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.report.table import as_table
-from seedwise.text import minutes_in_words, number, short
+from seedwise.text import minutes_in_words, number
 
 REFRESH_SECONDS = 1.0
 SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search
 SHOWN = 10  # rows of the live view
 BAR = 16  # columns of the bar that shows how far a run is
 
+Named = Callable[[Run], str]  # what a person calls the configuration of a run
+
 
 class Progress:
     """A table that redraws itself in a terminal; in a pipe or a log file, one line per finished run."""
 
-    def __init__(self, console: Console, state: State, standing: Standing, total: int | None):
-        self.console, self.state, self.standing, self.total = console, state, standing, total
+    def __init__(
+        self,
+        console: Console,
+        state: State,
+        standing: Standing,
+        total: int | None,
+        named: Named = attrgetter("config_id"),
+    ):
+        self.console, self.state, self.standing, self.total, self.named = console, state, standing, total, named
         self.selection = standing.selection
         self.started, self.due = time.monotonic(), 0.0
         self.before = state.tally.finished
@@ -54,14 +65,6 @@ class Progress:
     def say(self, text: str) -> None:
         """Show one line that stays."""
         self.console.print(text, soft_wrap=True)
-
-    def named(self, run: Run) -> str:
-        """What a person calls a configuration: its id, and in a landscape what is done there."""
-        if not self.state.search["specification"]["landscape"]:
-            return run.config_id
-        params = self.state.configurations[run.config_id].params
-        names = self.state.search["searched"][params.get("baseline", "")]
-        return " ".join(short(name, params[name]) for name in names if name in params)
 
     def tick(self) -> None:
         """Redraw if it is time to. Cheap enough to be called in every turn of Tune's loop."""

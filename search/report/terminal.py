@@ -7,16 +7,16 @@ from rich.console import Console
 from seedwise.folder import BEST
 from seedwise.program import called
 from seedwise.search.decide.policy import run_name
+from seedwise.search.ranking.results import Results
 from seedwise.search.report import components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import counted, failures, in_common
-from seedwise.search.report.findings import Findings
 from seedwise.search.report.table import as_table
 
 SHOWN = 5  # failed runs
 
 
-def show(found: Findings, folder: Path, console: Console) -> None:
+def show(found: Results, folder: Path, console: Console) -> None:
     """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not."""
     for line in answer(found, called("run", folder / BEST)):
         console.print(line, soft_wrap=True)

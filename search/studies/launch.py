@@ -68,13 +68,11 @@ def resume(folder: Path, console: Console, *, address: str | None = None, settin
     if not (folder / LEDGER).exists():
         raise RequestError(str(folder), "there is no search here", f"Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()
-    with opened(folder) as ledger:
-        started_in = Path(ledger.state.search["folder"])
-        with paths.relative_to(started_in if started_in.is_dir() else Path.cwd()):
-            content = dict(ledger.state.specification)
-            set_all(content, settings)
-            changed = ["sampler"] if settings else []
-            return _search(study_of(from_dict(content)), ledger, folder, console, address, changed=changed)
+    with opened(folder) as ledger, paths.relative_to(ledger.state.started_in):
+        content = dict(ledger.state.specification)
+        set_all(content, settings)
+        changed = ["sampler"] if settings else []
+        return _search(study_of(from_dict(content)), ledger, folder, console, address, changed=changed)
 
 
 @contextlib.contextmanager
@@ -158,7 +156,7 @@ def _search(
         ray_running(address, console),
         Leaver(specification.checkpoints.grace).listening() as leaver,
     ):
-        view = partial(Progress, console)
+        view = partial(Progress, console, named=partial(study.named, ledger.state))
         study.phases()(specification, ledger, folder, method, inputs, console, leaver, view).run_all()
         results = Results(ledger.state, parts.standing)
         ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})

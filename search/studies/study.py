@@ -16,13 +16,14 @@ from seedwise.program import called
 from seedwise.search.decide.baselines import searched
 from seedwise.search.decide.landscape_plan import told_apart_by
 from seedwise.search.export.best import export_best
-from seedwise.search.ledger.state import State
+from seedwise.search.ledger.state import Run, State
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.table import show_leaderboard
 from seedwise.search.spec.methods import method_class
 from seedwise.search.studies import decomposition, landscape_files
 from seedwise.search.studies.report import write_report
+from seedwise.text import short
 
 if TYPE_CHECKING:
     from seedwise.search.execution.phases import Phases
@@ -60,6 +61,16 @@ class Search:
     def total(self, state: State) -> int | None:
         """How many runs there will be in all; None where only hours bound them."""
         return self.specification.parts.total_runs(state)
+
+    def phase(self, state: State) -> str:
+        """Where it is, in a word."""
+        if state.stopped:
+            return "confirmation" if state.frozen else "writing the results"
+        return "baselines" if state.policy_stopped else "search"
+
+    def named(self, state: State, run: Run) -> str:
+        """What a person calls the configuration of a run."""
+        return run.config_id
 
     def plan(self) -> list[str]:
         """What there is to do, for a dry run."""
@@ -150,6 +161,15 @@ class Landscape(Search):
 
     def total(self, state: State) -> int | None:
         return len(self.specification.parts.plan.runs)
+
+    def phase(self, state: State) -> str:
+        return "landscape"
+
+    def named(self, state: State, run: Run) -> str:
+        """What is done there: its id says nothing."""
+        params = state.configurations[run.config_id].params
+        names = state.search["searched"][params.get("baseline", "")]
+        return " ".join(short(name, params[name]) for name in names if name in params)
 
     def plan(self) -> list[str]:
         return [f"landscape: {self.specification.parts.plan.in_words()}"]

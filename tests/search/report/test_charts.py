@@ -18,7 +18,7 @@ from rich.console import Console
 from seedwise.search.drawing.chart import Chart, beyond, focus, script_safe
 from seedwise.search.ledger.state import Configuration, Run, State, replay
 from seedwise.search.ranking.estimator import Standing
-from seedwise.search.ranking.leaderboard import selection_and_target, underspecification
+from seedwise.search.ranking.leaderboard import selection_and_target
 from seedwise.search.ranking.results import MOST, Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report import charts, components, costs, failures, importance, terminal
@@ -111,7 +111,7 @@ def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(valu
 def test_target_scores_stand_against_selection_scores_with_the_gap():
     """`good` is chosen by the source, `same` is better on the target."""
     found = Results(replay(test_leaderboard.events()), test_leaderboard.STANDING)
-    price = underspecification(found.state, found.standing)
+    price = found.underspecification
     chart = charts.target(found)
     both = selection_and_target(found.state, found.standing)
     shown = [pair for one in chart.data if one["mode"] == "markers" for pair in zip(one["x"], one["y"], strict=True)]
@@ -521,7 +521,7 @@ def test_the_target_chart_counts_the_points_that_it_does_not_show(monkeypatch):
     both |= {f"x{n}": (0.0, 0.61 + n / 1000) for n in range(2)} | {f"y{n}": (0.81 + n / 1000, 0.0) for n in range(10)}
     price = {"selected": {"config_id": "0", "target_score": 0.6}, "oracle": {"config_id": "1", "target_score": 0.601}}
     price |= {"rank_correlation": 0.5, "gap": 0.001}
-    monkeypatch.setattr(charts, "underspecification", lambda *_: price)
+    monkeypatch.setattr(Results, "underspecification", price)
     monkeypatch.setattr(charts, "selection_and_target", lambda *_: both)
     assert "Far lower than what is shown: 12 of 72 points" in charts.target(made()).caption
 
