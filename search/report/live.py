@@ -23,6 +23,7 @@ SHOWN = 10  # rows of the live view
 BAR = 16  # columns of the bar that shows how far a run is
 
 Named = Callable[[Run], str]  # what a person calls the configuration of a run
+BY_ID: Named = attrgetter("config_id")
 
 
 class Progress:
@@ -34,7 +35,7 @@ class Progress:
         state: State,
         standing: Standing,
         total: int | None,
-        named: Named = attrgetter("config_id"),
+        named: Named = BY_ID,
     ):
         self.console, self.state, self.standing, self.total, self.named = console, state, standing, total, named
         self.selection = standing.selection

@@ -7,7 +7,8 @@ from seedwise import text
 from seedwise.program import called
 from seedwise.search.commands.main import main
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.report.status import phase_of
+from seedwise.search.spec.load import recorded
+from seedwise.search.studies.study import study_of
 from seedwise.text import ago
 from tests.search.told import Told, demo, metrics, specification
 
@@ -51,6 +52,9 @@ def test_a_finished_search_says_why_and_when(tmp_path, capsys):
 
 
 def test_phases_are_named():
+    def phase_of(state):
+        return study_of(recorded(state)).phase(state)
+
     told = begun(0.0)
     assert phase_of(told.state) == "search"
     told.tell("baselines", because="the budget is spent")
