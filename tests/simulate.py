@@ -8,6 +8,7 @@ import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 from seedwise.search.decide.baselines import Baselines
@@ -18,7 +19,7 @@ from seedwise.search.ledger.state import CONFIRM, State
 from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.spec.schema import Replicates
+from seedwise.search.spec.schema import Budget, Replicates
 from seedwise.spaces import Space
 
 SELECTION = Selection("value", "metric", "mean", "", ())
@@ -77,15 +78,11 @@ def engine(
     prune: str = "off",
 ) -> tuple[Policy, Proposer]:
     """The policy and the proposer that a specification with these keys would get."""
-    resolved = {
-        "replicates": Replicates.model_validate(replicates).resolved(),
-        "budget": {"runs": runs, "hours": hours},
-        "seed": seed,
-        "prune": prune,
-    }
+    given, budget = Replicates.model_validate(replicates), Budget(runs=runs, hours=hours)
+    request = SimpleNamespace(replicates=given, budget=budget, seed=seed, prune=prune)
     space = space if isinstance(space, Space) else Space(space)
-    standing = Standing(SELECTION, space if resolved["replicates"].get("surrogate") else None)
-    policy = policy_of(resolved, standing)
+    standing = Standing(SELECTION, space if given.resolved().get("surrogate") else None)
+    policy = policy_of(request, standing)
     return policy, Proposer(space, sampler, seed, standing, tuple(enqueue), policy.configurations())
 
 

@@ -6,6 +6,7 @@ baseline is proposed, ranked, or chosen. The best of each kind is confirmed with
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from seedwise.errors import RequestError
 from seedwise.search.decide.policy import Policy, Replicate, Stop, free_replicate
@@ -81,12 +82,15 @@ class Baselines:
         return [], Stop("all baselines have run")
 
 
-def total_runs(policy: Policy, baselines: Baselines | None, confirm: dict, state: State) -> int | None:
-    """How many runs a search will have in all, confirmation included; None where only hours bound them."""
+def total_runs(policy: Policy, baselines: Baselines | None, confirm: Any, state: State) -> int | None:
+    """How many runs a search will have in all, confirmation included; None where only hours bound them.
+
+    `confirm` is `replicates.confirm` of the specification.
+    """
     if state.stopped:
         chosen = len(state.frozen) + len(state.frozen_baselines)
-        return sum(1 for _ in state.runs_of(SEARCH)) + chosen * confirm["fresh"]
+        return sum(1 for _ in state.runs_of(SEARCH)) + chosen * confirm.fresh
     total = policy.total_runs()
     if total is None or baselines is None:
         return total
-    return total + baselines.runs + (baselines.kinds * confirm["fresh"] if confirm["top"] else 0)
+    return total + baselines.runs + (baselines.kinds * confirm.fresh if confirm.top else 0)

@@ -250,16 +250,17 @@ def options_of(name: str) -> dict[str, tuple[Any, Any]]:
     return {one.name: (hints[one.name], one.default) for one in fields(policy) if one.name not in SHARED}
 
 
-def policy_of(specification: dict, standing: Standing) -> Policy:
-    """The policy that a resolved specification names, with its budget."""
-    replicates = specification["replicates"]
-    confirm = replicates["confirm"]
-    options = {name: replicates[name] for name in options_of(replicates["policy"])}
-    return policy_class(replicates["policy"])(
+def policy_of(request: Any, standing: Standing) -> Policy:
+    """The policy that a specification names, with its budget."""
+    replicates = request.replicates.resolved()
+    confirm = request.replicates.confirm
+    options = {name: replicates[name] for name in options_of(request.replicates.policy)}
+    return policy_class(request.replicates.policy)(
         standing=standing,
-        **specification["budget"],
-        reserve=confirm["top"] * confirm["fresh"],
-        seed=specification["seed"],
-        prune=specification["prune"] != "off",
+        runs=request.budget.runs,
+        hours=request.budget.hours,
+        reserve=confirm.top * confirm.fresh,
+        seed=request.seed,
+        prune=request.prune != "off",
         **options,
     )

@@ -46,7 +46,7 @@ class Phases:
     def __post_init__(self) -> None:
         self.parts = self.specification.parts
         self.resolved = self.parts.resolved
-        self.confirm = self.resolved["replicates"]["confirm"]
+        self.confirm = self.specification.replicates.confirm
         self.standing = self.parts.standing
         self.placement = self.place()
 
@@ -90,14 +90,14 @@ class Phases:
         """The search, the choice of what is confirmed, the confirmation."""
         if not self.ledger.state.stopped:
             because = self.run(SEARCH)
-            self.ledger.append(freeze(self.ledger.state, self.standing, because, self.confirm["top"]))
+            self.ledger.append(freeze(self.ledger.state, self.standing, because, self.confirm.top))
         if self.ledger.state.frozen:
             self.run(CONFIRM)
 
     def decider(self, phase: str) -> tuple[Decider, Baselines | None]:
         """Who decides over a phase, and the baselines that come after it."""
         if phase == CONFIRM:
-            return Confirmation(self.confirm["fresh"]), None
+            return Confirmation(self.confirm.fresh), None
         return self.parts.policy, self.parts.baselines
 
     def total(self) -> int | None:

@@ -5,14 +5,7 @@ from seedwise.spaces import load
 from seedwise.trainables.methods import built_in
 
 METRIC = "macro_f1"
-NOT_SEARCHED = {
-    "sampler": "random",
-    "budget": {"runs": 1},  # the plan has its own
-    "replicates": {"policy": "fixed", "n": 1, "confirm": {"top": 0}},
-    "prune": "off",
-    "baselines": {},
-    "decompose": [],
-}
+SEARCH_ALONE = ("sampler", "budget", "replicates", "prune", "baselines", "decompose")  # keys that mean nothing here
 
 
 def normalised(content: dict) -> dict:
@@ -21,7 +14,7 @@ def normalised(content: dict) -> dict:
     Its configuration is the first that it enqueues, else the first that its space names. What ranks in a search is
     shown meanwhile, of the source; nothing is selected.
     """
-    found = content | NOT_SEARCHED
+    found = {key: value for key, value in content.items() if key not in SEARCH_ALONE}
     if isinstance(select := content.get("select", {}), dict):  # anything else is refused with all that is wrong
         found |= {"select": {"metric": select.get("metric", METRIC), "on": "source_dev"}}
     spec = built_in(content.get("method"))

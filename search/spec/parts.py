@@ -51,7 +51,7 @@ class Parts:
 
     @cached_property
     def baseline_spaces(self) -> dict[str, Space]:
-        return spaces_of(self.resolved["method"], self.space, self.resolved["baselines"])
+        return spaces_of(self.resolved["method"], self.space, self._specification.baselines)
 
     @cached_property
     def asked(self) -> Asked:
@@ -68,7 +68,7 @@ class Parts:
 
     @cached_property
     def policy(self) -> Policy:
-        return policy_of(self.resolved, self.standing)
+        return policy_of(self._specification, self.standing)
 
     @cached_property
     def baselines(self) -> Baselines | None:
@@ -87,7 +87,7 @@ class Parts:
 
     def total_runs(self, state: State) -> int | None:
         """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
-        return total_runs(self.policy, self.baselines, self.resolved["replicates"]["confirm"], state)
+        return total_runs(self.policy, self.baselines, self._specification.replicates.confirm, state)
 
     @cached_property
     def plan(self) -> Plan | None:

@@ -10,6 +10,7 @@ from seedwise.errors import RequestError
 from seedwise.search.decide.policy import options_of
 from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.ranking.selection import AGGREGATES
+from seedwise.search.spec.landscape_defaults import SEARCH_ALONE
 from seedwise.search.spec.parts import Parts
 from seedwise.suggest import nearest
 from seedwise.trainables.landscape.jobs import PARTS
@@ -177,7 +178,7 @@ class Specification(Model):
     baselines: Named = Field(default_factory=dict)  # by name, with overrides of their own small spaces
     enqueue: list[dict[str, Any]] | None = None  # configurations that go first; None: those that the space names
     sampler: Literal[SAMPLERS] | Literal[REMOVED] = "tpe"
-    budget: Budget
+    budget: Budget = Budget()
     replicates: Replicates = Replicates()
     prune: Literal["off", "asha", "median"] = "off"  # end the first run of a configuration early where it is poor
     select: Select = Select()
@@ -191,6 +192,8 @@ class Specification(Model):
 
     def as_dict(self) -> dict:
         """Plain data, as it stands in search.yaml and in the ledger."""
+        if self.landscape:
+            return self.model_dump(mode="json", exclude=set(SEARCH_ALONE))
         return self.model_dump(mode="json") | {"replicates": self.replicates.resolved()}
 
     @cached_property

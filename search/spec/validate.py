@@ -36,7 +36,7 @@ def problems(specification: "Specification") -> list[RequestError]:
     with collected(found):
         found += _space(specification, parts.space)
         parts.asked  # noqa: B018 (baselines and what is enqueued fit)
-    if not found:
+    if not found and not specification.landscape:
         with collected(found):
             found += _budget(specification)
     found += _second(specification)

@@ -177,8 +177,8 @@ def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
 
 
 def test_the_number_of_runs_is_known_before_and_after_the_freeze(events):
-    parts = read("demo", ["baselines=[ls, constant]", "budget.runs=20"]).parts
-    baselines, confirm = parts.baselines, parts.resolved["replicates"]["confirm"]
+    specification = read("demo", ["baselines=[ls, constant]", "budget.runs=20"])
+    baselines, confirm = specification.parts.baselines, specification.replicates.confirm
     policy = engine(Hill.space, **KEYS)[0]  # 12 runs, 4 of them for the confirmation
     # At the demo's one learning rate: three maps and the constant, at two replicates; four kinds at three fresh ones.
     assert total_runs(policy, baselines, confirm, State()) == 12 + 2 * 4 + 3 * 4
