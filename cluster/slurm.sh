@@ -24,7 +24,7 @@ set -euo pipefail
 specification=${1:?usage: sbatch slurm.sh SPEC FOLDER [options of search]}
 folder=${2:?usage: sbatch slurm.sh SPEC FOLDER [options of search]}
 shift 2
-export PATH="$PWD/.venv/bin:$PATH" # (edit) where `make search` has put python and ray
+export PATH="$PWD/.venv/bin:$PATH" # (edit) where python, ray and seedwise are installed
 
 # This shell runs on the first machine. (edit) Another address of it where its first one is not on the fast network.
 read -r here _ < <(hostname -I)
@@ -42,7 +42,7 @@ fi
 # Runs on the first machine. It notes the process id of the search, which is told to save while Ray lives on, and how
 # the search ended. Ray is stopped here because `symmetric-run` would print a page about it.
 # shellcheck disable=SC2016 # the inner shell is the one to expand this
-first='python run_search.py "$@" & echo $! >"$0"; wait $!; code=$?; ray stop >/dev/null 2>&1; echo $code >>"$0"'
+first='python -m seedwise "$@" & echo $! >"$0"; wait $!; code=$?; ray stop >/dev/null 2>&1; echo $code >>"$0"'
 notes=$(mktemp)
 srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --cpus-per-task="$SLURM_CPUS_PER_TASK" \
     --no-kill --wait=0 \

@@ -83,7 +83,7 @@ def test_the_slurm_script_ends_as_its_search_does(tmp_path, variables, begun, te
         process.send_signal(tell)
     errors = process.communicate(timeout=PATIENCE)[1]
     assert process.returncode == code
-    assert (log.read_text() if called else None) == (called and f"run_search.py {called} --address auto\n")
+    assert (log.read_text() if called else None) == (called and f"-m seedwise {called} --address auto\n")
     assert ((tmp_path / "scontrol.log").read_text() if queued else "") == queued
     assert ("the search did not start" in errors) == (called is None)
 

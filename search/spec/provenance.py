@@ -40,6 +40,7 @@ def revision() -> str:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match", "no-tag"],
             cwd=PACKAGE,
+            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},  # as in a hook
             capture_output=True,
             text=True,
             check=True,

@@ -30,6 +30,10 @@ def test_a_package_in_somebodys_repository_has_no_revision(tmp_path, monkeypatch
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
-def test_a_checkout_has_its_commit():
-    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
+def test_a_checkout_has_its_commit_also_in_a_hook_of_another_repository(tmp_path, monkeypatch):
+    commit(tmp_path)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    found = subprocess.run(
+        ["git", "--git-dir", ROOT / ".git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    )
     assert provenance.revision().removesuffix("-dirty") == found.stdout.strip()

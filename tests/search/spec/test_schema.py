@@ -199,7 +199,10 @@ def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
     [
         ("name: [", "line 1: not YAML"),
         ("- a", "a specification is a mapping"),
-        ("name: x\nmethod: stitching\n", "budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}."),
+        (
+            "name: x\nmethod: stitching\n",
+            "budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}.",
+        ),
         ("name: x\nmethod: stitching\nbudget: {runs: 50}\n", "task: select.on is source_dev, which needs a task."),
     ],
 )
