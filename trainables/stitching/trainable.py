@@ -1,7 +1,6 @@
 """A stitching run: one source model per target language, fine-tuned on F^s and scored with F^t after every epoch."""
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,7 @@ from seedwise.trainables.stitching.pair import Pair
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
 from seedwise.trainables.stitching.reader import Reader
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.training.options import TrainingOptions
-
-TRAINING = [one.name for one in fields(TrainingOptions)]
+from seedwise.trainables.training.options import TRAINING
 
 
 class Stitching(Method):
