@@ -33,6 +33,7 @@ class RequestErrors(RequestError):
     def __init__(self, problems: Iterable[RequestError]):
         self.several = list(problems)
         super().__init__("\n".join(map(str, self.several)))
+        self.args = (self.several,)
 
     @property
     def problems(self) -> list[RequestError]:
@@ -45,6 +46,7 @@ class NotHere(RequestError):
     def __init__(self, key: str, problem: str, fix: str, name: str):
         super().__init__(key, problem, fix)
         self.name = name
+        self.args = (key, problem, fix, name)  # from which another process makes it again
 
     @property
     def absolute(self) -> bool:

@@ -9,7 +9,6 @@ from math import sqrt
 from typing import Any
 
 from seedwise.errors import RequestError
-from seedwise.imports import import_path
 from seedwise.spaces.space import Space
 from seedwise.trainables.methods import spec_of
 from seedwise.trainables.spec import Baseline
@@ -38,11 +37,10 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any])
 
 def _function(name: str, baseline: Baseline, met: Sequence[dict], overrides: dict[str, Any]) -> Callable[[Any], dict]:
     """The space function of a baseline, which says whose it is and drops what cannot matter."""
-    suggest = import_path(baseline.space, f"baselines.{name}")
     resized = baseline.resize(met) if baseline.resize and "epochs" not in overrides else dict
 
     def function(trial: Any) -> dict:
-        return suggest(trial)
+        return {key: trial.suggest_categorical(key, list(choices)) for key, choices in baseline.choices.items()}
 
     def canonical(params: dict) -> dict:
         if params["baseline"] != name:

@@ -40,7 +40,7 @@ class Dimension:
     def __contains__(self, value: Any) -> bool:
         if self.choices is not None:
             return value in self.choices
-        return _is_number(value) and self.low <= value <= self.high
+        return is_number(value) and self.low <= value <= self.high
 
     @property
     def continuous(self) -> bool:
@@ -65,14 +65,14 @@ def overridden(key: str, dimension: Dimension | None, override: Any) -> Dimensio
         log = override.get("log", base.log and "step" not in override)  # steps are even, so they end a log scale
         if not isinstance(log, bool) or (log and step):
             raise RequestError(f"{key}.log", f"{log!r}", "Write true or false, and no step together with true.")
-        if step is not None and (not _is_number(step) or step <= 0):
+        if step is not None and (not is_number(step) or step <= 0):
             raise RequestError(
                 f"{key}.step", f"{step!r} must be a number above 0", "Write how far apart two values are."
             )
         return _range(key, low, high, base, log, step)
     if isinstance(override, list):
         numeric = dimension is None or dimension.choices is None
-        if numeric and len(override) == 2 and all(_is_number(value) for value in override):
+        if numeric and len(override) == 2 and all(is_number(value) for value in override):
             base = dimension or Dimension()
             return _range(key, *override, base, base.log, base.step)
         if not override:
@@ -82,7 +82,7 @@ def overridden(key: str, dimension: Dimension | None, override: Any) -> Dimensio
 
 
 def _range(key: str, low: Any, high: Any, base: Dimension, log: bool, step: float | None) -> Dimension:
-    if not (_is_number(low) and _is_number(high)):
+    if not (is_number(low) and is_number(high)):
         raise RequestError(key, f"a range needs two numbers, got {low!r} and {high!r}", "Write [low, high].")
     if low > high:
         raise RequestError(key, f"[{low}, {high}] is upside down", f"Write [{high}, {low}].")
@@ -96,5 +96,5 @@ def _range(key: str, low: Any, high: Any, base: Dimension, log: bool, step: floa
     return Dimension(low=low, high=high, log=log, step=step, integer=integer)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from seedwise.spaces.dimension import Dimension
+from seedwise.spaces.dimension import Dimension, is_number
 from seedwise.spaces.space import Space
 
 ABSENT = object()  # the value of a parameter that the canonical form has dropped
@@ -80,7 +80,7 @@ def _one_hot(keys: list[str], known: set[str]) -> list[np.ndarray]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number(value) and math.isfinite(value)
 
 
 def _key(value: Any) -> str:

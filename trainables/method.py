@@ -48,7 +48,7 @@ class Method:
     """
 
     steps: int = 1  # how many times `step` is called
-    independent: bool = False  # whether no step needs another: a run that goes on begins after the last that was told
+    independent: bool = False  # whether no step needs another: a run goes on after the last that was reported
     baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -111,7 +111,7 @@ class Method:
         return {}
 
     def constants(self) -> dict[str, float]:
-        """Metrics that are known before any training, told with those of the last step. Default: none."""
+        """Metrics that are known before any training, reported with those of the last step. Default: none."""
         return {}
 
     def pictures(self) -> list[dict]:

@@ -41,7 +41,7 @@ class Baseline:
     """Another way to use the same data, which is shown beside a method and never ranked."""
 
     options: type  # a dataclass that refuses what it cannot be; its `title` is what a leaderboard calls this
-    space: str  # import path: spaces are a later room
+    choices: Mapping[str, Sequence] = field(default_factory=dict)  # its space: all combinations of these are tried
     canonical: Callable[[dict], dict] = dict  # drops what cannot matter
     unread: tuple[str, ...] = ()  # options that it inherits and does not read, so that nobody sets them
     # From the configurations that the method can ask for: what sizes this one, so that none costs more than another.

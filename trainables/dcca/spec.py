@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from seedwise.trainables.method import Asked
     from seedwise.trainables.request import Request
 
-SPACES = "seedwise.spaces.dcca_baselines"
+RATES = (5e-6, 2.24e-5, 1e-4)  # the ends and the middle of the method's default range
+WEIGHTS = (0.1, 1.0, 10.0)  # squared distances are in other units than correlations: not those of the method
 
 INPUTS = {
     "text": Input(  # unlabelled, one sentence a line
@@ -122,9 +123,9 @@ SPEC = MethodSpec(
     options=DccaOptions,
     spaces={"default": "seedwise.spaces.dcca:default", "paper": "seedwise.spaces.dcca:paper"},
     baselines={
-        "untouched": Baseline(UntouchedOptions, f"{SPACES}:untouched", canonical=without_tuning),
-        "mlm": Baseline(MaskedOptions, f"{SPACES}:mlm", canonical=without_tuning),
-        "mse": Baseline(MseOptions, f"{SPACES}:mse", canonical=without_tuning),
+        "untouched": Baseline(UntouchedOptions, canonical=without_tuning),
+        "mlm": Baseline(MaskedOptions, {"lr": RATES}, canonical=without_tuning),
+        "mse": Baseline(MseOptions, {"lr": RATES, "weight": WEIGHTS}, canonical=without_tuning),
     },
     inputs=INPUTS,
     encoder="a multilingual encoder",

@@ -14,6 +14,8 @@ from seedwise.trainables.ear.options import (
 from seedwise.trainables.spec import MAX_LENGTH, Baseline, Export, Input, Landscape, MethodSpec
 from seedwise.trainables.training.options import TRAINING
 
+RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
+RADII = (0.03, 0.1, 0.3)  # published nowhere
 INPUTS = {
     # Of the source language.
     "synonyms": Input(
@@ -31,7 +33,7 @@ def redrawn_copies_alone(params: dict) -> dict:
     return {key: value for key, value in params.items() if key != "redraw" or params["epochs"] > 1}
 
 
-def _baseline(name: str, options: type[PlainOptions]) -> Baseline:
+def _baseline(options: type[PlainOptions], **choices: Sequence) -> Baseline:
     def at_equal_passes(configurations: Sequence[dict]) -> Callable[[dict], dict]:
         """As many epochs as cost the encoder passes of the dearest configuration of EAR; at least one."""
         most = max(EarOptions(**params).passes() for params in configurations)
@@ -41,8 +43,7 @@ def _baseline(name: str, options: type[PlainOptions]) -> Baseline:
 
         return resized
 
-    space = f"seedwise.spaces.ear_baselines:{name}"
-    return Baseline(options, space, canonical=redrawn_copies_alone, resize=at_equal_passes)
+    return Baseline(options, {"lr": RATES, **choices}, canonical=redrawn_copies_alone, resize=at_equal_passes)
 
 
 CITATION = r"""@inproceedings{ding-etal-2022-simple,
@@ -63,10 +64,10 @@ SPEC = MethodSpec(
     options=EarOptions,
     spaces={"default": "seedwise.spaces.ear:default", "paper": "seedwise.spaces.ear:paper"},
     baselines={
-        "plain": _baseline("plain", PlainOptions),
-        "rs_da": _baseline("rs_da", AugmentedOptions),
-        "rs_rp": _baseline("rs_rp", PerturbedOptions),
-        "adv": _baseline("adv", AdversarialOptions),
+        "plain": _baseline(PlainOptions),
+        "rs_da": _baseline(AugmentedOptions),
+        "rs_rp": _baseline(PerturbedOptions, radius=RADII),
+        "adv": _baseline(AdversarialOptions, radius=RADII, ascents=(1, 3)),
     },
     inputs=INPUTS,
     encoder="a multilingual encoder",

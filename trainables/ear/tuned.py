@@ -18,10 +18,9 @@ from seedwise.trainables.ear.options import AugmentedOptions, PlainOptions
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.tasks.classification import scores
+from seedwise.trainables.training.classifier import Classifier
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 
@@ -38,7 +37,7 @@ class Order:
         return len(self.lengths)
 
 
-class Tuned(Method):
+class Tuned(Classifier):
     """One run. A subclass says what the loss of a few rows is."""
 
     options_type: ClassVar[type[PlainOptions]]
@@ -83,7 +82,7 @@ class Tuned(Method):
         raise NotImplementedError
 
     def step(self, number: int) -> dict[str, float]:
-        """Train for one epoch. A model that ends with a single class on source dev is a failure, not a low score."""
+        """Train for one epoch."""
         source, self.sums, self.number = self.inputs.source, {}, number
         loss = self.learner.pass_over(
             self.order,
@@ -95,11 +94,7 @@ class Tuned(Method):
         metrics[f"train/loss/{source}"] = loss
         metrics[f"train/encoder_passes/{source}"] = self.options.passes() * (number + 1) / self.steps
         metrics |= {f"train/{name}/{source}": value for name, value in self.measured().items()}
-        if number + 1 < self.steps:  # histograms are told once, at the end
-            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
-        if metrics[f"dev/predicted_classes/{source}"] == 1:
-            raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
-        return metrics
+        return self.reported(number, metrics)
 
     def measured(self) -> dict[str, float]:
         """What the batches of this epoch added up to, as means over its rows."""
@@ -135,13 +130,6 @@ class Tuned(Method):
 
     def test(self, tests: dict[str, Encoded]) -> dict[str, float]:
         return self.on_all("test", tests)
-
-    def on_all(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
-        metrics = {}
-        for language, data in sets.items():
-            found = scores(data.labels, self.learner.predict(data), self.inputs.labels)
-            metrics |= {f"{split}/{name}/{language}": value for name, value in found.items()}
-        return metrics
 
     def pictures(self) -> list[dict]:
         """The words of parallel sentences before and after training, where the task has such sentences."""

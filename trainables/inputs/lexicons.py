@@ -1,13 +1,12 @@
 """Bilingual lexica in MUSE's form, with or without a quality, and lists of words."""
 
 import math
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted, opened
+from seedwise.trainables.inputs.reading import Noted, opened, readable
 
 
 class Entry(NamedTuple):
@@ -71,13 +70,11 @@ def read_words(path: Path, key: str) -> frozenset[str]:
 def lines_of(path: Path, key: str) -> list[str]:
     """The lines of a UTF-8 text file without its byte order mark. Only line feeds end a line, not Unicode's others."""
     try:
-        with opened(path) as file:
+        with readable(path, key), opened(path) as file:
             return file.read().decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
         raise RequestError(key, f"{path} line {number} is not UTF-8", "Save it as UTF-8 text.") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
 
 
 def _entry(line: str) -> Entry | None:

@@ -1,8 +1,13 @@
 """What all readers of files share: opening them, and saying what they left out."""
 
 import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from seedwise.errors import RequestError
 
 SHOWN = 5  # numbers in a note: enough to look, short enough to read
 
@@ -10,6 +15,15 @@ SHOWN = 5  # numbers in a note: enough to look, short enough to read
 def opened(path: Path) -> BinaryIO:
     """A file for reading bytes; one that ends in .gz is unpacked on the way."""
     return gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
+
+
+@contextmanager
+def readable(path: Path, key: str) -> Iterator[None]:
+    """In this block, a file that cannot be read, or a cut archive, is an error of the request below `key`."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
 
 
 class Noted:

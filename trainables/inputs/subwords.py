@@ -1,6 +1,5 @@
 """Vectors of words that no vocabulary has, from the letter n-grams of a fastText model (optional extra `fasttext`)."""
 
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.cache import cached, pack
 from seedwise.trainables.inputs.paths import checksum
-from seedwise.trainables.inputs.reading import opened
+from seedwise.trainables.inputs.reading import opened, readable
 
 MAGIC = (793712314).to_bytes(4, "little")  # the first bytes of fastText's binary models
 VERSION = 1  # of the arrays below; a new one reads every model anew
@@ -19,11 +18,9 @@ class Subwords:
 
     def __init__(self, path: Path, key: str) -> None:
         """`key` is the specification's key, for errors."""
-        try:
-            found = is_fasttext(path)
-        except (OSError, EOFError, zlib.error) as error:
-            raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
-        if not found:
+        with readable(path, key):
+            known = is_fasttext(path)
+        if not known:
             raise RequestError(
                 key,
                 f"{path} is no fastText binary model, of which unknown words are made",

@@ -1,15 +1,13 @@
 """Static word vectors: fastText and word2vec, text and binary, read once and kept as memory-mapped arrays."""
 
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from seedwise.errors import RequestError
 from seedwise.trainables.inputs.cache import cached, pack, unpack
 from seedwise.trainables.inputs.paths import checksum
-from seedwise.trainables.inputs.reading import opened
+from seedwise.trainables.inputs.reading import opened, readable
 from seedwise.trainables.inputs.subwords import is_fasttext, read_fasttext
 from seedwise.trainables.inputs.vectors_binary import read_binary
 from seedwise.trainables.inputs.vectors_text import read_text
@@ -34,7 +32,7 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
     it seems. Binary (.bin, also .gz): word2vec's, or fastText's models (needs the extra `fasttext`), told apart by
     content. What was read is kept by the content of the file: a second reading takes the time of a checksum.
     """
-    try:
+    with readable(path, key):
         if is_fasttext(path):
             model = read_fasttext(path, key)
             return Vectors(unpack(model["words"])[:rows], model["table"][:rows], ())
@@ -44,8 +42,6 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
             {"file": checksum(path), "binary": binary, "rows": rows, "version": VERSION},
             lambda: _arrays(path, key, rows, binary=binary),
         )
-    except (OSError, EOFError, zlib.error) as error:  # not readable, or a cut archive
-        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
     return Vectors(unpack(arrays["words"]), arrays["table"], tuple(unpack(arrays["notes"])))
 
 

@@ -4,7 +4,6 @@ A blank line ends a paragraph. Files are UTF-8 text, or the same packed with gzi
 """
 
 import random
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sized
 from itertools import islice
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TypeVar
 from pydantic.dataclasses import dataclass
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted, opened
+from seedwise.trainables.inputs.reading import Noted, opened, readable
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT
 
@@ -120,7 +119,7 @@ def _lines(path: Path, key: str, longest: int) -> Iterator[Line]:
     """All lines. One that is too long is read in parts, so that a file without line ends does not fill the memory."""
     number, room = 0, 4 * longest + 2  # bytes: UTF-8 has at most 4 for a character, and a line end has 2
     try:
-        with opened(path) as file:
+        with readable(path, key), opened(path) as file:
             while line := file.readline(room):
                 number += 1
                 if len(line) == room and not line.endswith(b"\n"):
@@ -132,5 +131,3 @@ def _lines(path: Path, key: str, longest: int) -> Iterator[Line]:
                 yield number, text if len(text) <= longest else None
     except UnicodeDecodeError as error:
         raise RequestError(key, f"{path} line {number} is not UTF-8", "Convert the file to UTF-8.") from error
-    except (OSError, EOFError, zlib.error) as error:  # not readable, or a cut archive
-        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error

@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.stitching import anchors
 from seedwise.trainables.stitching.baseline_options import (
     ConstantOptions,
@@ -22,14 +21,14 @@ from seedwise.trainables.stitching.maps import fit
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests
 from seedwise.trainables.stitching.tables import ZERO
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.tasks.classification import scores
+from seedwise.trainables.training.classifier import Classifier
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 
 ITERATIONS = 1000  # of logistic regression at most; scikit-learn's 100 are too few for vectors of length 28
 
 
-class Baseline(Method):
+class Baseline(Classifier):
     """A run that `baseline: NAME` in the parameters asks for; these are the others, `options_type`'s."""
 
     options_type: ClassVar[type]
@@ -37,10 +36,6 @@ class Baseline(Method):
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.options = self.options_type(**params)
-
-    def scores(self, split: str, language: str, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
-        found = scores(truth, predicted, self.inputs.labels)
-        return {f"{split}/{name}/{language}": value for name, value in found.items()}
 
 
 class FineTuned(Baseline):
@@ -64,24 +59,14 @@ class FineTuned(Baseline):
         raise NotImplementedError
 
     def step(self, number: int) -> dict[str, float]:
-        """Train for one epoch. A model that ends with a single class on source dev is a failure, not a low score."""
+        """Train for one epoch."""
         loss = self.learner.epoch(
             self.train,
             order=self.streams.seed("order", number),
             dropout=self.streams.seed("dropout", number),
             loss_of=lambda batch: self.learner.model(**batch).loss,
         )
-        source = self.inputs.source
-        metrics = {**self.on_dev(), f"train/loss/{source}": loss}
-        if number + 1 < self.steps:  # as in stitching: histograms, and what does not change, once, at the end
-            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
-        metrics |= self.constants()
-        if metrics[f"dev/predicted_classes/{source}"] == 1:
-            raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
-        return metrics
-
-    def predicted(self, split: str, language: str, data: Encoded, table: Tensor | None = None) -> dict[str, float]:
-        return self.scores(split, language, data.labels, self.learner.predict(data, table=table))
+        return self.reported(number, {**self.on_dev(), f"train/loss/{self.inputs.source}": loss})
 
     def save(self, folder: Path) -> None:
         self.learner.save(folder)
@@ -162,12 +147,6 @@ class ZeroShot(FineTuned):
     def test(self, tests: StitchingTests) -> dict[str, float]:
         return self.on_all("test", tests.multilingual)
 
-    def on_all(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
-        metrics = {}
-        for language, data in sets.items():
-            metrics |= self.predicted(split, language, data)
-        return metrics
-
 
 class Regression(Baseline):
     """LR: logistic regression on the mean of a sentence's word vectors, trained on each target's own labels.
@@ -233,12 +212,9 @@ class Constant(Baseline):
         targets = {language: test.data for language, test in tests.targets.items()}
         return self.on_all("test", {self.inputs.source: tests.source} | targets)
 
-    def on_all(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
+    def predicted(self, split: str, language: str, data: Encoded) -> dict[str, float]:
         most = np.bincount(self.inputs.train.labels).argmax()
-        metrics = {}
-        for language, data in sets.items():
-            metrics |= self.scores(split, language, data.labels, np.full(len(data), most))
-        return metrics
+        return self.scores(split, language, data.labels, np.full(len(data), most))
 
 
 BASELINES: dict[str, type[Baseline]] = {

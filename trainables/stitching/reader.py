@@ -106,7 +106,7 @@ class Reader:
         if not len(pairs):
             raise RequestError(
                 key,
-                f"no pair of {self.inputs['lexicons'][language]} is in the encoder and has a target vector",
+                f"no pair of {self.inputs.lexicons[language]} is in the encoder and has a target vector",
                 "Use a larger lexicon, or one of this language pair.",
             )
         kept = list(dict.fromkeys([*used, *(int(row) for row in pairs.target.ravel() if row >= 0)]))

@@ -22,6 +22,7 @@ from seedwise.trainables.stitching.baseline_options import (
     RegressionOptions,
     ZeroShotOptions,
 )
+from seedwise.trainables.stitching.maps import MAPS
 from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 from seedwise.trainables.training.options import TRAINING, names_of
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from seedwise.trainables.request import Request
 
 Splitting = Literal["unicode", "whitespace", "jieba"]
-SPACES = "seedwise.spaces.stitching_baselines"
+RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 
 INPUTS = {
     "vectors": Input("per_language", of="scored", required=True),
@@ -59,7 +60,7 @@ def strength_of_ridge_alone(params: dict) -> dict:
 BASELINES = {
     "ls": Baseline(
         LeastSquaresOptions,
-        f"{SPACES}:ls",
+        {"map": MAPS, "lr": RATES},
         canonical=strength_of_ridge_alone,
         unread=tuple(
             name
@@ -67,9 +68,14 @@ BASELINES = {
             if name not in (*names_of(ZeroShotOptions), *ANCHORS, "map", "strength")
         ),
     ),
-    "lr": Baseline(RegressionOptions, f"{SPACES}:lr", needs=frozenset({"target_train"})),
-    "zero_shot": Baseline(ZeroShotOptions, f"{SPACES}:zero_shot", needs=frozenset({"multilingual"})),
-    "constant": Baseline(ConstantOptions, f"{SPACES}:constant"),
+    # Its penalty, and whether long vectors count more.
+    "lr": Baseline(
+        RegressionOptions,
+        {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)},
+        needs=frozenset({"target_train"}),
+    ),
+    "zero_shot": Baseline(ZeroShotOptions, {"lr": RATES}, needs=frozenset({"multilingual"})),
+    "constant": Baseline(ConstantOptions),
 }
 
 

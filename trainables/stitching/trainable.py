@@ -1,14 +1,13 @@
 """A stitching run: one source model per target language, fine-tuned on F^s and scored with F^t after every epoch."""
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seedwise.trainables.inputs.cache import content_hash
-from seedwise.trainables.method import Asked, Method, RunFailed
+from seedwise.trainables.method import Asked
 from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair
@@ -17,12 +16,11 @@ from seedwise.trainables.stitching.pair import Pair
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
 from seedwise.trainables.stitching.reader import Reader
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.training.options import TrainingOptions
+from seedwise.trainables.training.classifier import Classifier
+from seedwise.trainables.training.options import TRAINING
 
-TRAINING = [one.name for one in fields(TrainingOptions)]
 
-
-class Stitching(Method):
+class Stitching(Classifier):
     """MoSECroT. All pairs start from the same head and see the source data in the same order."""
 
     baselines = BASELINES
@@ -49,10 +47,7 @@ class Stitching(Method):
         }
 
     def step(self, number: int) -> dict[str, float]:
-        """Metrics of this epoch; the source's are means over the pairs' models, and given for each where there are two.
-
-        A run whose models all predict a single class on source dev at the end is a failure, not a low score.
-        """
+        """Metrics of this epoch: the source's are means over the models of all pairs, and each by itself."""
         source, metrics, losses, of_source = self.inputs.source, {}, [], {}
         for language, pair in self.pairs.items():
             loss, of_source[language], of_target = pair.epoch(number)
@@ -60,12 +55,7 @@ class Stitching(Method):
             metrics |= {f"dev/{name}/{language}": value for name, value in of_target.items()}
         metrics |= self.source_metrics("dev", of_source)
         metrics[f"train/loss/{source}"] = float(np.mean(losses))
-        if number + 1 < self.steps:  # what does not change, and histograms, are told once, at the end
-            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
-        metrics |= self.constants()
-        if metrics[f"dev/predicted_classes/{source}"] == 1:
-            raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
-        return metrics
+        return self.reported(number, metrics)
 
     def constants(self) -> dict[str, float]:
         """What the data and the tables say before any training: unknown words, anchors, rows that needed a rule."""

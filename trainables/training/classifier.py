@@ -1,0 +1,45 @@
+"""What every run that classifies reports, whatever it trains."""
+
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Method, RunFailed
+from seedwise.trainables.tasks.classification import scores
+from seedwise.trainables.training.learner import Learner
+
+
+class Classifier(Method):
+    """A run whose inputs have a `source` language and `labels`. One with a single model has it as its `learner`."""
+
+    inputs: Any
+    learner: Learner
+
+    def reported(self, number: int, metrics: dict[str, float]) -> dict[str, float]:
+        """What epoch `number` reports of its metrics: histograms and `constants` come with the last epoch alone.
+
+        A run that ends with a single class on source dev is a failure, not a low score.
+        """
+        if number + 1 < self.steps:
+            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
+        metrics |= self.constants()
+        if metrics[f"dev/predicted_classes/{self.inputs.source}"] == 1:
+            raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
+        return metrics
+
+    def on_all(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
+        """The scores of sets by language."""
+        metrics: dict[str, float] = {}
+        for language, data in sets.items():
+            metrics |= self.predicted(split, language, data)
+        return metrics
+
+    def predicted(self, split: str, language: str, data: Encoded, table: Tensor | None = None) -> dict[str, float]:
+        """The scores of one set; `table` as of `Learner.predict`."""
+        return self.scores(split, language, data.labels, self.learner.predict(data, table=table))
+
+    def scores(self, split: str, language: str, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        found = scores(truth, predicted, self.inputs.labels)
+        return {f"{split}/{name}/{language}": value for name, value in found.items()}
