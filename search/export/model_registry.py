@@ -19,9 +19,8 @@ from seedwise.trainables.methods import built_in
 def check_name(name: str) -> None:
     """Refuse a name before a model is trained for it."""
     if not re.fullmatch(r"[\w.-][\w. -]*", name):
-        raise RequestError(
-            f"--register {name}", "MLflow takes no such name", "Write letters, digits, points, dashes and underscores."
-        )
+        fix = "Write letters, digits, points, dashes and underscores."
+        raise RequestError(f"--register {name}", "MLflow takes no such name", fix)
 
 
 def register(state: State, exported: dict, replicate: int, folders: Sequence[Path], name: str) -> list[str]:

@@ -158,13 +158,6 @@ def refuse_taken(port: int) -> None:
             raise RequestError(f"--port {port}", error.strerror, f"Name a free one, such as {port + 1}.") from error
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens to now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
-
-
 def _await(process: subprocess.Popen, address: str) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None:
