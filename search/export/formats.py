@@ -14,7 +14,7 @@ SAME = {"lr": "learning_rate", "weight_decay": "weight_decay", "clip": "max_grad
 
 def check_format(form: str) -> None:
     if form not in FORMATS:
-        raise RequestError(f"--format {form}: there is no such format. Write one of {', '.join(FORMATS)}.")
+        raise RequestError(f"--format {form}", "there is no such format", f"Write one of {', '.join(FORMATS)}.")
 
 
 def as_text(content: dict, form: str) -> str:

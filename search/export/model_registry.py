@@ -19,7 +19,8 @@ from seedwise.trainables.methods import built_in
 def check_name(name: str) -> None:
     """Refuse a name before a model is trained for it."""
     if not re.fullmatch(r"[\w.-][\w. -]*", name):
-        raise RequestError(f"--register {name}: write letters, digits, points, dashes and underscores.")
+        fix = "Write letters, digits, points, dashes and underscores."
+        raise RequestError(f"--register {name}", "MLflow takes no such name", fix)
 
 
 def register(state: State, exported: dict, replicate: int, folders: Sequence[Path], name: str) -> list[str]:
@@ -60,7 +61,7 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
             )
             made.append(f"models:/{title}/{version.version}")
     except MlflowException as error:
-        raise RequestError(f"--register {name}: {mask(uri)} refuses it ({mask(str(error), uri)[:200]}).") from error
+        raise RequestError(f"--register {name}", f"{mask(uri)} refuses it ({mask(str(error), uri)[:200]})") from error
     return made
 
 
@@ -72,5 +73,6 @@ def _run(client: "MlflowClient", search: dict, config_id: str, replicate: int) -
     by_replicate = {run.data.tags.get("replicate", ""): run for run in of_it}
     chosen = by_replicate.get(str(replicate)) or by_replicate.get("")
     if chosen is None:
-        raise RequestError(f"--register: MLflow does not have this search. Bring it there: {called('track', 'DIR')}")
+        fix = f"Bring it there with: {called('track', 'DIR')}"
+        raise RequestError("--register", "MLflow does not have this search", fix)
     return chosen

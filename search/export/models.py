@@ -35,19 +35,19 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     configuration = state.configurations[exported["config_id"]]
     method = method_class(specification)
     if method.export is Method.export:
-        raise RequestError("--model: this method has no models to export. Leave it out.")
+        raise RequestError("--model", "this method has no models to export", "Leave it out.")
     if replicate < 0:
-        raise RequestError(f"--replicate {replicate}: replicates are counted from 0.")
+        raise RequestError(f"--replicate {replicate}", "replicates are counted from 0")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise RequestError(f"--model {to}: it is there and not an empty folder. Name another one.")
+        raise RequestError(f"--model {to}", "it exists and is not an empty folder", "Name another one.")
     if changed := other_inputs(exported, checksums(specification.parts.resolved)):
-        told = f"--model {to}: not what the search was made with: {', '.join(changed)}."
-        raise RequestError(f"{told} Bring those files back.")
+        problem = f"not what the search was made with: {', '.join(changed)}"
+        raise RequestError(f"--model {to}", problem, "Bring those files back.")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=to.parent, prefix=f".{to.name}-"))
     except OSError as error:
-        raise RequestError(f"--model {to}: {error}. Name a folder that can be made.") from error
+        raise RequestError(f"--model {to}", str(error), "Name a folder that can be made.") from error
     try:
         written, metrics = _train_and_export(
             method, specification, resources, configuration, replicate, temporary, console
@@ -89,7 +89,8 @@ def _train_and_export(
         for number in track(range(run.steps), description=f"training {name}", console=console):
             metrics = run.step(number)
     except RunFailed as error:
-        raise RequestError(f"--replicate {replicate}: this run fails ({error.kind}: {error}). Name another.") from error
+        problem = f"this run fails ({error.kind}: {error})"
+        raise RequestError(f"--replicate {replicate}", problem, "Name another.") from error
     recorded: dict[str, float] = {}
     if replicate in configuration.runs:
         recorded = configuration.runs[replicate].metrics

@@ -16,4 +16,4 @@ def read_numbers(folder: Path) -> dict:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or error
-        raise RequestError(f"{path}: {told}. Write it anew with: {called('report', folder)}") from error
+        raise RequestError(str(path), str(told), f"Write it anew with: {called('report', folder)}") from error

@@ -38,7 +38,7 @@ def of_target(finding: dict, numbers: dict) -> list[str]:
         f"(by {number(finding['rise'])}{interval}){line}."
     )
     steep = (
-        f"At the zero-shot point {target} climbs by {number(finding['slope'])} per length of that way, {source} by "
+        f"At the zero-shot point {target} rises {number(finding['slope'])} per unit of interpolation, {source} "
         f"{number(finding['source_slope'])}."
     )
     if finding["explained"] is None:

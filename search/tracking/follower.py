@@ -85,8 +85,10 @@ def resolve_uri(uri: str, base: Path) -> str:
     scheme, _, path = uri.partition(":///")
     if "://" not in uri or scheme == "file":
         raise RequestError(
-            f"tracking.uri: MLflow cannot write to {mask(uri)!r}. Give a database, such as sqlite:///runs/mlflow.db, "
-            "or the address of a server, such as http://127.0.0.1:5000."
+            "tracking.uri",
+            f"MLflow cannot write to {mask(uri)!r}",
+            "Give a database, such as sqlite:///runs/mlflow.db, or the address of a server, such as "
+            "http://127.0.0.1:5000.",
         )
     if scheme != "sqlite":
         return uri
@@ -94,7 +96,7 @@ def resolve_uri(uri: str, base: Path) -> str:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RequestError(f"tracking.uri: {file.parent}: {error.strerror}. Name another place.") from error
+        raise RequestError("tracking.uri", f"{file.parent}: {error.strerror}", "Name another place.") from error
     return f"sqlite:///{file}"
 
 
@@ -246,29 +248,27 @@ def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
     the second time nothing changes.
     """
     if busy(folder / LEDGER):
-        raise RequestError(f"{folder}: this search is running, and is written as it goes. Wait until it has ended.")
+        raise RequestError(str(folder), "this search is running, and is written as it goes", "Wait until it has ended.")
     os.environ.update(ENVIRONMENT)
     over = threading.Event()
     over.set()
     try:
         follower = Follower(folder, over, resolve_uri(uri, Path.cwd()) if uri else "", progress)
     except OSError as error:
-        raise RequestError(
-            f"{folder}/tracking.log: {error.strerror}. Copy the folder to where you may write."
-        ) from error
+        fix = "Copy the folder to where you may write."
+        raise RequestError(f"{folder}/tracking.log", error.strerror, fix) from error
     return "" if follower.follow(TRACK_GRACE) else follower.trouble
 
 
 def address_of(uri: str) -> str:
     """The tracking address of a specification; where its password was left out, the one of the environment."""
     if uri == "off":
-        raise RequestError("tracking.uri: it is off in this search. Name a store with --uri.")
+        raise RequestError("tracking.uri", "it is off in this search", "Name a store with --uri.")
     if "***" not in uri:
         return resolve_uri(uri, Path.cwd())
     if not (whole := os.environ.get("MLFLOW_TRACKING_URI")):
-        raise RequestError(
-            f"tracking.uri: {uri} lacks its password. Set MLFLOW_TRACKING_URI to the whole address, and repeat."
-        )
+        fix = "Set MLFLOW_TRACKING_URI to the whole address, and repeat."
+        raise RequestError("tracking.uri", f"{uri} lacks its password", fix)
     check_address("MLFLOW_TRACKING_URI", whole)
     return whole
 

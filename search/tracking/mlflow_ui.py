@@ -66,7 +66,8 @@ class Pages:
             found = self._runs(experiments[-1], search["search_id"], "run" if replicates else "configuration")
             runs += [run_id for config_id in config_ids for run_id in found.get(config_id, ())]
         if not runs:
-            raise RequestError(f"MLflow has none of these configurations. Bring them there: {called('track', 'DIR')}")
+            fix = f"Bring them there with: {called('track', 'DIR')}"
+            raise RequestError("--ui", "MLflow has none of these configurations", fix)
         query = f"runs={quote(json.dumps(runs))}&experiments={quote(json.dumps(list(dict.fromkeys(experiments))))}"
         return f"{self.server}/#/compare-runs?{query}"
 
@@ -76,7 +77,8 @@ class Pages:
         except Exception as error:  # MLflow's own, or whatever a database's driver raises
             raise unreachable(self.uri, error) from error
         if experiment is None:
-            raise RequestError(f"MLflow has no experiment {name!r} yet. Bring it there with: {called('track', 'DIR')}")
+            fix = f"Bring it there with: {called('track', 'DIR')}"
+            raise RequestError("tracking.uri", f"MLflow has no experiment {name!r} yet", fix)
         return experiment.experiment_id
 
     def _runs(self, experiment: str, search_id: str, level: str) -> dict[str, list[str]]:
@@ -90,7 +92,7 @@ class Pages:
 
 def unreachable(uri: str, error: Exception) -> RequestError:
     reason = mask(f"{type(error).__name__}: {error}", uri).splitlines()[0][:200]
-    return RequestError(f"tracking.uri: {mask(uri)} does not answer ({reason}). Start it, or name another store.")
+    return RequestError("tracking.uri", f"{mask(uri)} does not answer ({reason})", "Start it, or name another store.")
 
 
 def show_comparison(states: Sequence[State], top: int, port: int, console: Console) -> None:
@@ -153,14 +155,7 @@ def refuse_taken(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise RequestError(f"--port {port}: {error.strerror}. Name a free one, such as {port + 1}.") from error
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens to now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
+            raise RequestError(f"--port {port}", error.strerror, f"Name a free one, such as {port + 1}.") from error
 
 
 def _await(process: subprocess.Popen, address: str) -> None:
@@ -171,4 +166,4 @@ def _await(process: subprocess.Popen, address: str) -> None:
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.3)
-    raise RequestError("MLflow's server did not start. Its messages above say why.")
+    raise RequestError("--port", "MLflow's server did not start", "Its messages above say why.")

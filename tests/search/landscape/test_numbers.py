@@ -294,7 +294,7 @@ def test_the_sentence_says_what_straight_lines_of_known_heights_are(source, targ
     shown = {"findings": [finding], "source": "qel", "lines": [], "seeds": [], "around": [], "left_out": []}
     (sentence,) = sentences(shown)
     assert told in sentence
-    assert f"qan climbs by {target:.3f} per length of that way, qel by {source:.3f}." in sentence
+    assert f"qan rises {target:.3f} per unit of interpolation, qel {source:.3f}." in sentence
 
 
 def test_seeds_that_agree_have_no_spread_and_nothing_to_explain():

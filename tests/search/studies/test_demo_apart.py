@@ -14,11 +14,12 @@ from mlflow import MlflowClient
 from seedwise import yaml12
 from seedwise.search.ledger.state import read
 from seedwise.search.spec.load import read as read_specification
-from seedwise.search.tracking.mlflow_ui import Pages, free_port
+from seedwise.search.tracking.mlflow_ui import Pages
 from seedwise.trainables.tasks.sources import Classification
 from tests.browser import new_browser
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, command, environment, run, typed
+from tests.servers import own_port
 
 SMALL = [
     "budget.runs=10",
@@ -170,7 +171,7 @@ def browser():
 def shown(searched):
     """`compare --ui` as a person starts it: the store, and the addresses that it prints. Ctrl-C ends it."""
     home, _ = searched
-    port = free_port()
+    port = own_port()
     process = subprocess.Popen(
         command("compare", "runs/demo", "--ui", "--top", "3", "--port", str(port)),
         cwd=home,
