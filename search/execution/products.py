@@ -53,7 +53,7 @@ class Products:
         try:
             return load_file(self.path(name))
         except (OSError, SafetensorError) as error:
-            told = "it is gone" if isinstance(error, FileNotFoundError) else error
+            problem = "it is gone" if isinstance(error, FileNotFoundError) else error
             raise SearchError(
-                f"{self.path(name)}: {told}. Runs that are left need it: bring it back, or start anew with --out."
+                f"{self.path(name)}: {problem}. Runs that are left need it: bring it back, or start anew with --out."
             ) from error

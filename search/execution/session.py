@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from ray.exceptions import RayError
 
@@ -118,10 +117,6 @@ class Session:
             products=len(flight.products),
             draws=decided.phase == CONFIRM and run.replicate == FRESH,
         )
-
-    def begin(self, trial: Any) -> None:
-        """A run has a worker: Tune's trial."""
-        self.runs.begin(trial)
 
     def write(self, event: dict) -> None:
         """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
