@@ -18,8 +18,7 @@ from seedwise.search.execution import heartbeat
 from seedwise.search.execution.checkpoints import SavedStates
 from seedwise.search.execution.in_flight import InFlight, RunsInFlight
 from seedwise.search.execution.messages import RunOrder, StepReport, session_key
-from seedwise.search.execution.products import Products
-from seedwise.search.execution.run_files import RunFiles
+from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT
 from seedwise.search.execution.worker_loss import (
