@@ -8,13 +8,13 @@ from typing import Any
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import Need, Node
-from seedwise.search.cluster.ray_internals import wait_until_started, what_happened
+from seedwise.search.cluster.ray_internals import out_of_memory, wait_until_started
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method
 from seedwise.trainables.streams import Streams
 
 ASK_SECONDS = 60.0  # that nodes may take to say what their GPUs have
-PROBE_SECONDS = 60.0  # a run that is not through its first epoch by then has seen enough batches
+MEASURE_SECONDS = 60.0  # a run that is not through its first epoch by then has seen enough batches
 
 
 def largest(specification: Specification, method: type[Method]) -> dict:
@@ -51,23 +51,21 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
 
 
 def measure(specification: Specification, method: type[Method], inputs: Any, *, gpu: bool) -> Need | None:
-    """The peak of one run, which ends after its first epoch or after PROBE_SECONDS; None where it fails otherwise."""
+    """The peak of one run, which ends after its first epoch or after MEASURE_SECONDS; None where it fails otherwise."""
     import ray
 
     params = largest(specification, method)
     threads = specification.resources.cpus_per_run
     threads = 1 if threads == "auto" else threads
-    actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(Probe).remote(threads, gpu)
+    actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(MeasuredRun).remote(threads, gpu)
     try:
         wait_until_started(actor)
         going = actor.run.remote(method, inputs, params, specification.seed)
-        done, _ = ray.wait([going], timeout=PROBE_SECONDS)
+        done, _ = ray.wait([going], timeout=MEASURE_SECONDS)
         ray.get(done)
         return Need(*ray.get(actor.peak.remote()))
     except ray.exceptions.RayError as error:
-        text = str(error)
-        memory = what_happened(text) == "memory" or "OutOfMemory" in text or "MemoryError" in text
-        if memory:
+        if out_of_memory(error):
             problem = f"the largest run ({params}) does not fit on a whole device"
             raise RequestError("resources", problem, "Make batches smaller.") from None
         return None  # its failure is the search's to record, once it is proposed
@@ -75,19 +73,19 @@ def measure(specification: Specification, method: type[Method], inputs: Any, *, 
         ray.kill(actor)
 
 
-class Probe:
+class MeasuredRun:
     """The process that is measured: nothing else has run in it."""
 
     def __init__(self, threads: int, gpu: bool):
         from seedwise.trainables.training import device
 
-        self.place = device.set_up(threads, 1.0 if gpu else 0.0)
+        self.device = device.set_up(threads, 1.0 if gpu else 0.0)
 
     def run(self, method: type[Method], inputs: Any, params: dict, seed: int) -> None:
         params = dict(params)
-        method.class_for(params)(inputs, params, Streams(seed, 0), self.place).step(0)
+        method.class_for(params)(inputs, params, Streams(seed, 0), self.device).step(0)
 
     def peak(self) -> tuple[int, int]:
         from seedwise.trainables.training import device
 
-        return device.peak_memory(self.place)
+        return device.peak_memory(self.device)

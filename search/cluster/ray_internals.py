@@ -121,6 +121,12 @@ def loopback() -> Iterator[None]:
             os.environ[SWITCH] = variable
 
 
+def out_of_memory(error: Exception) -> bool:
+    """Whether a task failed for memory: its worker was ended for it, or Python raised it there."""
+    text = str(error)
+    return what_happened(text) == "memory" or "OutOfMemory" in text or "MemoryError" in text
+
+
 def what_happened(error: str) -> Literal["memory", "node", "process", "start", "step"]:
     """What took a worker away, by the words of Ray's error, which has no kinds for it.
 

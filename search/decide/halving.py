@@ -19,7 +19,7 @@ class Halving(Policy):
     max: int = 9
     eta: int = 3
 
-    def for_everyone(self) -> int:
+    def least_replicates(self) -> int:
         return self.min
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from seedwise.folder import run_name
-from seedwise.search.decide.policy import Action, Given, Stop, Wait
+from seedwise.search.decide.policy import Action, FromPlan, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
 from seedwise.spaces import config_id, load
 from seedwise.trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
@@ -91,7 +91,7 @@ class Plan:
             before = [self.run_of(state, one) for one in self.models(planned)]
             if all(one is not None and one.status == DONE for one in before):
                 because = "it was running when the landscape stopped" if run else "its models are there"
-                return Given(planned.config_id, planned.replicate, because, planned.params)
+                return FromPlan(planned.config_id, planned.replicate, because, planned.params)
             able = all(one is None or not one.finished or one.status == DONE for one in before)
             waiting, kept_away = waiting or able, kept_away or not able
         if waiting and running:

@@ -6,9 +6,10 @@ from typing import Protocol
 
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.decide.policy import Action, Given, New, Replicate, Stop, Wait, first_interrupted, free_replicate
+from seedwise.search.decide.policy import Action, FromPlan, New, Replicate, Stop, Wait, first_interrupted
 from seedwise.search.decide.proposal import Known, Proposer
 from seedwise.search.decide.pruning import prunes
+from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import WAITING, Run, State
 from seedwise.search.ranking.baseline_scores import best_of_each
 from seedwise.search.ranking.estimator import Standing
@@ -49,7 +50,7 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
             found = {key: value for key, value in vars(proposal).items() if key != "vary" or value is not None}
             events.append({"event": "ask", **found})
             action = Replicate(proposal.config_id, 0, action.because)
-    if isinstance(action, Given) and action.config_id not in state.configurations:
+    if isinstance(action, FromPlan) and action.config_id not in state.configurations:
         asked = {"config_id": action.config_id, "params": action.params, "suggested": {}, "ask": state.next_ask}
         events.append({"event": "ask", **asked})
     # What comes of runs that wait may still decide something, so the policy has not stopped for good.

@@ -51,7 +51,7 @@ class Confirm(Replicate):
 
 
 @dataclass(frozen=True)
-class Given(Replicate):
+class FromPlan(Replicate):
     """Run a configuration that nobody proposed: a plan has it, with its parameters."""
 
     params: dict
@@ -131,8 +131,8 @@ class Policy:
         one = min(some, key=lambda one: (self.waits(one), len(one.runs)))
         return Replicate(one.config_id, free_replicate(one), "there is nothing new in the space")
 
-    def for_everyone(self) -> int:
-        """How many replicates every configuration gets."""
+    def least_replicates(self) -> int:
+        """How many replicates every configuration gets at least."""
         return 1
 
     def total_runs(self) -> int | None:
@@ -163,7 +163,7 @@ class Fixed(Policy):
 
     n: int = 5
 
-    def for_everyone(self) -> int:
+    def least_replicates(self) -> int:
         return self.n
 
     def __post_init__(self) -> None:

@@ -25,9 +25,9 @@ SAMPLERS = ("tpe", "gp", "random", "grid")
 REMOVED = "cmaes"  # a sampler of earlier versions: their searches can be read, and go on with another one
 BLIND = ("random", "grid")  # these do not look at results
 ATTEMPTS = 200  # draws before a space counts as exhausted
-PATIENCE = 4  # draws of known configurations after which the sampler is not asked again but chance
+DRAWS = 4  # of known configurations, after which draws are random
 STARTUP = (4, 10)  # the first third of the configurations is drawn at random, but at least and at most so many
-TOLD = {"tpe": 300, "gp": 100}  # trials that a sampler is told: beyond them an ask only gets slower
+MAX_TRIALS = {"tpe": 300, "gp": 100}  # that a sampler learns from: beyond them it only gets slower
 TRIED_AGAIN = 2  # configurations of earlier searches that go first
 BEST = 1 / 3  # the share of them that are the best ones; the others are spread over the rest
 
@@ -90,7 +90,7 @@ class Proposer:
         known = state.configurations
         for tries in range(ATTEMPTS):
             ask = state.next_ask + tries
-            drawn = self._draw(ask, state, self.sampler if tries < PATIENCE or self.sampler == "grid" else "random")
+            drawn = self._draw(ask, state, self.sampler if tries < DRAWS or self.sampler == "grid" else "random")
             if drawn is None:
                 return None
             params, suggested = drawn
@@ -127,7 +127,7 @@ class Proposer:
         with quiet():
             study = optuna.create_study(direction="maximize", sampler=self._sampler(ask, sampler))
             if sampler not in BLIND:
-                study.add_trials(self._told(state))
+                study.add_trials(self._trials(state))
             trial = study.ask()
             params = self.space(trial)
         return params, trial.params
@@ -136,8 +136,8 @@ class Proposer:
         """What is tried before the sampler is asked: the enqueued, then the best of earlier searches."""
         if self.sampler == "grid":
             return list(self.enqueued)
-        earlier = (one["params"] for one in state.search.get("earlier", []) if self._earlier_point(one) is not None)
-        return [*self.enqueued, *itertools.islice(earlier, TRIED_AGAIN)]
+        known = (earlier for earlier in state.search.get("earlier", []) if self._earlier_point(earlier) is not None)
+        return [*self.enqueued, *(earlier["params"] for earlier in itertools.islice(known, TRIED_AGAIN))]
 
     def _sampler(self, ask: int, name: str) -> optuna.samplers.BaseSampler:
         seed = int.from_bytes(hashlib.sha256(f"{self.seed}/ask/{ask}".encode()).digest()[:4], "big")
@@ -153,7 +153,7 @@ class Proposer:
             # than the multivariate variant did (worlds below 1000 of benchmarks/racing.py).
             return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup)
 
-    def _told(self, state: State) -> list[FrozenTrial]:
+    def _trials(self, state: State) -> list[FrozenTrial]:
         """Configurations as trials: complete with their posterior mean, pruned, or running, which repels samplers.
 
         A configuration that failed on every replicate so far is told as infeasible: its score would be an invention.
@@ -184,7 +184,7 @@ class Proposer:
 
     def _chosen(self, state: State, found: Estimate | None) -> list[Configuration]:
         """All configurations, or, where they are too many, the best and a spread of the others; in order of asking."""
-        configurations, most = list(state.configurations.values()), TOLD[self.sampler]
+        configurations, most = list(state.configurations.values()), MAX_TRIALS[self.sampler]
         if found is None or len(configurations) <= most:
             return configurations
         ranking, best = np.array(found.ranking), int(BEST * most)
@@ -192,28 +192,31 @@ class Proposer:
             spread = np.linspace(best, len(ranking) - 1, most - best).astype(int)
             ranking = np.concatenate([ranking[:best], ranking[spread]])
         ids = {found.ids[index] for index in ranking}
-        ids |= {one.config_id for one in [one for one in configurations if one.pruned][-best:]}
-        running = (one for one in configurations if one.config_id not in found.place and not one.pruned)
-        ids |= {one.config_id for one in running}
-        return [one for one in configurations if one.config_id in ids]
+        pruned = [configuration.config_id for configuration in configurations if configuration.pruned][-best:]
+        ids.update(pruned)
+        return [
+            configuration
+            for configuration in configurations
+            if configuration.config_id in ids
+            or not (configuration.config_id in found.place or configuration.pruned)  # it is running
+        ]
 
     def _earlier(self, state: State, found: Estimate | None, constraints: dict | None) -> list[FrozenTrial]:
         """What earlier searches found (`--from`), on this search's scale: their data may not be the same."""
-        told = state.search.get("earlier", [])
-        centre, scale = (
-            (0.0, 1.0) if found is None else (float(np.median(found.mean)), float(np.std(found.mean)) or 1.0)
-        )
+        centre, scale = 0.0, 1.0
+        if found is not None:
+            centre, scale = float(np.median(found.mean)), float(np.std(found.mean)) or 1.0
         trials = []
-        for one in told:
-            fixed = self._earlier_point(one)
+        for earlier in state.search.get("earlier", []):
+            fixed = self._earlier_point(earlier)
             if fixed is not None:
-                value = centre + scale * one["score"]
+                value = centre + scale * earlier["score"]
                 point = {"params": fixed.params, "distributions": fixed.distributions}
                 trials.append(create_trial(value=value, constraints=constraints, **point))
         return trials
 
-    def _earlier_point(self, one: dict) -> FixedTrial | None:
-        return self._point(f"earlier {config_id(one['params'])}", one["suggested"] or one["params"])
+    def _earlier_point(self, earlier: dict) -> FixedTrial | None:
+        return self._point(f"earlier {config_id(earlier['params'])}", earlier["suggested"] or earlier["params"])
 
     def _point(self, identity: str, values: dict) -> FixedTrial | None:
         if identity not in self._points:

@@ -33,12 +33,11 @@ def prunes(rule: str, state: State, selection: Selection, run: Run) -> str:
     if own is None:
         return ""
     scores = [score for peer in peers if (score := reached(selection, peer, share)) is not None]
+    ahead = sum(score > own for score in scores)
     if rule == "asha":
-        ahead = sum(score > own for score in scores)
         poor, words = ahead >= max(1, (len(scores) + 1) // ETA), f"not among the best 1/{ETA}"
         enough = len(scores) + 1 >= ETA
     else:
-        ahead = sum(score > own for score in scores)
         poor, words = ahead > len(scores) / 2, "below the median"
         enough = len(scores) >= PEERS
     return f"{words} of {len(scores) + 1} runs after {share:.0%} of their schedules" if enough and poor else ""

@@ -33,7 +33,7 @@ class Race(Policy):
     HOPELESS: ClassVar[float] = 2.0  # and beyond which it gets no other one when it is proposed again
     ENOUGH: ClassVar[int] = 10  # configurations before an early end: the best of two is no search
 
-    def for_everyone(self) -> int:
+    def least_replicates(self) -> int:
         return self.min
 
     def __post_init__(self) -> None:

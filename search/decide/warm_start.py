@@ -12,7 +12,7 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id
 
-MOST = 100  # configurations that one earlier search tells: the best, and a spread of the others
+MAX_CONFIGURATIONS = 100  # of one earlier search: the best, and a spread of the others
 
 
 def read_earlier(folders: Sequence[Path], selection: Selection, method: str | dict) -> list[dict]:
@@ -22,7 +22,7 @@ def read_earlier(folders: Sequence[Path], selection: Selection, method: str | di
     outside the new space is passed over by the sampler. A search that was selected on labels of a language that is now
     a target is refused: it would bring them in by the back door.
     """
-    found = []
+    configurations = []
     for folder in folders:
         state = read(folder / LEDGER)
         if not state.search:
@@ -43,15 +43,15 @@ def read_earlier(folders: Sequence[Path], selection: Selection, method: str | di
             raise RequestError(f"--from {folder}", "no run of it has finished")
         scores = (standing.mean - np.median(standing.mean)) / (np.std(standing.mean) or 1.0)
         ranking = standing.ranking
-        if len(ranking) > MOST:
-            spread = np.linspace(MOST // 2, len(ranking) - 1, MOST - MOST // 2).astype(int)
-            ranking = [*ranking[: MOST // 2], *(ranking[place] for place in spread)]
-        configurations = [state.configurations[standing.ids[index]] for index in ranking]
-        found += [
-            {"params": one.params, "suggested": one.suggested, "score": round(float(scores[index]), 6)}
-            for one, index in zip(configurations, ranking, strict=True)
-        ]
+        if len(ranking) > MAX_CONFIGURATIONS:
+            half = MAX_CONFIGURATIONS // 2
+            spread = np.linspace(half, len(ranking) - 1, MAX_CONFIGURATIONS - half).astype(int)
+            ranking = [*ranking[:half], *(ranking[rank] for rank in spread)]
+        for index in ranking:
+            configuration, score = state.configurations[standing.ids[index]], round(float(scores[index]), 6)
+            params = {"params": configuration.params, "suggested": configuration.suggested}
+            configurations.append({**params, "score": score})
     best: dict[str, dict] = {}
-    for one in sorted(found, key=lambda one: -one["score"]):
-        best.setdefault(config_id(one["params"]), one)
+    for configuration in sorted(configurations, key=lambda configuration: -configuration["score"]):
+        best.setdefault(config_id(configuration["params"]), configuration)
     return list(best.values())

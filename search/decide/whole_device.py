@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from seedwise.search.decide.policy import Confirm, Given, Replicate, Stop
+from seedwise.search.decide.policy import Confirm, FromPlan, Replicate, Stop
 from seedwise.search.ledger.state import CONFIRM, PLANNED, WAITING, State
 
 
@@ -19,6 +19,6 @@ class Alone:
                 continue
             if self.phase == PLANNED:
                 params = state.configurations[run.config_id].params
-                return Given(run.config_id, run.replicate, because, params)
+                return FromPlan(run.config_id, run.replicate, because, params)
             return (Confirm if self.phase == CONFIRM else Replicate)(run.config_id, run.replicate, because)
         return Stop("nothing waits for a whole device")

@@ -64,7 +64,7 @@ class RunsInFlight:
         self.by_trial[trial_id] = flight
 
     def begin(self, trial: Any) -> None:
-        """A run has a worker."""
+        """A run has a worker: Tune's trial."""
         flight = self.by_trial[trial.trial_id]
         flight.begin(trial)
         self.watch.begin(trial.trial_id, flight.name, time.monotonic())

@@ -1,17 +1,27 @@
-"""What runs leave for other runs of the same search: in its folder, and in Ray's object store while it is needed."""
+"""The files of runs in a search folder: saved states, pictures, and products, which runs leave for other runs."""
 
 import os
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import ray
 
 from seedwise.errors import SearchError
+from seedwise.files import write_atomically
+from seedwise.folder import pictures_of
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.execution.checkpoints import SavedStates
+from seedwise.search.execution.in_flight import InFlight
+from seedwise.search.ledger.state import Run, State
 
 
 class Products:
-    """Arrays by name, a file for every run that left some: FOLDER/CONFIGURATION-REPLICATE.safetensors."""
+    """Arrays by name, a file for every run that left some: FOLDER/CONFIGURATION-REPLICATE.safetensors.
+
+    While other runs need them, they are in Ray's object store too.
+    """
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -53,7 +63,36 @@ class Products:
         try:
             return load_file(self.path(name))
         except (OSError, SafetensorError) as error:
-            told = "it is gone" if isinstance(error, FileNotFoundError) else error
+            problem = "it is gone" if isinstance(error, FileNotFoundError) else error
             raise SearchError(
-                f"{self.path(name)}: {told}. Runs that are left need it: bring it back, or start anew with --out."
+                f"{self.path(name)}: {problem}. Runs that are left need it: bring it back, or start anew with --out."
             ) from error
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """What runs leave in the search folder, and what runs take from there. `plan` says who needs whose product."""
+
+    folder: Path
+    states: SavedStates
+    products: Products | None = None
+    plan: Plan | None = None
+
+    def load_inputs(self, flight: InFlight) -> None:
+        """The state that a run goes on from, and the products of other runs that it needs."""
+        if self.plan:
+            flight.products = tuple(self.products.held(name) for name in self.plan.needs(flight.run))
+        flight.state = self.states.held(flight.name)
+
+    def keep_pictures(self, run: Run, pictures: str) -> None:
+        """Pictures that cannot be written cost no run."""
+        try:
+            write_atomically(pictures_of(self.folder, run.config_id, run.replicate), pictures)
+        except OSError as error:
+            print(f"the pictures of {run.name} were not kept: {error.strerror}", flush=True)
+
+    def release(self, run: Run, state: State) -> None:
+        """Drop what nobody needs once this run has ended: its saved state, and products in the object store."""
+        self.states.shelf.remove(run.name)
+        if self.plan:
+            self.products.release(self.plan.needed(state))

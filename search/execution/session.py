@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from ray.exceptions import RayError
 
@@ -19,8 +18,7 @@ from seedwise.search.execution import heartbeat
 from seedwise.search.execution.checkpoints import SavedStates
 from seedwise.search.execution.in_flight import InFlight, RunsInFlight
 from seedwise.search.execution.messages import RunOrder, StepReport, session_key
-from seedwise.search.execution.products import Products
-from seedwise.search.execution.run_files import RunFiles
+from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.execution.watchdog import LOOKS, TIMEOUT
 from seedwise.search.execution.worker_loss import (
@@ -118,10 +116,6 @@ class Session:
             products=len(flight.products),
             draws=decided.phase == CONFIRM and run.replicate == FRESH,
         )
-
-    def begin(self, trial: Any) -> None:
-        """A run has a worker: Tune's trial."""
-        self.runs.begin(trial)
 
     def write(self, event: dict) -> None:
         """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""

@@ -35,7 +35,7 @@ class Training:
             self.run = self._new_run(products)
             try:
                 self._restore(state)
-            except Exception as error:  # it is damaged, or its place cannot be reached: the run starts over
+            except Exception as error:  # it is damaged, or cannot be reached: the run starts over
                 print(f"the state of {self.order.name} is not usable ({describe(error)}); it starts over", flush=True)
                 self.run, self.number, self.trained, self.seconds = self._new_run(products), 0, 0, 0.0
             return self.run.fingerprint(self.tests)
@@ -150,7 +150,7 @@ def kind_of(error: Exception) -> str:
 
 
 def describe(error: Exception) -> str:
-    """The error and the place it came from, in one line."""
-    place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
-    where = f" ({Path(place.filename).name}:{place.lineno})" if place else ""
+    """The error and the line that raised it, in one line."""
+    frame = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+    where = f" ({Path(frame.filename).name}:{frame.lineno})" if frame else ""
     return f"{type(error).__name__}: {error}".splitlines()[0] + where

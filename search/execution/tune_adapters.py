@@ -78,7 +78,7 @@ class Ticker(Callback):
         self.view, self.session = view, session
 
     def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
-        self.session.begin(trial)
+        self.session.runs.begin(trial)
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
         self.view.tick()

@@ -75,7 +75,7 @@ class Parts:
         """All that the baselines run, at as many replicates as the policy gives everybody; None without baselines."""
         if not self.baseline_spaces:
             return None
-        return Baselines.of(self.resolved["method"], self.baseline_spaces, self.policy.for_everyone())
+        return Baselines.of(self.resolved["method"], self.baseline_spaces, self.policy.least_replicates())
 
     @cached_property
     def proposer(self) -> Proposer:

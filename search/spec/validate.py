@@ -64,7 +64,7 @@ def _budget(specification: "Specification") -> Iterable[RequestError]:
     budget, policy = specification.budget, specification.parts.policy
     if budget.runs is None and budget.hours is None:
         yield RequestError("budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}.")
-    least = policy.for_everyone()
+    least = policy.least_replicates()
     if budget.runs is None or budget.runs - policy.reserve >= least:
         return
     confirm = specification.replicates.confirm

@@ -17,7 +17,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError, SearchError
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import next_run
-from seedwise.search.decide.policy import Given, Stop, Wait
+from seedwise.search.decide.policy import FromPlan, Stop, Wait
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.products import Products
 from seedwise.search.export.rerun import rerun_specification
@@ -77,7 +77,7 @@ def test_whatever_order_runs_end_in_nothing_starts_before_its_models_and_all_is_
     names = {one.name: one for one in made.runs}
     while True:
         action = made.next_action(state)
-        if isinstance(action, Given) and len(running) < slots:
+        if isinstance(action, FromPlan) and len(running) < slots:
             key = f"{action.config_id}-{action.replicate}"
             assert {one.name for one in made.models(names[key])} <= set(done)
             start(state, action)
@@ -106,11 +106,11 @@ def test_while_nothing_can_start_a_free_worker_waits_for_what_runs():
 
 def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
     made, state = plan(), begun()
-    while isinstance(action := made.next_action(state), Given):
+    while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         failed = job_of(action) == (TRAIN, SOURCE, "qan", 0)
         end(state, action, "failed:nan" if failed else DONE)
-    started = {job_of(Given(key, n, "", one.params)) for key, one in state.configurations.items() for n in one.runs}
+    started = {job_of(FromPlan(key, n, "", one.params)) for key, one in state.configurations.items() for n in one.runs}
     assert (LINE, SOURCE, "qan", 0) not in started
     assert (SEEDS, SOURCE, "qan", 0) not in started
     assert {(LINE, SOURCE, "qan", 1), (LINE, "target", "qan", 0), (LINE, SOURCE, "qor", 0)} <= started
@@ -121,7 +121,7 @@ def test_where_no_training_ends_well_nothing_was_found_whatever_the_initial_mode
     specification = landscape_specification("demo-ear", None, {"replicates": 2})
     made, state, output = Plan.of(specification), State(), io.StringIO()
     state.apply({"event": "search", "search_id": "x", "specification": specification.as_dict(), "time": 0.0})
-    while isinstance(action := made.next_action(state), Given):
+    while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action, DONE if job_of(action)[1] == INITIAL else "failed:nan", **{"dev/macro_f1/qel": 0.1})
     console = Console(file=output, width=500)
@@ -143,7 +143,7 @@ def test_an_interrupted_run_goes_first_and_one_without_memory_is_left_to_a_whole
     )
     start(state, again)
     state.apply({"event": "wait", "config_id": first.config_id, "replicate": 0, "because": "full", "time": 3.0})
-    while isinstance(action := made.next_action(state), Given):
+    while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action)
     assert isinstance(action, Stop)  # nothing runs: to wait would be for ever
@@ -306,7 +306,7 @@ def test_models_that_no_run_needs_any_more_are_let_go():
     made, state = plan("demo-ear"), begun()
     assert made.needed(state) == {one.name for one in made.trained.values()}
     done = set()
-    while isinstance(action := made.next_action(state), Given):
+    while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action)
         done.add(f"{action.config_id}-{action.replicate}")
@@ -318,7 +318,7 @@ def test_models_that_no_run_needs_any_more_are_let_go():
 def test_models_are_let_go_where_what_needs_them_waits_for_one_that_failed():
     made, state = plan(), begun()
     names = {model: one.name for model, one in made.trained.items()}
-    while isinstance(action := made.next_action(state), Given):
+    while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action, "failed:nan" if job_of(action)[1] in (BOTH, SOURCE) else DONE)
         if job_of(action) == (TRAIN, BOTH, "qor", 1):

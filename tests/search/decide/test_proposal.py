@@ -2,7 +2,7 @@ import optuna
 import pytest
 
 from seedwise import spaces
-from seedwise.search.decide.proposal import TOLD, Known, Proposer
+from seedwise.search.decide.proposal import MAX_TRIALS, Known, Proposer
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.selection import Selection
@@ -104,7 +104,7 @@ def test_told_trials_are_posterior_means_and_pending_ones_are_running():
             *run("b", 0, 0.8),
         ]
     )
-    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, STANDING)._told(state)
+    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, STANDING)._trials(state)
     states = optuna.trial.TrialState
     assert [trial.state for trial in told] == [states.COMPLETE, states.COMPLETE, states.RUNNING]
     found = STANDING.of(state)
@@ -119,7 +119,7 @@ def test_failures_are_infeasible_and_samplers_leave_them():
     late = [params["lr"] for params in asked(events)[20:]]
     random = search(Proposer(SPACE, "random", 1, STANDING), 40, score=lambda params: 0.0)
     assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in asked(random)[20:])
-    told = proposer._told(replay(events))
+    told = proposer._trials(replay(events))
     assert {trial.constraints["failed"] > 0 for trial in told} == {True, False}
     assert all((trial.constraints["failed"] > 0) == (trial.params["lr"] > 1.6e-5) for trial in told)
     assert all(trial.value == trial.value for trial in told)  # never nan
@@ -165,7 +165,7 @@ def test_what_earlier_searches_found_goes_first_and_is_told():
     events = search(proposer, 3, score=lambda params: 0.0, first={"earlier": earlier})
     assert asked(events)[0]["k"] == 1
     assert asked(events)[1:] == [best, others[0]]
-    told = proposer._told(replay(events))
+    told = proposer._trials(replay(events))
     values = {trial.params["lr"]: trial.value for trial in told[:4]}
     assert len(told) == 4 + 3  # the one outside the space is of no use; the three of this search
     assert values[4.9e-5] > values[6e-6]
@@ -185,7 +185,7 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
 def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
     """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
     proposer = Proposer(SPACE, sampler, 0, STANDING)
-    events, most = [{"event": "search"}], TOLD[sampler]
+    events, most = [{"event": "search"}], MAX_TRIALS[sampler]
     draws = search(Proposer(SPACE, "random", 0, STANDING), 2 * most, score=lambda params: params["lr"])
     for number, event in enumerate(event for event in draws if event["event"] == "ask"):
         status = "running" if number % 50 == 49 else "pruned" if number % 8 else "done"
@@ -194,14 +194,14 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
         if status != "running":
             events.append(ended[1] | {"status": status, "step": 1})
     state = replay(events)
-    told = proposer._told(state)
+    told = proposer._trials(state)
     assert len(told) < most
     states = {trial.state.name for trial in told}
     assert states == {"COMPLETE", "PRUNED", "RUNNING"}
     done = [one.params["lr"] for one in state.configurations.values() if one.runs[0].status == "done"]
     assert max(trial.params["lr"] for trial in told if trial.state.name == "COMPLETE") == max(done)
     many = replay([event | ({"status": "done"} if event.get("status") else {}) for event in events])
-    assert len(proposer._told(many)) <= most + 2 * most // 50
+    assert len(proposer._trials(many)) <= most + 2 * most // 50
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])

@@ -125,7 +125,7 @@ def produced(folder, answer, monkeypatch):
     session.files = replace(session.files, plan=Plain(), products=Products(folder / "models"))
     session.start_next("trial")
     actor = SimpleNamespace(take_output=SimpleNamespace(remote=lambda: "ref"))
-    session.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
+    session.runs.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
     return session
 
 
@@ -171,7 +171,7 @@ def test_a_run_is_given_its_state_and_what_others_left_before_its_first_step(tmp
     order = session.start_next("next")
     assert (order.replicate, order.products, "state" in order.as_dict()) == (1001, 1, False)
     actor = SimpleNamespace(set_inputs=SimpleNamespace(remote=lambda *given: taken.extend(given)))
-    session.begin(trial_of("next", actor))
+    session.runs.begin(trial_of("next", actor))
     state, (_, product) = taken
     assert state == ("put", b"state")
     assert product["x"].tolist() == [0.0, 1.0]
