@@ -40,13 +40,10 @@ def room_of(module):
     return max(rooms, key=len) if rooms else ROOMS[0]
 
 
-def imports(tree, known, *, names_others=False):
-    """What a file imports of the product, in functions and as a string too: a module's name, and the line.
-
-    The strings of a file that `names_others` are for later rooms to import, not for itself.
-    """
+def imports(tree, known):
+    """What a file imports of the product, in functions and as a string too: a module's name, the line, whether a string."""
     for node in ast.walk(tree):
-        names = []
+        names, text = [], isinstance(node, ast.Constant)
         if isinstance(node, ast.Import):
             names = [one.name for one in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -54,20 +51,25 @@ def imports(tree, known, *, names_others=False):
             names = [whole if (whole := f"{node.module}.{one.name}") in known else node.module for one in node.names]
             if node.module == "seedwise":
                 names = [f"seedwise.{one.name}" for one in node.names if one.name != "__version__"]
-        elif not names_others and isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif text and isinstance(node.value, str):
             name = node.value.partition(":")[0]
             names = [name] if name in known and name not in DOORS else []
         for name in names:
             if name.partition(".")[0] in ("seedwise", "search", "spaces", "trainables", "run_search"):
-                yield name, node.lineno
+                yield name, node.lineno, text
 
 
 def against_the_order(module, tree, known):
-    """Imports of a later room, of a door, and by names that are not ours to use."""
-    for name, line in imports(tree, known, names_others=module in TABLES or module.endswith(".spec")):
+    """Imports of a later room, of a door, and by names that are not ours to use.
+
+    The table of methods, and what each says of itself, name methods and spaces for others to import.
+    """
+    named = ROOMS.index("spaces") if module in TABLES or module.endswith(".spec") else -1
+    for name, line, text in imports(tree, known):
         if name == "seedwise":
             continue
-        if name in DOORS or name not in known or ROOMS.index(room_of(name)) > ROOMS.index(room_of(module)):
+        last = max(ROOMS.index(room_of(module)), named if text else -1)
+        if name in DOORS or name not in known or ROOMS.index(room_of(name)) > last:
             yield f"{module}:{line} imports {name}"
 
 
@@ -100,6 +102,12 @@ def test_no_room_imports_from_a_later_one():
 )
 def test_an_import_against_the_order_is_seen_however_it_is_written(line):
     assert len(list(against_the_order("seedwise.search.ledger.state", ast.parse(line), modules()))) == 1
+
+
+def test_a_method_says_no_more_of_later_rooms_than_the_names_of_its_spaces():
+    text = "SPACE, LATER = 'seedwise.spaces.ear:default', 'seedwise.search.studies.launch:search'"
+    assert len(list(against_the_order("seedwise.trainables.ear.spec", ast.parse(text), modules()))) == 1
+    assert len(list(against_the_order("seedwise.trainables.ear.options", ast.parse(text), modules()))) == 2
 
 
 def test_every_folder_is_a_room_and_none_is_too_large():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import optuna
 import pytest
@@ -185,6 +186,9 @@ def test_a_search_that_goes_on_from_another_folder_leaves_no_traces(tmp_path, fa
     cut = [place for place, line in enumerate(lines) if '"result"' in line][1]
     (folder / "ledger.jsonl").write_text("".join(lines[:cut]))
     monkeypatch.chdir("/")
+    for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own
+        del sys.modules[name]
+    assert "interrupted; go on with" in run(Path("/"), "status", folder)
     optuna.logging.set_verbosity(optuna.logging.INFO)
     before, output, failures = traces(), io.StringIO(), []
 
