@@ -41,7 +41,7 @@ def room_of(module):
 
 
 def imports(tree, known):
-    """What a file imports of the product, in functions and as a string too: a module's name, the line, whether a string."""
+    """What a file imports of the product, in functions and as a string: a module's name, the line, whether a string."""
     for node in ast.walk(tree):
         names, text = [], isinstance(node, ast.Constant)
         if isinstance(node, ast.Import):

@@ -21,7 +21,7 @@ from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.table import show_leaderboard
 from seedwise.search.spec.methods import method_class
-from seedwise.search.studies import decomposition, landscape_files
+from seedwise.search.studies import decomposition
 from seedwise.search.studies.report import write_report
 from seedwise.text import short
 
@@ -175,9 +175,13 @@ class Landscape(Search):
         return [f"landscape: {self.specification.parts.plan.in_words()}"]
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
+        from seedwise.search.studies import landscape_files
+
         return {"files": landscape_files.write(self.specification.parts.plan, results.state, folder, console)}
 
     def show(self, results: Results, folder: Path, console: Console) -> bool:
+        from seedwise.search.studies import landscape_files
+
         return landscape_files.show(folder, console)
 
     def report(self, results: Results, folder: Path, console: Console) -> None:

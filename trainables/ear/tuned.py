@@ -20,7 +20,7 @@ from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.training.classifier import Classifier
+from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 

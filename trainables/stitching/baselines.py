@@ -21,7 +21,7 @@ from seedwise.trainables.stitching.maps import fit
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests
 from seedwise.trainables.stitching.tables import ZERO
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.training.classifier import Classifier
+from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 

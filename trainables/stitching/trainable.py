@@ -16,7 +16,7 @@ from seedwise.trainables.stitching.pair import Pair
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
 from seedwise.trainables.stitching.reader import Reader
 from seedwise.trainables.streams import Streams
-from seedwise.trainables.training.classifier import Classifier
+from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.options import TRAINING
 
 
