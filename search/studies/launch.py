@@ -78,7 +78,7 @@ def resume(folder: Path, console: Console, *, address: str | None = None, settin
 @contextlib.contextmanager
 def opened(folder: Path) -> Iterator[Ledger]:
     """The ledger of a search folder, for this process alone. A search that has not begun leaves nothing behind."""
-    new = not folder.exists()
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         ledger = Ledger(folder / LEDGER)
     except OSError as error:
@@ -89,9 +89,9 @@ def opened(folder: Path) -> Iterator[Ledger]:
         ledger.close()
         if not ledger.state.search:
             ledger.path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # it holds other files
-                if new:
-                    folder.rmdir()
+            with contextlib.suppress(OSError):  # somebody has put files there meanwhile
+                for path in new:
+                    path.rmdir()
 
 
 def _search(

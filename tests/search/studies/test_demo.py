@@ -109,7 +109,7 @@ def test_the_output_names_the_next_steps(searched):
     ("arguments", "said"),
     [
         (["--register", "x"], "--register x: there is nothing to register. Add --model FOLDER."),
-        (["--register", "a/b", "--model", "m"], "--register a/b: write letters, digits"),
+        (["--register", "a/b", "--model", "m"], "--register a/b: MLflow takes no such name. Write letters, digits"),
     ],
 )
 def test_a_model_that_cannot_be_registered_is_said_before_it_is_trained(searched, arguments, said):

@@ -14,7 +14,7 @@ from seedwise.search.spec.load import recorded
 from seedwise.search.spec.provenance import checksums
 from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 from tests import tiny
-from tests.search.studies.test_search import run
+from tests.search.studies.test_search import run, typed
 from tests.search.told import Told, metrics
 
 SEARCH = [
@@ -103,9 +103,10 @@ def test_all_of_it_is_in_mlflow(landscape, database):
 def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(landscape):
     home, output = landscape
     finding = numbers_of(home)["sentences"][0]
+    run(home, "report", "runs/demo")
     for page in ("runs/demo-landscape/report.html", "runs/demo/report.html"):
         assert finding.split(",")[0] in (home / page).read_text()
-    assert f"also in the report of its search: {home}/runs/demo/report.html" in output
+    assert f"in the report of its search too, after: {typed(home, 'report', home / 'runs' / 'demo')}" in output
     for name in ("compare", "export"):
         told = run(home, name, "runs/demo-landscape", code=2)
         assert "runs/demo-landscape: the landscape of one configuration." in told

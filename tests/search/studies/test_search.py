@@ -595,7 +595,7 @@ def removed_sampler(tmp_path, fake_loop):
 def test_a_search_of_a_removed_sampler_opens_and_goes_on_with_another(removed_sampler, fake_loop):
     folder, before = removed_sampler, results(removed_sampler)
     for arguments in (["status", folder], ["report", folder], ["compare", folder], ["export", folder]):
-        assert "removed" not in run(folder.parent, *arguments)
+        assert "was removed" not in run(folder.parent, *arguments)
     refused = run(folder.parent, "resume", folder, code=2)
     again = typed(folder.parent, "resume", folder, "--set", "sampler=tpe")
     assert refused == f"seedwise: sampler: cmaes was removed. Go on with another: {again}\n"
