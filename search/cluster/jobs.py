@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import logging
-import os
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError, SearchError
+from seedwise.process import environment
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -30,12 +30,11 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
         raise RequestError(where, f"Ray's jobs need {error.name}", "Install it: pip install 'ray[default]'.") from error
-    for name in ("RAY_ADDRESS", "RAY_API_SERVER_ADDRESS"):
-        os.environ.pop(name, None)  # Ray would prefer them to what was asked for
     for name in ("dashboard_sdk", "job.sdk"):
         logging.getLogger(f"ray.dashboard.modules.{name}").setLevel(logging.WARNING)
     try:
-        yield JobSubmissionClient(address)
+        with environment({"RAY_ADDRESS": None, "RAY_API_SERVER_ADDRESS": None}):  # Ray would prefer them to `address`
+            yield JobSubmissionClient(address)
     except AuthenticationError as error:
         raise RequestError(where, "this cluster wants another token", f"Set {TOKEN}.") from error
     except (OSError, aiohttp.ClientError) as error:

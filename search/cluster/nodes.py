@@ -3,20 +3,19 @@
 import contextlib
 import logging
 import os
-import signal
 import socket
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 
 import seedwise
 from seedwise import paths
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, SearchError
+from seedwise.process import environment, kept_handlers
 from seedwise.search.cluster.code import assemble, own_code
 from seedwise.search.cluster.placement import Node, Placement
 from seedwise.search.cluster.ray_internals import brought_by_job, loopback, over_client
@@ -40,9 +39,6 @@ CONNECT_SECONDS = 10.0  # to wait for a machine that does not answer at all
 LOOK_SECONDS = 1.0  # how old the list of nodes may be
 TELL_SECONDS = 10.0  # between two requests to an autoscaler, which itself looks every few seconds
 MOST_ASKED = 1000  # runs that an autoscaler is asked to make room for
-
-_changing = threading.Lock()
-_changed: dict[str, tuple[str | None, int]] = {}  # variables of open blocks: their values before, how many blocks
 
 
 @contextlib.contextmanager
@@ -84,40 +80,6 @@ def quiet_tune() -> Iterator[None]:
         logger.setLevel(before)
 
 
-@contextlib.contextmanager
-def kept_handlers() -> Iterator[None]:
-    """Whoever handles a signal before this block handles it afterwards. Elsewhere than here Python sets no handlers."""
-    here = threading.current_thread() is threading.main_thread()
-    before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)} if here else {}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-@contextlib.contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for as long as the block lasts, or the last of the blocks of several threads."""
-    with _changing:
-        for name, value in variables.items():
-            before, users = _changed.get(name, (os.environ.get(name), 0))
-            _changed[name] = before, users + 1
-            os.environ[name] = value
-    try:
-        yield
-    finally:
-        with _changing:
-            for name in variables:
-                before, users = _changed.pop(name)
-                if users > 1:
-                    _changed[name] = before, users - 1
-                elif before is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = before
-
-
 def start_here() -> None:
     """A Ray of our own, whatever cluster may be running here too; its workers import what this process can."""
     import ray
@@ -128,8 +90,12 @@ def start_here() -> None:
     runtime: dict = {"env_vars": {"PYTHONPATH": path, FOLDER: str(paths.folder())}}
     if paths.folder() != Path.cwd():
         runtime["worker_process_setup_hook"] = f"{__name__}.enter_folder"
-    with loopback():
-        ray.init("local", include_dashboard=False, runtime_env=runtime, **QUIET)
+    try:
+        with loopback():
+            ray.init("local", include_dashboard=False, runtime_env=runtime, **QUIET)
+    except Exception as error:  # Ray has no class of its own for it
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        raise SearchError(f"Ray does not start here: {reason}. Try again when this machine is less busy.") from error
 
 
 def enter_folder() -> None:

@@ -35,5 +35,5 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.ui:
         from seedwise.search.tracking.mlflow_ui import show_comparison
 
-        show_comparison([one.state for one in searches.values()], options.top, options.port, console)
+        show_comparison(list(searches.values()), options.top, options.port, console)
     return DONE

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.optuna:
         from seedwise.search.export.optuna_study import write_study
 
-        write_study(results.state, results.standing, options.optuna)
+        write_study(results, options.optuna)
         console.print(
             f"wrote {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
         )

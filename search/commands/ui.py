@@ -20,11 +20,13 @@ def add_to(commands: argparse._SubParsersAction) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read_search
-    from seedwise.search.tracking.follower import address_of
+    from seedwise.search.tracking.follower import address_of, for_mlflow
     from seedwise.search.tracking.mlflow_ui import Pages, serve
 
     search = read_search(options.folder).search if options.folder else {}
-    pages = Pages(address_of(search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE), options.port)
-    links = {"configurations, highest mean first": pages.experiment(search["name"])} if search else {}
-    serve(pages, links | {"all searches": pages.server}, console)
+    uri = search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE
+    with for_mlflow():
+        pages = Pages(address_of(uri), options.port)
+        links = {"configurations, highest mean first": pages.experiment(search["name"])} if search else {}
+        serve(pages, links | {"all searches": pages.server}, console)
     return DONE

@@ -1,7 +1,6 @@
 """Exported models in MLflow's registry, for people who deploy from there."""
 
 import logging
-import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.program import called
 from seedwise.search.ledger.state import State
-from seedwise.search.tracking.follower import ENVIRONMENT, address_of
+from seedwise.search.tracking.follower import address_of, for_mlflow
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 from seedwise.trainables.methods import built_in
 
@@ -23,13 +22,13 @@ def check_name(name: str) -> None:
         raise RequestError(f"--register {name}", "MLflow takes no such name", fix)
 
 
+@for_mlflow()
 def register(state: State, exported: dict, replicate: int, folders: Sequence[Path], name: str) -> list[str]:
     """Register exported model folders as new versions of `name`, or of `name`-LANGUAGE where there are several.
 
     The files become artifacts of the run that has these weights, or of its configuration where that replicate was not
     part of the search. Returns addresses that `mlflow.transformers.load_model` takes.
     """
-    os.environ.update(ENVIRONMENT)
     from mlflow import MlflowClient, MlflowException, set_tracking_uri
     from mlflow.transformers import save_model
     from transformers import pipeline

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger.state import Configuration, State
+from seedwise.search.ledger.state import Configuration
 from seedwise.search.ranking.estimator import Standing
-from seedwise.search.ranking.leaderboard import leaderboard
+from seedwise.search.ranking.results import Results
 from seedwise.search.spec.parts import space_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ VALUE = "the estimate that ranks: the posterior mean over replicates"
 STEPS = "the score of each replicate of the search; one that failed counts as the lowest of the search"
 
 
-def write_study(state: State, standing: Standing, path: Path) -> None:
+def write_study(results: Results, path: Path) -> None:
     """Write the search to `path`, a new SQLite file; an existing file is refused.
 
     Configurations without a finished run are left out, as in the leaderboard.
@@ -35,8 +35,9 @@ def write_study(state: State, standing: Standing, path: Path) -> None:
 
     if path.exists():
         raise RequestError(f"--optuna {path}", "this file exists already", "Name another file, or delete it first.")
-    attributes = {"selected_by": standing.selection.label, "value": VALUE, "intermediate values": STEPS}
-    attributes |= {"search_id": state.search["search_id"]}
+    search = results.state.search
+    attributes = {"selected_by": results.selection.label, "value": VALUE, "intermediate values": STEPS}
+    attributes |= {"search_id": search["search_id"]}
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,20 +46,21 @@ def write_study(state: State, standing: Standing, path: Path) -> None:
         raise RequestError(f"--optuna {path}", error.strerror, "Name a file that can be written.") from error
     try:
         with quiet(), _storage(partial) as storage:
-            study = optuna.create_study(storage=storage, study_name=state.search["name"], direction="maximize")
+            study = optuna.create_study(storage=storage, study_name=search["name"], direction="maximize")
             for key, value in attributes.items():
                 study.set_user_attr(key, value)
-            study.add_trials(trials(state, standing))
+            study.add_trials(trials(results))
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def trials(state: State, standing: Standing) -> list["FrozenTrial"]:
+def trials(results: Results) -> list["FrozenTrial"]:
     """Every configuration with a finished run as a trial, in the order they were asked for."""
-    rows = {row["config_id"]: row for row in leaderboard(state, standing) if not row["baseline"]}
+    state, standing = results.state, results.standing
+    rows = {row["config_id"]: row for row in results.leaderboard if not row["baseline"]}
     scores = standing.selection.scores(state)
-    space = space_of(state.search["specification"])
+    space = space_of(state.specification)
     asked = sorted((state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
     return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, standing) for one in asked]
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -24,10 +24,11 @@ import seedwise
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
+from seedwise.process import environment
 from seedwise.program import command
 from seedwise.search.ledger.state import busy, scan
 from seedwise.search.tracking.mirror import Mirror
-from seedwise.search.tracking.mlflow_sink import MlflowSink
+from seedwise.search.tracking.mlflow_sink import CREDENTIALS, MlflowSink
 from seedwise.search.tracking.sink import Key, Sink, Update
 
 POLL = 0.5  # seconds between two looks at the ledger
@@ -43,6 +44,14 @@ ENVIRONMENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
+
+
+@contextlib.contextmanager
+def for_mlflow() -> Iterator[None]:
+    """In this block MLflow reads its settings from the environment; afterwards that is as it was."""
+    kept = {name: os.environ.get(name) for name in CREDENTIALS}  # which an address with a password sets
+    with environment(ENVIRONMENT | kept):
+        yield
 
 
 def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
@@ -241,6 +250,7 @@ def covered(path: Path, position: str) -> int:
         return file.tell() if fits else 0
 
 
+@for_mlflow()
 def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
     """Write a search that is not running into a store, in whole; why that failed, or an empty text.
 
@@ -249,7 +259,6 @@ def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
     """
     if busy(folder / LEDGER):
         raise RequestError(str(folder), "this search is running, and is written as it goes", "Wait until it has ended.")
-    os.environ.update(ENVIRONMENT)
     over = threading.Event()
     over.set()
     try:

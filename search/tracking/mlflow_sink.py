@@ -28,6 +28,7 @@ LEVELS = ("search", "configuration", "run")  # by the length of the key
 STATUSES = {RUNNING: "RUNNING", DONE: "FINISHED", FAILED: "FAILED", INTERRUPTED: "KILLED"}
 OWN_TAGS = {DESCRIPTION: "mlflow.note.content"}  # shown as the run's description
 LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
+CREDENTIALS = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")  # where MLflow looks for them
 DIGEST = 16  # letters of a SHA-256 that tell files apart; MLflow takes 36
 
 
@@ -205,6 +206,5 @@ def without_credentials(uri: str) -> str:
     parts = urlsplit(uri)
     if parts.scheme not in ("http", "https") or parts.username is None:
         return uri
-    os.environ["MLFLOW_TRACKING_USERNAME"] = unquote(parts.username)
-    os.environ["MLFLOW_TRACKING_PASSWORD"] = unquote(parts.password or "")
+    os.environ.update(zip(CREDENTIALS, (unquote(parts.username), unquote(parts.password or "")), strict=True))
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -18,11 +18,10 @@ from rich.console import Console
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
+from seedwise.process import kept_handlers
 from seedwise.program import called
-from seedwise.search.ledger.state import State
-from seedwise.search.ranking.leaderboard import leaderboard
-from seedwise.search.spec.parts import standing_of
-from seedwise.search.tracking.follower import ENVIRONMENT, address_of
+from seedwise.search.ranking.results import Results
+from seedwise.search.tracking.follower import ENVIRONMENT, address_of, for_mlflow
 from seedwise.search.tracking.mirror import SCORE
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 
@@ -34,7 +33,6 @@ class Pages:
     """Addresses of the pages of a store, below `server`: its own, or on `port` where it is a database without one."""
 
     def __init__(self, uri: str, port: int) -> None:
-        os.environ.update(ENVIRONMENT)
         from mlflow import MlflowClient
 
         self.uri, self.port = uri, port
@@ -95,18 +93,19 @@ def unreachable(uri: str, error: Exception) -> RequestError:
     return RequestError("tracking.uri", f"{mask(uri)} does not answer ({reason})", "Start it, or name another store.")
 
 
-def show_comparison(states: Sequence[State], top: int, port: int, console: Console) -> None:
+@for_mlflow()
+def show_comparison(searches: Sequence[Results], top: int, port: int, console: Console) -> None:
     """Open MLflow's comparison page on the `top` best configurations of every search, which must share a store."""
-    stores = {address_of(state.search["specification"]["tracking"]["uri"]) for state in states}
+    stores = {address_of(one.state.specification["tracking"]["uri"]) for one in searches}
     if len(stores) > 1:
         raise RequestError(
             f"--ui: these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}. Bring them "
             f"into one: {called('track', 'DIR', '--uri', 'URI')}"
         )
     pages, chosen = Pages(stores.pop(), port), []
-    for state in states:
-        rows = leaderboard(state, standing_of(state.search["specification"]))
-        chosen.append((state.search, [row["config_id"] for row in rows if not row["baseline"]][:top]))
+    for one in searches:
+        ids = [row["config_id"] for row in one.leaderboard if not row["baseline"]]
+        chosen.append((one.state.search, ids[:top]))
     links = {
         "the best configurations": pages.comparison(chosen),
         "their replicates (box plot of score over configuration)": pages.comparison(chosen, replicates=True),
@@ -119,8 +118,14 @@ def serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: boo
 
     `show` opens the first address in a browser once the server answers.
     """
+    with kept_handlers() as settable:
+        if settable:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the server ends with this process
+        _serve(pages, links, console, show=show)
+
+
+def _serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: bool) -> None:
     process = None
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the server ends with this process
     if not pages.served:
         refuse_taken(pages.port)
         mlflow = str(Path(sys.executable).with_name("mlflow"))

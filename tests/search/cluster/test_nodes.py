@@ -1,15 +1,12 @@
 """Searches on real clusters of several raylets: spread over nodes, which die and come."""
 
 import json
-import os
 import subprocess
 import threading
 import time
-from contextlib import ExitStack
 
 import pytest
 
-from seedwise.search.cluster.nodes import environment as changed_environment
 from seedwise.search.ledger.state import scan
 from tests.raylets import raylets
 from tests.search.story import PATIENCE
@@ -140,20 +137,6 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
     folder = tmp_path / "runs" / "quadratic"
     assert "1 configurations, 3 runs: the budget of 3 runs is spent." in output
     assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3
-
-
-def test_variables_last_as_long_as_the_longest_of_the_blocks_that_set_them(monkeypatch):
-    """Blocks of several threads overlap; the variables are put back as they were before the first."""
-    monkeypatch.setenv("SEEDWISE_ONE", "before")
-    monkeypatch.delenv("SEEDWISE_TWO", raising=False)
-    found = []
-    with ExitStack() as first, ExitStack() as second:
-        first.enter_context(changed_environment({"SEEDWISE_ONE": "1", "SEEDWISE_TWO": "2"}))
-        second.enter_context(changed_environment({"SEEDWISE_ONE": "1", "SEEDWISE_TWO": "2"}))
-        for block in (first, second):
-            block.close()
-            found.append((os.environ["SEEDWISE_ONE"], os.environ.get("SEEDWISE_TWO")))
-    assert found == [("1", "2"), ("before", None)]
 
 
 def test_an_address_where_nobody_answers_is_one_line(tmp_path):

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 from seedwise.search.commands.main import main
 from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
-from seedwise.search.spec.parts import standing_of
+from seedwise.search.spec.parts import results_of, standing_of
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics
 from tests.servers import own_port
@@ -83,7 +83,7 @@ def test_a_configuration_outside_the_space_is_there_without_parameters(tmp_path)
     told.ask("far", k=200, weighting="standard")
     told.run("far", 0, metrics("dev", 0.5, 0.4, 0.3))
     state = told.state
-    write_study(state, standing_of(state.search["specification"]), tmp_path / "s.db")
+    write_study(results_of(state), tmp_path / "s.db")
     far = study(tmp_path / "s.db").trials[-1]
     assert (far.params, far.user_attrs["in_space"], far.user_attrs["parameters"]["k"]) == ({}, False, 200)
 

@@ -1,0 +1,46 @@
+"""What is borrowed from a process is given back."""
+
+import os
+import signal
+import threading
+from contextlib import ExitStack
+
+from seedwise.process import environment, kept_handlers
+
+
+def test_variables_last_as_long_as_the_longest_of_the_blocks_that_set_them(monkeypatch):
+    """Blocks of several threads overlap; the variables are put back as they were before the first."""
+    monkeypatch.setenv("SEEDWISE_ONE", "before")
+    monkeypatch.delenv("SEEDWISE_TWO", raising=False)
+    found = []
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(environment({"SEEDWISE_ONE": "1", "SEEDWISE_TWO": "2"}))
+        second.enter_context(environment({"SEEDWISE_ONE": "1", "SEEDWISE_TWO": "2"}))
+        for block in (first, second):
+            block.close()
+            found.append((os.environ["SEEDWISE_ONE"], os.environ.get("SEEDWISE_TWO")))
+    assert found == [("1", "2"), ("before", None)]
+
+
+def test_a_variable_that_a_block_takes_away_comes_back(monkeypatch):
+    monkeypatch.setenv("SEEDWISE_ONE", "before")
+    with environment({"SEEDWISE_ONE": None}):
+        assert "SEEDWISE_ONE" not in os.environ
+    assert os.environ["SEEDWISE_ONE"] == "before"
+
+
+def test_a_handler_that_a_block_sets_ends_with_it_and_no_thread_sets_one():
+    before, seen = signal.getsignal(signal.SIGTERM), []
+    with kept_handlers() as settable:
+        assert settable
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+    def elsewhere():
+        with kept_handlers() as settable:
+            seen.append(settable)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert seen == [False]
