@@ -11,13 +11,11 @@ class RequestError(Exception):
     and `fix`, a whole sentence, what to do about it.
     """
 
-    def __init__(self, key: str, problem: str = "", fix: str = ""):
+    def __init__(self, key: str, problem: str, fix: str = ""):
         super().__init__(key, problem, fix)
-        self.key, self.problem, self.fix = key, problem, fix.strip()
+        self.key, self.problem, self.fix = key, problem, fix
 
     def __str__(self) -> str:
-        if not self.problem:
-            return self.key
         end = "" if self.problem.endswith((".", "?", "!")) else "."
         return f"{self.key}: {self.problem}{end} {self.fix}".rstrip()
 
@@ -32,8 +30,12 @@ class RequestErrors(RequestError):
 
     def __init__(self, problems: Iterable[RequestError]):
         self.several = list(problems)
-        super().__init__("\n".join(map(str, self.several)))
-        self.args = (self.several,)
+        first = self.several[0]
+        super().__init__(first.key, first.problem, first.fix)
+        self.args = (self.several,)  # from which another process makes it again
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.several))
 
     @property
     def problems(self) -> list[RequestError]:

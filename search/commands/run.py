@@ -55,7 +55,8 @@ def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Co
     from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(exported["specification"])):
-        problem = f"{options.file}: not what it was made with: {', '.join(changed)}."
+        problem = f"not what it was made with: {', '.join(changed)}"
         if not options.anyway:
-            raise RequestError(f"{problem} Bring those files back, or run it on these with --anyway.")
-        console.print(problem, style="yellow", soft_wrap=True)
+            fix = "Bring those files back, or run it on these with --anyway."
+            raise RequestError(str(options.file), problem, fix)
+        console.print(f"{options.file}: {problem}.", style="yellow", soft_wrap=True)

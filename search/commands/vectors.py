@@ -86,7 +86,7 @@ def align(options: argparse.Namespace, console: Console) -> int:
     dictionaries = by_language(options.dictionary)
     for language in dictionaries:
         if language not in moving:
-            raise RequestError(f"--dictionary {language}=...: no such language is mapped.{nearest(language, moving)}")
+            raise RequestError(f"--dictionary {language}=...", "no such language is mapped", nearest(language, moving))
     with console.status("reading the vectors") as status:
         vectors = {one: writable(read_vectors(locate(name, one), one, rows=ROWS)) for one, name in files.items()}
         lexica = {
@@ -127,7 +127,7 @@ def evaluate(options: argparse.Namespace, console: Console) -> int:
     from seedwise.trainables.static.similarity import read_judgements
 
     if not (options.lexicon or options.similarity):
-        raise RequestError("vectors evaluate: nothing to evaluate by. Add --lexicon FILE or --similarity FILE.")
+        raise RequestError("vectors evaluate", "nothing to evaluate by", "Add --lexicon FILE or --similarity FILE.")
     with console.status("reading the vectors"):
         source = read_vectors(locate(str(options.source), "SOURCE"), "SOURCE", rows=ROWS)
         target = source
@@ -135,8 +135,9 @@ def evaluate(options: argparse.Namespace, console: Console) -> int:
             target = read_vectors(locate(str(options.target), "TARGET"), "TARGET", rows=ROWS)
     if source.table.shape[1] != target.table.shape[1]:
         raise RequestError(
-            f"TARGET: {target.table.shape[1]} dimensions, but SOURCE has {source.table.shape[1]}: not one space. "
-            "Align them first: vectors align."
+            "TARGET",
+            f"{target.table.shape[1]} dimensions, but SOURCE has {source.table.shape[1]}: not one space",
+            "Align them first: vectors align.",
         )
     sides = source.words, source.table, target.words, target.table
     if options.lexicon:
@@ -169,10 +170,10 @@ def by_language(given: list[str]) -> dict[str, str]:
     for one in given:
         language, equals, name = one.partition("=")
         if not (equals and language and name):
-            raise RequestError(f"{one}: write LANG=FILE, for example fr=fr.vec.")
+            raise RequestError(one, "write LANG=FILE, for example fr=fr.vec")
         check_file_name("LANG=FILE", language)
         if language in found:
-            raise RequestError(f"{one}: {language} stands there twice. Remove one.")
+            raise RequestError(one, f"{language} stands there twice", "Remove one.")
         found[language] = name
     return found
 
@@ -187,6 +188,6 @@ def settings_of(kind: type, changes: list[str]) -> Any:
         try:
             given[key] = yaml12.load(value)
         except yaml12.YAMLError as error:
-            raise RequestError(f"--set {change}: the value is not YAML.") from error
+            raise RequestError(f"--set {change}", "the value is not YAML") from error
     with request_errors("--set ", kind):
         return kind(**given)

@@ -20,15 +20,17 @@ SHORT = 10  # letters of a checksum that a person is shown
 def read_best(path: Path) -> dict:
     """An exported configuration, as YAML or, where the file ends in .json, as JSON."""
     if not path.is_file():
-        raise RequestError(f"{path}: no such file. Write the path of a best.yaml.")
+        raise RequestError(str(path), "no such file", "Write the path of a best.yaml.")
     kind = "JSON" if path.suffix == ".json" else "YAML"
     try:
         text = path.read_text(encoding="utf-8")
         content = json.loads(text) if kind == "JSON" else yaml12.load(text)
     except (yaml12.YAMLError, ValueError) as error:
-        raise RequestError(f"{path}: not {kind}: {getattr(error, 'problem', error)}. Export it again.") from error
+        raise RequestError(str(path), f"not {kind}: {getattr(error, 'problem', error)}", "Export it again.") from error
     if isinstance(content, dict) and "seedwise" in content:
-        raise RequestError(f"{path}: this is for transformers (--format hf). Export it as yaml or json to rerun it.")
+        raise RequestError(
+            str(path), "this is for transformers (--format hf)", "Export it as yaml or json to rerun it."
+        )
     kinds = {
         "name": str,
         "config_id": str,
@@ -42,7 +44,7 @@ def read_best(path: Path) -> dict:
         or any(not isinstance(content.get(key), kind) for key, kind in kinds.items())
         or not content["replicates"]
     ):
-        raise RequestError(f"{path}: not an exported configuration. Make one with: {called('export', 'DIR')}")
+        raise RequestError(str(path), "not an exported configuration", f"Make one with: {called('export', 'DIR')}")
     return content
 
 
@@ -85,8 +87,9 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
     )
     if config_id(specification.parts.space.complete(exported["params"])) != exported["config_id"]:
         raise RequestError(
-            "params: they are not those of config_id, so there are no scores to compare with. "
-            "Undo the change, or search with enqueue: [{...}]."
+            "params",
+            "they are not those of config_id, so there are no scores to compare with",
+            "Undo the change, or search with enqueue: [{...}].",
         )
     return specification
 

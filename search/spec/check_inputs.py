@@ -22,9 +22,9 @@ def check_inputs(specification: "Specification", spec: MethodSpec) -> Iterable[R
     for name in all_inputs():
         given = getattr(inputs, name) != fields[name].default
         if name not in spec.inputs and given:  # it would be thought to matter
-            yield RequestError(f"inputs.{name}: {spec.name} does not read it. Remove it.")
+            yield RequestError(f"inputs.{name}", f"{spec.name} does not read it", "Remove it.")
     if specification.model is None:
-        yield RequestError(f"model: {spec.name} needs {spec.encoder}. Add model: a hub id or a folder.")
+        yield RequestError("model", f"{spec.name} needs {spec.encoder}", "Add model: a hub id or a folder.")
     elif specification.model.startswith(LOCAL):
         yield from _found(specification.model, "model", folder=True)
     for name, one in spec.inputs.items():
@@ -37,7 +37,7 @@ def _check(key: str, one: Input, value: Any, specification: "Specification") -> 
     task = specification.task
     languages = task.languages(one.of)
     if one.required and not value and one.missing:
-        yield RequestError(f"{key}: {one.missing}")
+        yield RequestError(key, one.missing)
     elif one.shape == "one":
         if value and (not one.folder or value.startswith(LOCAL)):
             yield from _found(value, key, folder=one.folder)
@@ -51,7 +51,7 @@ def _check(key: str, one: Input, value: Any, specification: "Specification") -> 
             yield from without_files(key, value, languages)
         for language, files in value.items():
             if language not in languages:
-                yield RequestError(f"{key}.{language}: not one of task.targets.{nearest(language, languages)}")
+                yield RequestError(f"{key}.{language}", "not one of task.targets", nearest(language, languages))
                 continue
             for file in [files] if isinstance(files, str) else files:
                 yield from _found(file, f"{key}.{language}")
@@ -60,17 +60,19 @@ def _check(key: str, one: Input, value: Any, specification: "Specification") -> 
 def _of_all(key: str, files: str | dict[str, str], specification: "Specification") -> Iterable[RequestError]:
     """A file for every language, by each or by a pattern."""
     if isinstance(files, str) and "{language}" not in files:
-        yield RequestError(f"{key}: {files} has no {{language}} in it. Write a path with it, or a file by language.")
+        yield RequestError(key, f"{files} has no {{language}} in it", "Write a path with it, or a file by language.")
         return
     languages, files = specification.task.languages(), by_language(files, specification.task)
     for language in files:
         if language not in languages:
-            yield RequestError(f"{key}.{language}: not a language of the task.{nearest(language, languages)}")
+            yield RequestError(f"{key}.{language}", "not a language of the task", nearest(language, languages))
     for language in languages:
         if language in files:
             yield from _found(files[language], f"{key}.{language}")
         else:
-            yield RequestError(f"{key}.{language}: this language has no file. Add it, or drop it from task.targets.")
+            yield RequestError(
+                f"{key}.{language}", "this language has no file", "Add it, or drop it from task.targets."
+            )
 
 
 def _found(name: str, key: str, *, folder: bool = False) -> Iterable[RequestError]:

@@ -31,5 +31,5 @@ def first_of(content: dict) -> dict:
     enqueued = content.get("enqueue")
     enqueued = space.first() or [{}] if enqueued in (None, []) else enqueued
     if not isinstance(enqueued, list) or not isinstance(enqueued[0], dict):
-        raise RequestError(f"enqueue: {enqueued!r}: write a list of configurations, such as [{{k: 10}}].")
+        raise RequestError("enqueue", f"{enqueued!r}: write a list of configurations, such as [{{k: 10}}]")
     return space.complete(enqueued[0], "enqueue.0")

@@ -36,7 +36,7 @@ def content_of(source: str) -> dict:
         path = BUILT_IN / f"{source}.yaml"
     if not path.is_file():
         known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
-        raise RequestError(f"{source}: no such file, and no built-in specification.{nearest(source, known)}")
+        raise RequestError(source, "no such file, and no built-in specification", nearest(source, known))
     return parsed(read_text(path, "specification"), str(source))
 
 
@@ -59,9 +59,9 @@ def parsed(text: str, where: str) -> dict:
     except yaml12.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
-        raise RequestError(f"{where}{line}: not YAML: {getattr(error, 'problem', error)}.") from error
+        raise RequestError(f"{where}{line}", f"not YAML: {getattr(error, 'problem', error)}") from error
     if not isinstance(content, dict):
-        raise RequestError(f"{where}: a specification is a mapping of keys to values, this is {mask(repr(content))}.")
+        raise RequestError(where, f"a specification is a mapping of keys to values, this is {mask(repr(content))}")
     return content
 
 
@@ -88,11 +88,11 @@ def _set(content: dict, override: str) -> None:
     if has_password(override):
         told = f"--set {key.partition(':')[0]}{equals}{HIDDEN}"
     if not equals or not key:
-        raise RequestError(f"{told}: write key=value, for example --set budget.runs=20.")
+        raise RequestError(told, "write key=value, for example --set budget.runs=20")
     try:
         parsed = yaml12.load(value)
     except yaml12.YAMLError as error:
-        raise RequestError(f"{told}: the value is not YAML ({getattr(error, 'problem', error)}).") from error
+        raise RequestError(told, f"the value is not YAML ({getattr(error, 'problem', error)})") from error
     *parents, last = key.split(".")
     place = content
     for parent in parents:
@@ -107,5 +107,5 @@ def _mapping(value: Any, name: str, told: str) -> dict:
         return {"base": value}
     value = named(value) if name == "baselines" else value
     if value is not None and not isinstance(value, dict):
-        raise RequestError(f"{told}: {name} is {mask(repr(value))} there, which has no keys. Set {name} as a whole.")
+        raise RequestError(told, f"{name} is {mask(repr(value))} there, which has no keys", f"Set {name} as a whole.")
     return value or {}

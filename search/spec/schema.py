@@ -77,7 +77,7 @@ class Replicates(Model):
         for name in given:
             if name not in known:
                 kind = f"the policy {self.policy} has no such option"
-                raise RequestError(f"replicates.{name}: {kind}.{nearest(name, [*known, 'policy', 'confirm'])}")
+                raise RequestError(f"replicates.{name}", kind, nearest(name, [*known, "policy", "confirm"]))
         options = {name: given.get(name, default) for name, (_, default) in known.items()}
         with request_errors("replicates."):
             create_model(self.policy, __config__=STRICT | {"arbitrary_types_allowed": True}, **known)(**options)

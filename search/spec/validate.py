@@ -42,7 +42,7 @@ def problems(specification: "Specification") -> list[RequestError]:
     found += _second(specification)
     if specification.decompose and len(specification.enqueue or []) != 1:
         found.append(
-            RequestError("decompose: it is for one configuration. Use `run FILE --decompose` on an exported one.")
+            RequestError("decompose", "it is for one configuration", "Use `run FILE --decompose` on an exported one.")
         )
     if specification.landscape:
         found += check_landscape(specification)
@@ -63,15 +63,16 @@ def _budget(specification: "Specification") -> Iterable[RequestError]:
     """A budget must pay for a configuration beside the confirmation."""
     budget, policy = specification.budget, specification.parts.policy
     if budget.runs is None and budget.hours is None:
-        yield RequestError("budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}.")
+        yield RequestError("budget", "neither runs nor hours is given", "Write, for example, budget: {runs: 60}.")
     least = policy.least_replicates()
     if budget.runs is None or budget.runs - policy.reserve >= least:
         return
     confirm = specification.replicates.confirm
     beside = f" beside replicates.confirm ({confirm.top} x {confirm.fresh})" if policy.reserve else ""
     yield RequestError(
-        f"budget.runs: {budget.runs} pays for no configuration at {least} replicates{beside}. "
-        f"Set it to {policy.reserve + least} or more{', or confirm less' if policy.reserve else ''}."
+        "budget.runs",
+        f"{budget.runs} pays for no configuration at {least} replicates{beside}",
+        f"Set it to {policy.reserve + least} or more{(', or confirm less' if policy.reserve else '')}.",
     )
 
 
@@ -79,17 +80,18 @@ def _space(specification: "Specification", space: Space) -> Iterable[RequestErro
     """What is searched, and what is enqueued."""
     if specification.sampler == "grid" and (continuous := space.continuous()):
         yield RequestError(
-            f"space.{continuous[0]}: this dimension is continuous, a grid needs values. "
-            f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler."
+            f"space.{continuous[0]}",
+            "this dimension is continuous, a grid needs values",
+            f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler.",
         )
     if "baseline" in space.dimensions:
         yield RequestError(
-            "method.space: `baseline` is a name that the search uses itself. Name this dimension otherwise."
+            "method.space", "`baseline` is a name that the search uses itself", "Name this dimension otherwise."
         )
     for index, params in enumerate(specification.enqueue or []):
         for key, value in compat_of(specification.method, specification.compat).items():
             if params.get(key, value) != value:
-                yield RequestError(f"enqueue.{index}.{key}: compat: {specification.compat} fixes it to {value!r}.")
+                yield RequestError(f"enqueue.{index}.{key}", f"compat: {specification.compat} fixes it to {value!r}")
 
 
 def _selection(specification: "Specification", spec: MethodSpec | None) -> Iterable[RequestError]:
@@ -98,41 +100,46 @@ def _selection(specification: "Specification", spec: MethodSpec | None) -> Itera
     if select.on == "metric":
         if spec is not None:
             yield RequestError(
-                "select.on: metric is for methods of one's own. Choose source_dev, pivot_dev, or target_dev (oracle)."
+                "select.on",
+                "metric is for methods of one's own",
+                "Choose source_dev, pivot_dev, or target_dev (oracle).",
             )
         return
     if select.on == "pivot_dev" and not (task and task.pivots):
         yield RequestError(
-            "select.on: pivot_dev needs languages with labels that are not reported on. Add task.pivots: [...]."
+            "select.on", "pivot_dev needs languages with labels that are not reported on", "Add task.pivots: [...]."
         )
     if task is None:
-        yield RequestError(f"task: select.on is {select.on}, which needs a task. Add one.")
+        yield RequestError("task", f"select.on is {select.on}, which needs a task", "Add one.")
         return
     metrics = spec.metrics if spec else {}
     if select.metric not in (*METRICS, *metrics):
         known = (*METRICS, *metrics)
-        yield RequestError(f"select.metric: {select.metric!r} is not recorded.{nearest(select.metric, known)}")
+        yield RequestError("select.metric", f"{select.metric!r} is not recorded", nearest(select.metric, known))
         return
     unlabelled, own = [name for name, one in metrics.items() if one.uses == "unlabelled"], metrics.get(select.metric)
     if select.on == "unlabelled" and select.metric not in unlabelled:
         yield RequestError(
-            f"select.on: unlabelled, but {select.metric} needs labels or translations. "
-            f"Choose {' or '.join(unlabelled) + ', or on: source_dev' if unlabelled else 'source_dev'}."
+            "select.on",
+            f"unlabelled, but {select.metric} needs labels or translations",
+            f"Choose {(' or '.join(unlabelled) + ', or on: source_dev' if unlabelled else 'source_dev')}.",
         )
     if own is None:
         return
     if own.uses == "unlabelled" and select.on == "pivot_dev":
-        yield RequestError(f"select.on: pivots have no {select.metric}. Write select.on: unlabelled.")
+        yield RequestError("select.on", f"pivots have no {select.metric}", "Write select.on: unlabelled.")
     if own.uses == "translations" and select.on != "target_dev":
-        yield RequestError(f"select.on: {select.metric} uses translations. Write select.on: target_dev (oracle).")
+        yield RequestError("select.on", f"{select.metric} uses translations", "Write select.on: target_dev (oracle).")
     files = getattr(specification.inputs, own.input) if own.input else {}
     if own.input and spec.inputs[own.input].shape == "sets":
         if not files:
-            yield RequestError(f"inputs.{own.input}: {select.metric} selects, and needs it. Add one.")
+            yield RequestError(f"inputs.{own.input}", f"{select.metric} selects, and needs it", "Add one.")
     elif own.input:
         for language in task.targets:
             if language not in files:
-                yield RequestError(f"inputs.{own.input}.{language}: {select.metric} selects, and needs it. Add it.")
+                yield RequestError(
+                    f"inputs.{own.input}.{language}", f"{select.metric} selects, and needs it", "Add it."
+                )
 
 
 def _second(specification: "Specification") -> Iterable[RequestError]:
@@ -142,8 +149,9 @@ def _second(specification: "Specification") -> Iterable[RequestError]:
         return
     if second.by.rpartition("/")[2].partition(":")[0] in task.targets:
         yield RequestError(
-            f"select.second.by: {second.by} uses labels of a target language, which {select.on} does not. "
-            "Choose another, or select.on: target_dev (oracle)."
+            "select.second.by",
+            f"{second.by} uses labels of a target language, which {select.on} does not",
+            "Choose another, or select.on: target_dev (oracle).",
         )
 
 
@@ -153,28 +161,31 @@ def _task(specification: "Specification", spec: MethodSpec | None) -> Iterable[R
         if LAYOUTS[task.name].second:
             *singles, last = (name for name, layout in LAYOUTS.items() if not layout.second)
             yield RequestError(
-                f"task.name: {task.name}: {spec.name} classifies single sentences. "
-                f"Choose {', '.join(singles)} or {last}."
+                "task.name",
+                f"{task.name}: {spec.name} classifies single sentences",
+                f"Choose {', '.join(singles)} or {last}.",
             )
             return
         if task.second:
-            yield RequestError(f"task.second: {task.second}: {spec.name} classifies single sentences. Remove it.")
+            yield RequestError("task.second", f"{task.second}: {spec.name} classifies single sentences", "Remove it.")
             return
     of = spec.landscape if spec else None
     if not task.targets and not (landscape and not landscape.labels and of and of.shared):
-        yield RequestError("task.targets: there is none. Name the languages to transfer to.")
+        yield RequestError("task.targets", "there is none", "Name the languages to transfer to.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
         if len(set(languages)) < len(languages):
-            yield RequestError(f"{key}: {', '.join(languages)}: a language stands there twice. Remove one.")
+            yield RequestError(key, f"{', '.join(languages)}: a language stands there twice", "Remove one.")
             break
     for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
         if task.source in languages:
-            yield RequestError(f"{key}: {task.source} is the source. Remove it: zero-shot targets have no labels.")
+            yield RequestError(key, f"{task.source} is the source", "Remove it: zero-shot targets have no labels.")
     data = Classification(task)
     names = [data.name_of(split) for split in ("train", "dev", "test")]
     if len(set(names)) < len(names):
         yield RequestError(
-            f"task.splits: train, dev and test would be {', '.join(names)}: one set would serve twice. Name three sets."
+            "task.splits",
+            f"train, dev and test would be {', '.join(names)}: one set would serve twice",
+            "Name three sets.",
         )
         return
     labels = ""
@@ -193,4 +204,4 @@ def _baselines(specification: "Specification", spec: MethodSpec) -> Iterable[Req
         for key in sorted(spec.baselines[name].needs & spec.inputs.keys()):
             if not getattr(specification.inputs, key):
                 what = spec.inputs[key].missing
-                yield RequestError(f"inputs.{key}: the baseline {name} needs {what}")
+                yield RequestError(f"inputs.{key}", f"the baseline {name} needs {what}")

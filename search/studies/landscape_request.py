@@ -36,5 +36,5 @@ def landscape_specification(
         found |= {"landscape": {}} | ({"name": f"{found['name']}-landscape"} if "name" in found else {})
     set_all(found, overrides)
     if not isinstance(found["landscape"], dict):
-        raise RequestError(f"landscape: {found['landscape']!r}: write its keys, such as --set landscape.directions=0.")
+        raise RequestError("landscape", f"{found['landscape']!r}: write its keys, such as --set landscape.directions=0")
     return from_dict(found | {"landscape": found["landscape"] | options})

@@ -99,8 +99,9 @@ def show_comparison(searches: Sequence[Results], top: int, port: int, console: C
     stores = {address_of(one.state.specification["tracking"]["uri"]) for one in searches}
     if len(stores) > 1:
         raise RequestError(
-            f"--ui: these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}. Bring them "
-            f"into one: {called('track', 'DIR', '--uri', 'URI')}"
+            "--ui",
+            f"these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}",
+            f"Bring them into one: {called('track', 'DIR', '--uri', 'URI')}",
         )
     pages, chosen = Pages(stores.pop(), port), []
     for one in searches:

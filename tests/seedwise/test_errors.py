@@ -33,7 +33,7 @@ class Outer(BaseModel):
     [
         (RequestError("space.k", "0 is too few", "Write more."), "space.k: 0 is too few. Write more."),
         (RequestError("space.k", "which one?", ""), "space.k: which one?"),
-        (RequestError("space.k", "no such name", " Did you mean j?"), "space.k: no such name. Did you mean j?"),
+        (RequestError("space.k", "no such name", "Did you mean j?"), "space.k: no such name. Did you mean j?"),
         (NotHere("task.data", "/x is missing", "Add it.", "/x"), "task.data: /x is missing. Add it."),
         (RequestErrors([RequestError("a", "b", "C."), RequestError("d", "e")]), "a: b. C.\nd: e."),
     ],

@@ -33,7 +33,9 @@ def test_what_is_printed_can_be_typed_where_the_person_is(tmp_path, on_path):
     typed = subprocess.run(
         command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
     )
-    assert typed.stderr == "seedwise: a folder: there is no search here.\n", command
+    assert (
+        typed.stderr == "seedwise: a folder: there is no search here. Write the folder that has its ledger.jsonl.\n"
+    ), command
     assert typed.returncode == 2
 
 
