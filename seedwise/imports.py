@@ -29,7 +29,7 @@ def import_path(path: str, key: str) -> Any:
         missing = (getattr(error, "name", None) or "").partition(".")[0]
         fix = f"Write package.module:name, with the module in {_called(folder)} or installed."
         if missing in MOVED:
-            fix = f"{missing!r} is now 'seedwise.{missing}'."
+            fix += f" Seedwise's own {missing!r} is now 'seedwise.{missing}'."
         raise RequestError(key, f"{path}: {error}", fix) from error
 
 

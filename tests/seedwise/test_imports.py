@@ -93,7 +93,7 @@ def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
 def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(ROOT))])  # as where installed
     (folder / "sw_old.py").write_text(f"from {name}.anything import Method\n")
-    told = f"No module named {name!r}. {name!r} is now 'seedwise.{name}'."
+    told = f"Seedwise's own {name!r} is now 'seedwise.{name}'."
     with paths.relative_to(folder), pytest.raises(RequestError, match=re.escape(told)):
         import_path("sw_old:Mine", "method.trainable")
 
