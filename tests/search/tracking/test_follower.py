@@ -297,7 +297,9 @@ def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_pass
         ledger = (tmp_path / "ledger.jsonl").read_bytes()
         done = command(tmp_path, "--grace", "0")
     assert done.returncode == follower.INCOMPLETE
-    assert f"This completes the tracking: seedwise resume {tmp_path}" in done.stdout.splitlines()[-1]  # in a file that is kept
+    assert (
+        f"This completes the tracking: seedwise resume {tmp_path}" in done.stdout.splitlines()[-1]
+    )  # in a file that is kept
     assert server.told == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
     assert "no entry for" in done.stdout
     for shown in (done.stdout, done.stderr, (tmp_path / "tracking.log").read_text()):
