@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.search.story import PATIENCE
+
 # No sandbox, for containers run as root; nothing that a browser would ask of its maker.
 OPTIONS = (
     "--no-sandbox",
@@ -37,6 +39,7 @@ class Browser:
         """An empty page of `width` x `height` pixels, and what is seen of it. `dark` is what the person prefers."""
         scheme = "dark" if dark else "light"
         page = self.running.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.set_default_timeout(PATIENCE * 1000)
         seen = Seen()
         page.on("console", lambda said: seen.errors.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: seen.errors.append(str(error)))

@@ -8,6 +8,7 @@ import pytest
 
 from seedwise.trainables.methods import METHODS, spec_of
 from tests.conftest import ROOT
+from tests.search.story import PATIENCE
 
 ROOMS = [
     "seedwise",
@@ -135,7 +136,7 @@ def test_a_method_needs_no_ray_no_optuna_and_no_search():
         f"from {module} import {kind}; print({kind}.__name__)\n"
         for module, _, kind in (one.partition(":") for one in paths)
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout.split() == [one.partition(":")[2] for one in paths], done.stderr
 
 
@@ -149,6 +150,6 @@ def test_help_and_status_start_without_torch_ray_and_mlflow(arguments):
         f"atexit.register(lambda: print('loaded', [name for name in {HEAVY} if name in sys.modules]));"
         f"sys.argv = ['seedwise', *{arguments}]; runpy.run_module('seedwise', run_name='__main__')"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded []"

@@ -231,7 +231,7 @@ if input() == "node":
         time.sleep(0.1)
     going = worker.node.remote()  # before, the death of the process may be all that is known
 try:
-    ray.get(going, timeout=100)
+    ray.get(going, timeout=300)
 except ray.exceptions.RayError as error:
     print(error)
 """

@@ -113,7 +113,7 @@ def test_a_place_that_cannot_be_written_is_one_line(file, tmp_path, capsys):
 
 
 def answer(port: int, path: str) -> dict:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as found:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as found:
         return json.load(found)
 
 
