@@ -10,10 +10,12 @@ from seedwise.trainables.methods import METHODS, spec_of
 from tests.conftest import ROOT
 from tests.search.story import PATIENCE
 
+ROOMS_OF_METHODS = [METHODS[name].removeprefix("seedwise.").removesuffix(".spec") for name in METHODS]
 ROOMS = [
     "seedwise",
-    *("trainables" + name for name in ("", ".inputs", ".training", ".tasks", ".static", ".landscape", ".stitching")),
-    *("trainables.ear", "trainables.dcca", "trainables.world", "spaces"),
+    *("trainables" + name for name in ("", ".inputs", ".training", ".tasks", ".static", ".landscape")),
+    *dict.fromkeys(["trainables.ear", *ROOMS_OF_METHODS]),  # dcca imports from ear
+    *("trainables.world", "spaces"),
     *("search.ledger", "search.ranking", "search.decide", "search.spec", "search.cluster", "search.execution"),
     *("search.drawing", "search.tracking", "search.report", "search.export", "search.landscape", "search.studies"),
     "search.commands",

@@ -10,31 +10,41 @@ GIVEN = ("prepare", "prepare_test", "export")  # what took a specification
 
 def adapt(cls: type) -> None:
     """Give a class that was written so the names of today. One that is not stays as it is."""
-    own = vars(cls)
-    if "epoch" in own and "step" not in own:
+    if next(name for one in cls.__mro__ for name in ("step", "epoch") if name in vars(one)) == "epoch":
         cls.step = _step
         cls.steps = property(lambda run: getattr(run, "epochs", 1))
     for name in GIVEN:
-        function = getattr(own.get(name), "__func__", own.get(name))
-        if function is not None:
-            adapted = _adapted(function, optional=name == "prepare")
-            setattr(cls, name, classmethod(adapted) if isinstance(own[name], classmethod) else adapted)
+        if (own := vars(cls).get(name)) is not None:
+            kind = type(own) if isinstance(own, classmethod | staticmethod) else lambda function: function
+            function = getattr(own, "__func__", own)
+            before = 0 if isinstance(own, staticmethod) else 1  # the class or the run
+            setattr(cls, name, kind(_adapted(function, before, optional=name == "prepare")))
 
 
 def _step(run: Any, number: int) -> dict[str, float]:
     return run.epoch(number)
 
 
-def _adapted(function: Callable, *, optional: bool) -> Callable:
-    """The function with a request in the place of the dictionary, and without what it may leave out."""
-    names = list(signature(function).parameters)[1:]
-    plain, few = names[:1] == ["specification"], optional and len(names) == 1
-    if not plain and not few:
+def _adapted(function: Callable, before: int, *, optional: bool) -> Callable:
+    """The function with a dictionary in the place of the request, and without what it may leave out.
+
+    The dictionary's documented name was `specification`; where there is an `epoch`, it may have any but `request`.
+    """
+    names = list(signature(function).parameters)[before:]
+    few, first = optional and len(names) == 1, names[0] if names else ""
+    if first == "request" and not few:
         return function
 
     @wraps(function)
-    def adapted(this: Any, request: Any, *more: Any) -> Any:
-        given = request.as_dict() if plain and hasattr(request, "as_dict") else request
-        return function(this, given, *(() if few else more))
+    def adapted(*given: Any) -> Any:
+        start, (request, *more) = given[:before], given[before:]
+        plain = first == "specification" or (first != "request" and any(map(_of_epochs, start)))
+        asking = request.as_dict() if plain and hasattr(request, "as_dict") else request
+        return function(*start, asking, *(() if few else more))
 
     return adapted
+
+
+def _of_epochs(this: Any) -> bool:
+    """Whether a class, or the class of a run, has epochs."""
+    return (this if isinstance(this, type) else type(this)).step is _step

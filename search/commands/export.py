@@ -51,7 +51,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         folders = export_models(results.state, written[0][1], options.model, options.replicate, console)
         for folder in folders:
             use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
-            if (spec := built_in(results.state.method)) and spec.export.then:
+            if (spec := built_in(results.state.method)) and spec.export and spec.export.then:
                 use = spec.export.then.format(folder=folder)
             console.print(f"wrote {folder}; {use}", soft_wrap=True)
         if options.register:

@@ -9,7 +9,7 @@ from seedwise.search.decide.policy import FRESH
 from seedwise.search.drawing.table import Column, Table
 from seedwise.text import interval, number, spread
 from seedwise.trainables.methods import built_in
-from seedwise.trainables.spec import MethodSpec
+from seedwise.trainables.spec import Export, MethodSpec
 from seedwise.trainables.tasks.classification import METRICS
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class Card:
         return built_in(self.method)
 
     @property
+    def export(self) -> Export | None:
+        """What the method says of its exported models, where it says something."""
+        return self.spec.export if self.spec else None
+
+    @property
     def shown(self) -> list[str]:
         return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *METRICS]))
 
@@ -81,7 +86,7 @@ class Card:
         return ModelCardData(
             language=list(dict.fromkeys(language.partition("_")[0] for language in self.languages)) or None,
             library_name="transformers",
-            pipeline_tag=self.spec and self.spec.export.pipeline,
+            pipeline_tag=self.export and self.export.pipeline,
             base_model=self._hub_id("model", content["model"]),
             datasets=[hub] if (hub := self._hub_id("task.data", task["data"])) else None,
             tags=["seedwise", self.method],
@@ -153,8 +158,8 @@ class Card:
         seed = f"replicate {self.replicate}" + (" (a fresh seed)" if fresh else "")
         rows = [(split, metric, language, number(value)) for split, metric, language, value in self._own_scores()]
         told = f"Its weights are those of one run, {seed} of search seed {self.content['specification']['seed']}."
-        if self.spec and self.spec.export.scores:
-            told += f" {self.spec.export.scores}"
+        if self.export and self.export.scores:
+            told += f" {self.export.scores}"
         names = ("split", "metric", "language", "score")
         return [told, "", Table([*map(Column, names)], [rows]).markdown()]
 

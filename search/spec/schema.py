@@ -170,8 +170,8 @@ class Specification(Model):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$")]
     method: Literal[tuple(METHODS)] | Custom
     model: Text | None = None
-    # What the paper says, or what its released code does, where we would decide otherwise.
-    compat: Literal["fixed", "paper", "reference"] = "fixed"
+    # What the paper says, or what its released code does, where we would decide otherwise. Each method has its own.
+    compat: Text = "fixed"
     task: Task | None = None
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"

@@ -18,7 +18,7 @@ from seedwise.trainables.dcca.options import (
 )
 from seedwise.trainables.spec import MAX_LENGTH, VECTOR_ROWS, Baseline, Count, Export, Input, MethodSpec, Metric
 from seedwise.trainables.tasks.classification import METRICS
-from seedwise.trainables.training.options import TRAINING
+from seedwise.trainables.training.options import OptimiserOptions, names_of
 
 if TYPE_CHECKING:
     from seedwise.trainables.method import Asked
@@ -132,7 +132,7 @@ SPEC = MethodSpec(
     tasks=frozenset({"sentences", "pairs"}),
     compat={"paper": PAPER, "reference": REFERENCE},
     follows=(
-        *TRAINING,
+        *names_of(OptimiserOptions),
         *("steps", "blocks", "block_batch", "mask_rate", "drawn"),  # how text is drawn
         *("static", "layer", "pooling", "padding", "words", "word_batch"),  # how words become vectors
         *("tune_epochs", "tune_lr", "tune_warmup", "tune_batch_size"),

@@ -185,5 +185,8 @@ class Dcca(Untouched):
 
     @classmethod
     def size(cls, params: dict) -> float:
-        """Blocks of full length in the largest forward pass; an isolated word is a few tokens long."""
-        return max(params["block_batch"], params["tune_batch_size"], params["word_batch"] / 16)
+        """Blocks of full length in the largest forward pass; an isolated word is a few tokens long.
+
+        A configuration without an alignment has no words, one without a classifier nothing to fine-tune.
+        """
+        return max(params["block_batch"], params.get("tune_batch_size", 0), params.get("word_batch", 0) / 16)
