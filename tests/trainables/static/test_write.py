@@ -61,7 +61,7 @@ def test_every_finite_number_survives(tmp_path_factory, values):
     path = tmp_path_factory.mktemp("vectors") / "two.vec"
     write_vectors(path, ["a", "b"], values)
     with open(path, "rb") as file:
-        _, blocks, _ = read_text(file, "TEXT", tmp_path / "two.vec", 2)
+        _, blocks, _ = read_text(file, "TEXT", path, 2)
     np.testing.assert_array_equal(np.concatenate(blocks), values)
 
 
