@@ -97,7 +97,7 @@ def fewer_walks(monkeypatch):
         ("baselines=[zero_shot]", "inputs.multilingual: the baseline zero_shot needs a multilingual encoder."),
         ("baselines=[sl]", "baselines.sl: there is no such baseline. Did you mean ls?"),
         ("compat=reference", "compat: 'reference': this method has only fixed, paper."),
-        ("compat=published", "compat: 'published' is wrong: input should be 'fixed', 'paper' or 'reference'"),
+        ("compat=published", "compat: 'published': this method has only fixed, paper. Write one."),
         ("baselines=[plain]", "baselines.plain: there is no such baseline. There are: ls, lr, zero_shot, constant."),
         ("inputs.synonyms='world:synonyms/qel.json'", "inputs.synonyms: stitching does not read it. Remove it."),
         ("model=world:none", "model: world:none: there is no such folder."),

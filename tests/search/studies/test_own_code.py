@@ -3,18 +3,24 @@
 import contextlib
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import optuna
 import pytest
 from rich.console import Console
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 
 from seedwise.search.ledger.state import read
 from seedwise.search.studies.launch import resume
+from seedwise.trainables.streams import Streams
+from tests.conftest import ROOT
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, command, results, run, typed, write
 
@@ -65,6 +71,33 @@ def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
     rows = board(tmp_path / "runs" / "quadratic")
     for row in rows:
         assert row["mean"] == pytest.approx(1 - (row["params"]["x"] - 0.5) ** 2, abs=1e-12)
+
+
+def test_the_guides_method_of_version_08_runs_with_its_import_line_changed(tmp_path, fake_loop, monkeypatch):
+    """Its names: `epochs`, `epoch(number)` and `prepare(specification)`."""
+    guide = (ROOT / "tests" / "data" / "0.8.0" / "extending.md").read_text()
+    code, specification = re.findall(r"```(?:python|yaml)\n(.*?)```", guide, re.S)[:2]
+    old, new = "from trainables.base import", "from seedwise.trainables.method import"
+    assert code.count(old) == 1
+    (tmp_path / "prototypes.py").write_text(code.replace(old, new))
+    (tmp_path / "prototypes.yaml").write_text(specification)
+    run(tmp_path, "search", "prototypes.yaml", "--set", "tracking.uri=off")
+    monkeypatch.delitem(sys.modules, "prototypes")
+    state = read(tmp_path / "runs" / "prototypes" / "ledger.jsonl")
+    assert {(one.status, one.step) for one in state.runs()} == {("done", 3)}
+    rows = board(tmp_path / "runs" / "prototypes")
+    assert [row["replicates"] for row in rows] == [3, 3, 3, 3]
+    # The same arithmetic by hand, for the best one at its first seed.
+    best = rows[0]
+    images, digits = load_digits(return_X_y=True)
+    train, test, of_train, of_test = train_test_split(images / 16, digits, test_size=0.3, random_state=0)
+    streams, (rate, spread) = Streams(0, 0), (best["params"]["rate"], best["params"]["spread"])
+    prototypes = np.random.default_rng(streams.seed("head")).normal(0.5, spread, size=(10, 64))
+    for number in range(3):
+        for row in np.random.default_rng(streams.seed("order", number)).permutation(len(train)):
+            prototypes[of_train[row]] += rate * (train[row] - prototypes[of_train[row]])
+    hits = [np.linalg.norm(prototypes - one, axis=1).argmin() for one in test] == of_test
+    assert state.configurations[best["config_id"]].runs[0].metrics == {"accuracy": pytest.approx(hits.mean())}
 
 
 @pytest.mark.usefixtures("ray_here", "forgotten")

@@ -1,0 +1,30 @@
+"""The toy method as the rest of the program knows it. No torch here."""
+
+from seedwise.trainables.spec import Baseline, Export, Input, MethodSpec, Metric
+from seedwise.trainables.toy.options import PlainOptions, ToyOptions
+
+CITATION = r"""@article{maron-1961-automatic,
+    title = "Automatic Indexing: An Experimental Inquiry",
+    author = "Maron, M. E.",
+    journal = "Journal of the ACM",
+    year = "1961",
+}"""
+
+SPEC = MethodSpec(
+    name="toy",
+    trainable="seedwise.trainables.toy.trainable:Toy",
+    options=ToyOptions,
+    spaces={"default": "seedwise.spaces.toy:default"},
+    baselines={"plain": Baseline(PlainOptions)},  # EAR has one of this name too
+    inputs={
+        "ignored": Input("one", required=True, missing="toy leaves words out. Add a file with one word a line."),
+        "lower": Input("value", type=bool, default=False),
+    },
+    encoder="an encoder with a tokenizer",
+    tasks=frozenset({"sentences"}),
+    compat={"printed": {"smoothing": 1.0}},
+    follows=("sentences",),
+    citation=CITATION,
+    metrics={"known_words": Metric("unlabelled")},
+    export=Export("text-classification", scores="A score is that of a count."),
+)
