@@ -27,7 +27,7 @@ from ray.cluster_utils import Cluster
 from benchmarks.tracking import await_health
 from seedwise import yaml12
 from seedwise.search.ledger.state import read, scan
-from seedwise.search.tracking.mlflow_ui import free_port
+from tests.servers import own_port
 
 ROOT = Path(__file__).resolve().parent.parent
 NODES, AWAY_SECONDS, LEAST = 4, 5.0, 20
@@ -45,7 +45,7 @@ class Server:
     """MLflow over HTTP on a database of its own."""
 
     def __init__(self, folder: Path):
-        self.port, self.folder, self.process = free_port(), folder, None
+        self.port, self.folder, self.process = own_port(), folder, None
         self.address = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:

@@ -55,7 +55,7 @@ def ours(runs: int, folder: Path, uri: str) -> tuple[float, float]:
     )
     with open(os.devnull, "w") as nowhere:
         start = time.perf_counter()
-        state = launch(specification, folder / "search", Console(file=nowhere))
+        state = launch(specification, folder / "search", Console(file=nowhere)).results.state
         returned = time.perf_counter() - start
     assert sum(run.status == "done" for run in state.runs()) == runs
     return state.last_time - state.search["time"], returned

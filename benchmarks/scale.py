@@ -85,8 +85,8 @@ def ours(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
     """Wall time of the whole search, and what its runs said of themselves."""
     with open(os.devnull, "w") as nowhere:
         start = time.perf_counter()
-        state = launch(specified(runs, "benchmarks.waiting:Waiting"), folder, Console(file=nowhere))
-        return time.perf_counter() - start, [run.metrics for run in state.runs()]
+        outcome = launch(specified(runs, "benchmarks.waiting:Waiting"), folder, Console(file=nowhere))
+        return time.perf_counter() - start, [run.metrics for run in outcome.results.state.runs()]
 
 
 def plain(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:

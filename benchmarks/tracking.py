@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.tracking import follower
-from seedwise.search.tracking.mlflow_ui import free_port
+from tests.servers import own_port
 
 METRICS, STEPS, REPLICATES = 20, 5, 5
 GOAL_RATIO, GOAL_DELAY = 5, 0.002
@@ -60,7 +60,7 @@ def store(where: str, folder: Path) -> Iterator[list[str]]:
     if where == "sqlite":
         yield databases
         return
-    ports = [free_port(), free_port()]
+    ports = [own_port(), own_port()]
     places = [["--backend-store-uri", uri, "--artifacts-destination", str(folder / "files")] for uri in databases]
     servers = [
         subprocess.Popen(
@@ -149,7 +149,7 @@ def unheard(folder: Path, runs: int) -> float:
             time.sleep(0.1)
 
     process = follower.start_follower(folder)
-    loop = tell(folder, runs, f"http://127.0.0.1:{free_port()}", tried)
+    loop = tell(folder, runs, f"http://127.0.0.1:{own_port()}", tried)
     process.terminate()
     process.wait()
     return loop

@@ -14,7 +14,7 @@ from seedwise.search.spec.load import read
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import check_layers
-from seedwise.trainables.inputs.paths import by_language
+from seedwise.trainables.request import Task, by_language
 from seedwise.trainables.tasks.layouts import LAYOUTS
 from seedwise.trainables.training.encoder import Encoder
 from tests.conftest import ROOT, real
@@ -31,10 +31,9 @@ def specification(name: str) -> Specification:
     if content["method"] == "ear":
         files = [inputs["synonyms"]]
     elif content["method"] == "dcca":
-        languages = {"source": task["source"], "targets": task["targets"]}
         files = [name for pair in inputs["parallel"].values() for name in pair]
         for of_all in (inputs["text"], *inputs["static"].values()):
-            files += by_language(of_all, languages).values()
+            files += by_language(of_all, Task(**task)).values()
     else:
         files = [*inputs["vectors"].values(), *inputs["lexicons"].values()]
     if task["name"] in ROWS:
