@@ -17,9 +17,10 @@ search: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
 
-# What `make test-all` adds to `make test`.
+# What `make test-all` adds to `make test`. In one process: these tests start clusters, and several that start at once on two
+# slow cores take longer than the 30 seconds that Ray gives each of them.
 test-extended: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m extended
+	$(BIN)/python -m pytest -m extended --numprocesses=1
 
 test-all: test test-extended
 
