@@ -223,15 +223,15 @@ class Worker:
         time.sleep(1000)
 
 worker = Worker.remote()
-node = ray.get(worker.node.remote())
-print(node, flush=True)
-going = worker.work.remote()
-if input() == "node":
-    while node in [one["NodeID"] for one in ray.nodes() if one["Alive"]]:
-        time.sleep(0.1)
-    going = worker.node.remote()  # before, the death of the process may be all that is known
 try:
-    ray.get(going, timeout=300)
+    node = ray.get(worker.node.remote())  # where memory is short, this may fail already
+    print(node, flush=True)
+    work = worker.work.remote()
+    if input() == "node":
+        while node in [known["NodeID"] for known in ray.nodes() if known["Alive"]]:
+            time.sleep(0.1)
+        work = worker.node.remote()  # before, the death of the process may be all that is known
+    ray.get(work, timeout=300)
 except ray.exceptions.RayError as error:
     print(error)
 """
@@ -246,11 +246,11 @@ def cause_of_a_lost_worker(cluster, folder, kill_node=None):
         text=True,
         cwd=ROOT,
     )
-    node = process.stdout.readline().strip()
+    first = process.stdout.readline()  # the worker's node, or an error
     if kill_node:
-        kill_node(node)
-    said, _ = process.communicate("node\n" if kill_node else "\n", timeout=PATIENCE)
-    (folder / "error.txt").write_text(said)
+        kill_node(first.strip())
+    rest, _ = process.communicate("node\n" if kill_node else "\n", timeout=PATIENCE)
+    (folder / "error.txt").write_text(first + rest)
     return cause_of(folder / "error.txt")
 
 
