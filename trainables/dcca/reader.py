@@ -6,8 +6,9 @@ from seedwise.errors import RequestError
 from seedwise.trainables.dcca.scores import Probe
 from seedwise.trainables.dcca.words import pieces_of
 from seedwise.trainables.ear.prepare import Reader
-from seedwise.trainables.inputs.lexicons import lines_of, read_lexicon
+from seedwise.trainables.inputs.lexicons import read_lexicon
 from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.reading import read_lines
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.request import Request, by_language
@@ -99,7 +100,7 @@ class DccaReader(Reader):
     def translations(self, language: str) -> list[list[str]]:
         """The sentences of a target language and those of the source, line by line."""
         key, names = f"inputs.parallel.{language}", self.inputs.parallel[language]
-        sides = [[line.strip() for line in lines_of(locate(name, key), key)] for name in names]
+        sides = [[line.strip() for line in read_lines(locate(name, key), key)] for name in names]
         sides = [side[:-1] if not side[-1] else side for side in sides]
         if len(sides[0]) != len(sides[1]) or len(sides[0]) < 2:
             raise RequestError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted, opened, readable
+from seedwise.trainables.inputs.reading import Skipped, read_lines
 
 
 class Entry(NamedTuple):
@@ -32,8 +32,8 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
     quality counts. `quality` (default None: all) leaves out entries below it; entries without a quality stay.
     """
     pairs: dict[tuple[str, str], float | None] = {}
-    malformed, repeated = Noted("malformed line"), Noted("repeated pair")
-    for number, line in enumerate(lines_of(path, key), start=1):
+    malformed, repeated = Skipped("malformed line"), Skipped("repeated pair")
+    for number, line in enumerate(read_lines(path, key), start=1):
         if not line.strip():
             continue
         entry = _entry(line)
@@ -64,17 +64,7 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
 
 def read_words(path: Path, key: str) -> frozenset[str]:
     """The words of a list such as stop words, one a line, from a .gz file too."""
-    return frozenset(word for line in lines_of(path, key) if (word := line.strip()))
-
-
-def lines_of(path: Path, key: str) -> list[str]:
-    """The lines of a UTF-8 text file without its byte order mark. Only line feeds end a line, not Unicode's others."""
-    try:
-        with readable(path, key), opened(path) as file:
-            return file.read().decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        number = error.object.count(b"\n", 0, error.start) + 1
-        raise RequestError(key, f"{path} line {number} is not UTF-8", "Save it as UTF-8 text.") from error
+    return frozenset(word for line in read_lines(path, key) if (word := line.strip()))
 
 
 def _entry(line: str) -> Entry | None:

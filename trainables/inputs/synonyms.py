@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.lexicons import lines_of
-from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.inputs.reading import Skipped, read_lines
 
 FORM = 'Write a JSON object {"word": ["synonym", ...]}, or lines: word, tab, synonyms.'
 
@@ -26,8 +25,8 @@ def read_synonyms(path: Path, key: str) -> Synonyms:
     In a file of lines the word ends at the first tab. Synonyms are separated by tabs, commas or semicolons, and may
     then hold spaces; where there are none of these, spaces separate them. A word that stands twice has all of both.
     """
-    lines = lines_of(path, key)
-    malformed = Noted("malformed line")
+    lines = read_lines(path, key)
+    malformed = Skipped("malformed line")
     if Path(path.name.removesuffix(".gz")).suffix == ".json":
         found = _from_json("\n".join(lines), path, key)
     else:

@@ -6,7 +6,7 @@ from typing import BinaryIO
 import numpy as np
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.inputs.reading import Skipped
 from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numeric, refuse_dimension
 
 CHUNK = 1 << 20  # bytes read at once; no word is that long
@@ -24,7 +24,7 @@ def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[s
     refuse_dimension(key, path, dimensions)
     words: dict[str, None] = {}
     vectors: list[np.ndarray] = []
-    malformed, repeated = Noted("malformed vector", "entry"), Noted("repeated word", "entry")
+    malformed, repeated = Skipped("malformed vector", "entry"), Skipped("repeated word", "entry")
     buffer, start, size = file.read(CHUNK), 0, 4 * dimensions
     if numeric(buffer.partition(b"\n")[0].split()[1:]) == dimensions:
         raise RequestError(key, f"{path} is text, not word2vec's binary format", "Do not call it .bin.")

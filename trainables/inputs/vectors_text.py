@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.inputs.reading import Skipped
 
 FORM = "Name a file of lines `word number number ...`."  # what to do about a file that is something else
 BLOCK = 1000  # lines whose numbers are converted together, for speed
@@ -61,7 +61,7 @@ class _Text:
         self.words: dict[str, None] = {}
         self.blocks: list[np.ndarray] = []
         self.seen = 0  # lines, the header and blank ones apart
-        self.malformed, self.repeated = Noted("malformed line"), Noted("repeated word")
+        self.malformed, self.repeated = Skipped("malformed line"), Skipped("repeated word")
         self._key, self._path, self._rows, self._dimensions = key, path, rows, dimensions
         self._source = source  # of the dimension
         self._long = 0  # lines whose word ends with a number: some words do, but not many

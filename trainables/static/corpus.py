@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic.dataclasses import dataclass
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted, opened, readable
+from seedwise.trainables.inputs.reading import Skipped, opened, readable
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT
 
@@ -34,9 +34,9 @@ class LeftOut:
     """What a reading left out, by reason, with the first line numbers of each."""
 
     def __init__(self) -> None:
-        self.short = Noted("short sentence")
-        self.lonely = Noted("small-paragraph sentence")
-        self.long = Noted("overlong line")
+        self.short = Skipped("short sentence")
+        self.lonely = Skipped("small-paragraph sentence")
+        self.long = Skipped("overlong line")
         self.unread_from = 0  # the line at which there were enough sentences; 0: the file was read to its end
 
     def notes(self) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def shuffled(items: Iterable[Item], size: int, seed: int) -> Iterator[Item]:
         waiting.extend(islice(source, 1))
 
 
-def _of_large_paragraphs(lines: Iterable[Line], least: int, lonely: Noted) -> Iterator[Line]:
+def _of_large_paragraphs(lines: Iterable[Line], least: int, lonely: Skipped) -> Iterator[Line]:
     """Lines of paragraphs of at least `least` lines. Never more than these are held back."""
     waiting: list[Line] = []  # the first lines of a paragraph, as long as they are too few
     length, divided = 0, False

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.lexicons import lines_of
-from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.inputs.reading import Skipped, read_lines
 
 DATA, GOLD = ".data.txt", ".gold.txt"  # SemEval-2017's names: scores are in a file of their own
 
@@ -34,10 +33,10 @@ def read_judgements(path: Path, key: str) -> Judgements:
     Of a file NAME.data.txt (SemEval-2017) the scores are in NAME.gold.txt, beside it or in the folder `keys` beside
     its own. Lines of another form, such as phrases between spaces, are left out and noted; more than half is an error.
     """
-    lines = lines_of(path, key)
+    lines = read_lines(path, key)
     if path.name.endswith(DATA):
         lines = _joined(lines, path, key)
-    malformed = Noted("malformed line")
+    malformed = Skipped("malformed line")
     pairs = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -59,7 +58,7 @@ def _joined(lines: list[str], path: Path, key: str) -> list[str]:
     gold = next((at for at in (path.with_name(name), path.parent.parent / "keys" / name) if at.exists()), None)
     if gold is None:
         raise RequestError(key, f"{path}: there is no {name} beside it or in ../keys", "Put the scores there.")
-    words, scores = ([line.strip() for line in one if line.strip()] for one in (lines, lines_of(gold, key)))
+    words, scores = ([line.strip() for line in one if line.strip()] for one in (lines, read_lines(gold, key)))
     if len(words) != len(scores):
         raise RequestError(key, f"{path} has {len(words)} lines and {gold} {len(scores)}", "Each pair needs its score.")
     return [f"{pair}\t{score}" for pair, score in zip(words, scores, strict=True)]

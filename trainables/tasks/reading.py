@@ -1,7 +1,7 @@
-"""Labelled rows out of files and hub data sets, read by the `datasets` library.
+"""Labelled rows from files (by pandas and json) and from data sets of the hub (by the `datasets` library).
 
-Files are streamed: nothing is copied into a cache, so a file that changed is never mistaken for what it was. Data sets
-of the hub stay where the hub's own library keeps them, so that what was downloaded once is found without a network.
+Local data is never cached, so a changed file is never mistaken for its former content. Data sets of the hub are cached
+by the hub's own library: once downloaded, they need no network.
 """
 
 import contextlib
@@ -10,7 +10,6 @@ import gzip
 import json
 import tempfile
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,132 +20,86 @@ from seedwise.suggest import nearest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 JSON = (".json", ".jsonl")
-BATCH = 1000
+TOO_MANY_FIELDS = "row 1 has more fields than there are columns"  # a warning of pandas, in plainer words
+BATCH = 1000  # rows of a hub data set that are converted at once
 
 
-def kind(path: Path) -> str:
-    """The suffix that says how a file is read; `.gz` does not count."""
-    suffix = Path(path.name.removesuffix(".gz")).suffix
-    if suffix not in (*SEPARATORS, *JSON):
-        raise RequestError(
-            "task.data", f"{path}: cannot tell its format", f"Name it {', '.join((*SEPARATORS, *JSON))}."
-        )
-    return suffix
+def is_json(path: Path) -> bool:
+    return _suffix(path) in JSON
 
 
-def columns_of(path: Path, *, quoted: bool, header: bool = True) -> list[str]:
-    """The columns that the first line of a file names, or without a `header` has; none for a JSON file of one list."""
-    try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
-            if kind(path) in JSON:
-                first = file.readline()
-                return [] if first.lstrip().startswith("[") else list(json.loads(first or "{}"))
-            quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-            return next(filter(None, csv.reader(file, delimiter=SEPARATORS[kind(path)], quoting=quoting)))
-    except StopIteration:
-        purpose = "name the columns" if header else "be an example"
-        raise RequestError("task.data", f"{path} is empty", f"Its first line should {purpose}.") from None
-    except (OSError, EOFError, ValueError, AttributeError, csv.Error, zlib.error) as error:
-        raise RequestError("task.data", f"{path}: {_one_line(error)}", "Is it UTF-8 text in that format?") from error
+def first_row(path: Path, *, quoted: bool) -> list[str]:
+    """The fields of a file's first line, or its keys if the file is JSON; none for a JSON file with a single list."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with (
+        _one_line_errors(path, "Is it UTF-8 text in that format?"),
+        opener(path, "rt", encoding="utf-8-sig", newline="") as file,
+    ):
+        if is_json(path):
+            first = file.readline()
+            return [] if first.lstrip().startswith("[") else list(json.loads(first or "{}"))
+        rows = csv.reader(file, delimiter=SEPARATORS[_suffix(path)], quoting=_quoting(path, quoted=quoted))
+        if first := next(filter(None, rows), None):
+            return first
+        raise RequestError("task.data", f"{path} is empty", "Add examples, or name another file.")
 
 
 def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool) -> list[list[Any]]:
-    """The `wanted` columns of a file. Of a table they are text as it stands there, never a number or a missing value.
+    """The `wanted` columns of a file. Fields of a table stay text: none becomes a number or a missing value.
 
-    `columns` are the names of a file without a header. Files that are not `quoted` may hold quotes anywhere.
+    `columns` names the columns of a table without a header. In a table that is not `quoted`, quotes are ordinary
+    characters; .csv files are always quoted.
     """
-    builder, options = "json", {}
-    if kind(path) not in JSON:
-        from datasets import Features, Value
+    import pandas as pd
 
-        names = columns or columns_of(path, quoted=quoted)
-        builder = "csv"
-        options = {
-            "sep": SEPARATORS[kind(path)],
-            "quoting": csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-            "column_names": names,
-            "header": None if columns else 0,
-            "index_col": False,  # a long first row would otherwise make an index of the first column
-            "na_filter": False,
-            "keep_default_na": False,
-            "encoding": "utf-8-sig",
-            "features": Features({name: Value("string") for name in names}),
-        }
-    with tempfile.TemporaryDirectory() as locks:  # the library locks even what it does not keep
-        options |= {"data_files": {"rows": str(path)}, "split": "rows", "cache_dir": locks}
-        return _load(str(path), wanted, builder, streaming=True, **options)
+    with (
+        _one_line_errors(path, "Correct it, or name another."),
+        warnings.catch_warnings(action="error", category=pd.errors.ParserWarning),
+    ):
+        if is_json(path):
+            is_list = not first_row(path, quoted=False)
+            table = pd.read_json(path, lines=not is_list, dtype=False, convert_dates=False, encoding="utf-8-sig")
+        else:
+            table = pd.read_csv(
+                path,
+                sep=SEPARATORS[_suffix(path)],
+                quoting=_quoting(path, quoted=quoted),
+                names=columns or None,
+                header=None if columns else 0,
+                index_col=False,  # otherwise, a long first row makes the first column an index
+                dtype=str,
+                na_filter=False,
+                encoding="utf-8-sig",
+            )
+        return [_column(name, table, path).tolist() for name in wanted]
 
 
 def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list[Any]]:
     """The `wanted` columns of a data set: a hub id, or a folder in the hub's format. Class numbers become names."""
-    where, folder = place(name, config, split), resolved(name)
-    try:
-        if not folder.is_dir():
-            return _load(where, wanted, name, config, split=split)
-        with tempfile.TemporaryDirectory() as locks:
-            return _load(where, wanted, str(folder), config, split=split, streaming=True, cache_dir=locks)
-    except RequestError as error:
-        if not isinstance(error.__cause__, ValueError):  # which an unknown configuration is for the library
-            raise
-        from datasets import get_dataset_config_names
+    import datasets
 
-        known = get_dataset_config_names(str(folder) if folder.is_dir() else name)
-        if config in known:
-            raise
-        raise RequestError("task.config", f"{name} has no configuration {config}", nearest(config, known)) from error
+    where, folder = hub_split(name, config, split), resolved(name)
+    columns: list[list[Any]] = [[] for _ in wanted]
+    # A folder is streamed into a temporary cache: the library locks files even in a cache that it does not fill.
+    with tempfile.TemporaryDirectory() as cache, _quiet(), _one_line_errors(where, "Correct it, or name another."):
+        is_folder = folder.is_dir()
+        source, options = (str(folder), {"streaming": True, "cache_dir": cache}) if is_folder else (name, {})
+        try:
+            rows = datasets.load_dataset(source, config, split=split, **options)
+        except ValueError:  # which an unknown configuration is for the library
+            known = datasets.get_dataset_config_names(source)
+            if config in known:
+                raise
+            raise RequestError("task.config", f"{name} has no configuration {config}", nearest(config, known)) from None
+        for batch in rows.iter(BATCH):
+            for column, values in zip(wanted, columns, strict=True):
+                values += _class_names(_column(column, batch, where), (rows.features or {}).get(column))
+    return columns
 
 
-def place(name: str, config: str, split: str) -> str:
+def hub_split(name: str, config: str, split: str) -> str:
     """How messages name a split of a hub data set."""
     return f"{name} ({config}, {split})"
-
-
-def _load(where: str, wanted: list[str], *arguments: Any, **options: Any) -> list[list[Any]]:
-    """The `wanted` columns of what `load_dataset` gives. Whatever goes wrong in it becomes one line."""
-    import datasets
-    from pandas.errors import ParserWarning
-
-    found: list[list[Any]] = [[] for _ in wanted]
-    try:
-        # A first row with too many fields is a warning there.
-        with quiet(), warnings.catch_warnings(action="error", category=ParserWarning):
-            rows = datasets.load_dataset(*arguments, **options)
-            for batch in rows.iter(BATCH):
-                for name, values in zip(wanted, found, strict=True):
-                    if name not in batch:
-                        raise missing_column(name, where, batch)
-                    values += _names(batch[name], (rows.features or {}).get(name))
-    except RequestError:
-        raise
-    except ParserWarning as warning:
-        raise RequestError(
-            "task.data", f"{where} row 1 has more fields than there are columns", "Correct it."
-        ) from warning
-    except Exception as error:  # pandas, Arrow, gzip and the hub's client have no error in common
-        raise RequestError("task.data", f"{where}: {_one_line(error)}", "Correct it, or name another.") from error
-    return found
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """In this block datasets does not log the errors that it raises, nor its progress."""
-    import datasets
-
-    before, bars = datasets.logging.get_verbosity(), datasets.are_progress_bars_disabled()
-    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
-    datasets.disable_progress_bars()
-    try:
-        yield
-    finally:
-        datasets.logging.set_verbosity(before)
-        if not bars:
-            datasets.enable_progress_bars()
-
-
-def _names(values: list, feature: Any) -> list:
-    """The names of class numbers, where values are that; -1 is the hub's sign for a row without a label."""
-    names = getattr(feature, "names", None)
-    return [None if value is None or value < 0 else names[value] for value in values] if names else values
 
 
 def missing_column(name: str, where: object, columns: Iterable[str]) -> RequestError:
@@ -157,7 +110,56 @@ def missing_column(name: str, where: object, columns: Iterable[str]) -> RequestE
     )
 
 
-def _one_line(error: BaseException) -> str:
-    """What an error says, shortly; the one that the library wrapped says more than the wrapping."""
-    text = " ".join(str(error.__cause__ or error).split())
-    return (text[:300] or type(error).__name__).rstrip(".")
+def _column(name: str, table: Any, where: object) -> Any:
+    if name not in table:
+        raise missing_column(name, where, table)
+    return table[name]
+
+
+def _suffix(path: Path) -> str:
+    """The suffix that determines the format; `.gz` is ignored."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix
+    if suffix not in (*SEPARATORS, *JSON):
+        raise RequestError(
+            "task.data", f"{path}: cannot tell its format", f"Name it {', '.join((*SEPARATORS, *JSON))}."
+        )
+    return suffix
+
+
+def _quoting(path: Path, *, quoted: bool) -> int:
+    return csv.QUOTE_MINIMAL if quoted or _suffix(path) == ".csv" else csv.QUOTE_NONE
+
+
+@contextlib.contextmanager
+def _one_line_errors(where: object, fix: str) -> Iterator[None]:
+    """In this block, any error becomes an error of the request, on one line."""
+    try:
+        yield
+    except RequestError:
+        raise
+    except Exception as error:  # pandas, Arrow, gzip and the hub's client have no error in common
+        text = " ".join(str(error.__cause__ or error).split())[:300] or type(error).__name__  # a cause says more
+        text = TOO_MANY_FIELDS if text.startswith("Length of header or names") else text
+        raise RequestError("task.data", f"{where}: {text.rstrip('.')}", fix) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """In this block, `datasets` logs neither its progress nor the errors it raises."""
+    import datasets
+
+    verbosity, bars_disabled = datasets.logging.get_verbosity(), datasets.are_progress_bars_disabled()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.logging.set_verbosity(verbosity)
+        if not bars_disabled:
+            datasets.enable_progress_bars()
+
+
+def _class_names(values: list, feature: Any) -> list:
+    """The names of class numbers, if the column holds those; -1 is the hub's sign for a missing label."""
+    names = getattr(feature, "names", None)
+    return [None if value is None or value < 0 else names[value] for value in values] if names else values

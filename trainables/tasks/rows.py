@@ -1,46 +1,45 @@
-"""Rows of labelled data as they are checked: every text is there, every label is one, and what it means."""
+"""Checked rows of labelled data: no text and no label is missing, and labels are replaced by their classes."""
 
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Noted
+from seedwise.trainables.inputs.reading import Skipped
 from seedwise.trainables.tasks.layouts import Layout
 
 Texts = list[str] | list[tuple[str, str]]  # sentences, or pairs of them
 
 
 class Rows(NamedTuple):
-    """Texts and class names of one split, with the numbers of their rows where they stand."""
+    """Texts and class names of one split, with their row numbers in the file."""
 
     texts: Texts
     labels: list[str]
     numbers: Sequence[int]
-    blank: Noted  # rows that were left out, where the form has such
+    blank: Skipped  # rows that were left out, if the layout allows rows without a text
 
 
 def rows_of(columns: dict[str, list[Any]], form: Layout, language: str, where: str) -> Rows:
-    """The rows of a language out of columns by kind: text, label, and where there are such, second and language.
+    """The rows of a language from columns by role: text, label and, if there are such columns, second and language.
 
-    A row without a text or a label is an error; of a form that is published with rows without a text, these are left
-    out.
+    A missing text or label is an error; rows without a text are left out if the layout is published with such rows.
     """
     numbers: Sequence[int] = range(1, len(columns["text"]) + 1)
     if "language" in columns:
-        numbers = [row for row, whose in zip(numbers, columns["language"], strict=True) if whose == language]
-    blank = Noted("blank row", "row")
+        numbers = [row for row, value in zip(numbers, columns["language"], strict=True) if value == language]
+    blank = Skipped("blank row", "row")
     if form.blanks:
-        kinds = [kind for kind in ("text", "second") if kind in columns]
-        written = {row for row in numbers if all(str(columns[kind][row - 1] or "").strip() for kind in kinds)}
-        for row in (row for row in numbers if row not in written):
+        texts = [columns[role] for role in ("text", "second") if role in columns]
+        kept = [row for row in numbers if all(str(column[row - 1] or "").strip() for column in texts)]
+        for row in sorted(set(numbers) - set(kept)):
             blank.add(row)
-        numbers = sorted(written)
+        numbers = kept
     if not numbers:
         raise RequestError("task.data", f"{where} holds no examples", f"Add some, or drop {language}.")
 
-    def filled(kind: str, what: str) -> list[str]:
-        return [_filled(columns[kind][row - 1], what, where, row) for row in numbers]
+    def filled(role: str, name: str) -> list[str]:
+        return [_filled(columns[role][row - 1], name, where, row) for row in numbers]
 
     texts: Texts = filled("text", "text")
     if "second" in columns:
@@ -50,7 +49,7 @@ def rows_of(columns: dict[str, list[Any]], form: Layout, language: str, where: s
 
 
 def _classes(labels: list[str], numbers: Sequence[int], form: Layout, where: str) -> list[str]:
-    """What the labels mean where they are not classes themselves: stars are three classes."""
+    """The classes of labels that are not classes themselves: five stars are three classes."""
     labels = [label.removesuffix(".0") for label in labels]
     for row, label in zip(numbers, labels, strict=True):
         if label not in form.classes:
@@ -62,14 +61,16 @@ def _classes(labels: list[str], numbers: Sequence[int], form: Layout, where: str
     return [form.classes[label] for label in labels]
 
 
-def _filled(value: object, what: str, where: str, row: int) -> str:
-    """A text or a label as text; without one a row says nothing. Numbers of labels lose a decimal part of zero."""
+def _filled(value: object, name: str, where: str, row: int) -> str:
+    """A text or a label as text. A label loses the decimal part .0 of a number."""
     missing = value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
     if missing or not isinstance(value, str | int | float):
-        problem = (
-            f"has no {what}" if missing else f"has {type(value).__name__} as its {what}, which is no text or number"
+        wrong = f"{type(value).__name__} as its {name}, which is no text or number"
+        raise RequestError(
+            "task.data",
+            f"{where} row {row} has {f'no {name}' if missing else wrong}",
+            "Correct it, or remove the row.",
         )
-        raise RequestError("task.data", f"{where} row {row} {problem}", "Correct it, or remove the row.")
-    if what == "label":
+    if name == "label":
         return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
     return str(value)

@@ -110,7 +110,7 @@ def test_test_files_without_labels_are_refused_before_a_search(tmp_path, name, l
         ([("a", "b", "neutral"), ("a", "b", "-")], r"row 2: '-' is not one of the labels, those of en: entailment, "),
         ([("a", "b", "neutral"), ("a", "b")], "row 2 has no label"),
         ([("a", "b", "neutral", "x")], r"dev-en.tsv has 4 columns in its first line, not .*label\. Correct it\.$"),
-        ([], r"dev-en.tsv is empty\. Its first line should be an example\."),
+        ([], r"dev-en.tsv is empty\. Add examples, or name another file\."),
     ],
 )
 def test_a_bad_pair_is_one_line_that_says_where(tmp_path, rows, message):

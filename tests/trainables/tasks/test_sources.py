@@ -183,7 +183,7 @@ def test_a_hub_id_is_not_asked_for_before_it_is_read():
         ("label,text\na,x,y\nb,x\n", "row 1 has more fields than there are columns"),
         ('label,text\na,"never closed\nb,x\n', "EOF inside string"),
         ("label,text\n", "aa.csv holds no examples"),
-        ("", "aa.csv is empty. Its first line should name the columns."),
+        ("", "aa.csv is empty. Add examples, or name another file."),
         ("label,body\na,x\n", r"aa.csv has no column 'text'\. It has: label, body\."),
     ],
 )
@@ -199,9 +199,9 @@ def test_a_bad_file_is_one_line_that_says_where(tmp_path, content, message):
     [
         (b'{"label": "a", "text": "x"}\n{"label": null, "text": "y"}\n', "row 2 has no label"),
         (b'{"label": "a", "text": "x"}\n{"text": "y"}\n', "row 2 has no label"),
-        (b'{"label": 1.5, "text": "x"}\n{"label": NaN, "text": "y"}\n', "row 2 has no label|JSON parse error"),
+        (b'{"label": 1.5, "text": "x"}\n{"label": NaN, "text": "y"}\n', "row 2 has no label|aa.jsonl: "),
         (b'{"label": {"a": 1}, "text": "x"}\n', "row 1 has dict as its label, which is no text or number"),
-        (b'{"label": "a", "text": "x"}\n{"label": "b", "te', "JSON parse error"),
+        (b'{"label": "a", "text": "x"}\n{"label": "b", "te', "aa.jsonl: "),
         (b'{"label": "a"}\n', r"has no column 'text'\. It has: label\."),
         (b"label\n", "line 1 column 1.*Is it UTF-8 text in that format"),
         (b"", "aa.jsonl"),
