@@ -129,12 +129,10 @@ class Method:
                          "series": [{"name": "train", "kind": "line",  # or "points"
                                      "x": [1.0, 2.0], "y": [0.7, 0.5],
                                      "labels": ["first", "second"], "dashed": False,
-                                     "low": [0.6, 0.4], "high": [0.8, 0.6]}],  # a band behind it
-                         "surface": {"x": [0.0, 1.0], "y": [0.0, 1.0, 2.0],  # filled contours below all series,
-                                     "z": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]}}]}  # a row for each y
+                                     "low": [0.6, 0.4], "high": [0.8, 0.6]}]}]}  # a band behind it
 
-        `log`, `labels`, `dashed`, `low` with `high`, and `surface` may be left out. Numbers are finite. Series of one
-        name have one colour, all surfaces of a picture one scale.
+        `log`, `labels`, `dashed`, and `low` with `high` may be left out. Numbers are finite. Series of one name have
+        one colour.
         """
         return []
 

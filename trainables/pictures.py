@@ -5,7 +5,6 @@ that made it, and costs nothing but itself.
 """
 
 import json
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -52,32 +51,15 @@ class Series(Part):
         return self
 
 
-class Surface(Part):
-    """Heights over a grid, drawn as filled contours: `z` has a row for each y, with a number for each x."""
-
-    x: list[Number] = Field(min_length=2)
-    y: list[Number] = Field(min_length=2)
-    z: list[list[Number]]
-
-    @model_validator(mode="after")
-    def _of_one_shape(self) -> "Surface":
-        if [len(row) for row in self.z] != [len(self.x)] * len(self.y):
-            raise ValueError(f"a surface over {len(self.x)} x and {len(self.y)} y whose z has another shape")
-        if any(after <= before for axis in (self.x, self.y) for before, after in pairwise(axis)):
-            raise ValueError("a surface whose x or y does not grow from one to the next")
-        return self
-
-
 class Panel(Part):
-    """One pair of axes. `x` and `y` are their names, `log` makes the second one logarithmic; `surface` lies below all
-    series."""
+    """One pair of axes. `x` and `y` are their names; `log` makes the second axis logarithmic."""
 
     title: str
     x: str
     y: str
     log: bool = False
     series: list[Series]
-    surface: Surface | None = None
+    surface: None = Field(None, exclude=True)  # files of version 0.8 have the key
 
 
 class Picture(Part):

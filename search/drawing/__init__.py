@@ -1,1 +1,1 @@
-"""Charts as data, pages and pictures: what report, tracking and landscapes draw with."""
+"""Charts and tables as data, pages and pictures, for reports, MLflow and landscapes."""

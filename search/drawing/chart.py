@@ -1,4 +1,4 @@
-"""A chart as plain data for plotly.js, with its alternative text, and how it stands in a page."""
+"""A chart as plain data for plotly.js, with its alternative text, and its markup in a page."""
 
 import html
 import json
@@ -10,18 +10,18 @@ from seedwise.search.drawing.svg import PALETTE, plain
 
 BLUE, RED, GREEN, _, ORANGE, *_ = PALETTE
 GREY = "#888888"
-ROW = 26  # pixels of a configuration in a chart that lists them
+ROW = 26  # pixels of a row in a chart that lists names
 LEGEND = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"}  # above the chart, in one line where it fits
-FAR = 3.0  # interquartile ranges below the lower quartile
+OUTLIER = 3.0  # interquartile ranges below the lower quartile
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure. `text` says in numbers what one sees, for whoever does not; `caption` says how to read it.
+    """One figure. `text` describes the figure in numbers for screen readers; `caption` says how to read the figure.
 
     `data` and `layout` are plotly's, without colours of text and grid: the page sets those, light or dark. Below
-    `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width. `when` says which choices of
-    the reader show it, among others that differ in them; see `seedwise.search.drawing.choices`.
+    `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width. `when` names the choices of
+    the reader that show this chart among similar ones; see `seedwise.search.drawing.choices`.
     """
 
     name: str
@@ -34,13 +34,13 @@ class Chart:
     when: dict[str, str] = field(default_factory=dict)
 
     def html(self, attributes: str = "") -> str:
-        """The figure: a heading, an empty box that the page's script draws in, the data for it, the caption.
+        """The figure: a heading, an empty box for the page's script to draw in, the data, the caption.
 
         `attributes` is markup for the figure's tag, with a space before each.
         """
         layout = {"height": 380, "margin": {"l": 60, "r": 20, "t": 30, "b": 50}, "hovermode": "closest"} | self.layout
-        least = f' style="min-width: {self.width}px"' if self.width else ""
-        box = f'<div class="chart" role="img" aria-label="{escaped(self.text)}"{least}></div>'
+        min_width = f' style="min-width: {self.width}px"' if self.width else ""
+        box = f'<div class="chart" role="img" aria-label="{escaped(self.text)}"{min_width}></div>'
         return "\n".join(
             [
                 f'<figure id="chart-{self.name}"{attributes}>',
@@ -53,45 +53,47 @@ class Chart:
 
 
 def escaped(text: str) -> str:
-    """Text for a page, whatever letters it has."""
+    """Text for a page, whatever characters it has."""
     return html.escape(plain(text))
 
 
 def label(text: str) -> str:
-    """Text for a chart: plotly takes tags in it for markup."""
+    """Text for a chart, where plotly would interpret tags as markup."""
     return html.escape(text, quote=False)
 
 
 def script_safe(data: object) -> str:
-    """JSON that may stand in a script element: no tag can end or begin in it, and all is ASCII."""
+    """ASCII JSON for a script element: no tag can begin or end in it."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def focus(values: list[float]) -> list[float]:
-    """The range of an axis that shows these values, but for those so far below the rest that they would squeeze it."""
+    """The range of an axis for these values, without outliers far below the others that would squeeze the chart."""
     low, high = np.quantile(values, (0.25, 0.75)).tolist()
-    lowest, highest = max(min(values), low - FAR * (high - low)), max(values)
+    lowest, highest = max(min(values), low - OUTLIER * (high - low)), max(values)
     margin = 0.05 * (highest - lowest) or 0.05 * abs(highest) or 1.0
     return [lowest - margin, highest + margin]
 
 
 def beyond(points: list[tuple[float, ...]], *shown: list[float]) -> str:
-    """How many points are below the range that is shown of any axis, as a sentence; empty where none is."""
-    out = sum(any(value < low for value, (low, _) in zip(point, shown, strict=True)) for point in points)
-    return f" Far lower than what is shown: {out} of {len(points)} points; a double click shows all." if out else ""
+    """A sentence on how many points lie below the visible range of an axis; empty if none does."""
+    below = sum(any(value < low for value, (low, _) in zip(point, shown, strict=True)) for point in points)
+    return (
+        f" {below} of {len(points)} points lie far below the visible range; a double click shows all." if below else ""
+    )
 
 
 def points(name: str, x: list, y: list, colour: str, *, symbol: str = "circle", size: int = 7, **more: object) -> dict:
-    """A trace of points. `more` goes to plotly as it is."""
+    """A trace of points. `more` is passed to plotly."""
     marker = {"color": colour, "symbol": symbol, "size": size, "line": {"color": colour, "width": 1.5}}
     return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker, **more}
 
 
 def listed(names: list[str], title: str, *, legend: bool = True, **more: object) -> dict:
-    """The layout of a chart that has one row per name, the first on top; y is the number of the row.
+    """The layout of a chart with one row per name, the first on top; y is the number of the row.
 
-    Numbers, since plotly would read some names as numbers or dates. `more` goes to the other axis.
+    Rows are numbers because plotly would read some names as numbers or dates. `more` are properties of the x axis.
     """
     rows = {
         "tickvals": list(range(len(names))),

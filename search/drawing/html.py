@@ -1,4 +1,4 @@
-"""The frame of a page that needs no network: head, contents, sections, scripts."""
+"""The frame of a page that works offline: head, contents, sections, scripts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 from seedwise.search.drawing.chart import escaped
 
 ASSETS = Path(__file__).with_name("assets")
-# Nothing is loaded from anywhere, whatever the page may hold.
+# Nothing is loaded from the network, whatever the page contains.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 
 
 def frame(
     title: str, note: str, answer: Sequence[str], parts: Sequence[tuple[str, str, str]], *, even: bool = False
 ) -> str:
-    """A whole page; well-formed XML but for plotly's script, so that anything can read it.
+    """A whole page; except for plotly's script it is well-formed XML, which any parser reads.
 
-    `note` stands below the title. `answer` are paragraphs of markup, the first in large letters unless they are `even`.
-    `parts` are sections: key, title, markup.
+    `note` stands below the title. `answer` are paragraphs of markup, the first in large type unless `even`. `parts`
+    are sections: key, title, markup.
     """
     name = escaped(title)
     contents = [f'<li><a href="#{key}">{escaped(heading)}</a></li>' for key, heading, _ in parts]

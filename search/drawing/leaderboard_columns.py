@@ -1,4 +1,4 @@
-"""The columns of a leaderboard, wherever one is shown: in a terminal, in the report, in MLflow."""
+"""The columns of a leaderboard: in a terminal, in the report, in MLflow."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,8 @@ from seedwise.text import interval, number, short, spread
 def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True) -> list[Cells]:
     """All columns for rows of `leaderboard`: parameters that differ, the score, fresh seeds if any, the audit.
 
-    A narrow terminal gets the estimate with the spread of the configuration's own seeds, and no intervals.
+    Without `wide`, for a narrow terminal, the estimate has the spread of the configuration's own seeds beside it, and
+    there are no intervals.
     """
     differing = varying([row["params"] for row in rows if not row["baseline"]])
 
@@ -21,47 +22,44 @@ def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True) ->
             return f"baseline: {row['baseline']}"
         return " ".join(short(name, row["params"][name]) for name in differing if name in row["params"])
 
-    confirmed = any(row["fresh"] for row in rows)
+    fresh = [FRESH if wide else NARROW_FRESH] if any(row["fresh"] for row in rows) else []
+    audit = [
+        (Column(name.rpartition("/")[2], number=True, dim=True), lambda row, name=name: number(mean_of(row, name)))
+        for name in audited(rows, selection)
+    ]
     return [
         (Column("configuration"), lambda row: row["config_id"] + _marks(row, first=row is rows[0])),
         (Column("parameters", long=True), parameters),
         RUNS,
         *((MEAN, ESTIMATE, INTERVAL) if wide else (NARROW,)),
         P_BEST,
-        *([FRESH if wide else NARROW_FRESH] if confirmed else []),
-        *(
-            (Column(name.rpartition("/")[2], number=True, dim=True), lambda row, name=name: number(mean_of(row, name)))
-            for name in audited(rows, selection)
-        ),
+        *fresh,
+        *audit,
     ]
 
 
 def audited(rows: Sequence[dict], selection: Selection) -> list[str]:
-    """Metrics on dev sets that are shown and not ranked on, where any row has them."""
+    """Metrics on dev sets that are shown but do not rank, if any row has them."""
     return [name for name in selection.audit if any(mean_of(row, name) is not None for row in rows)]
 
 
 def _marks(row: dict, *, first: bool) -> str:
     marks = {"=": row["tied"] and row["replicated"] and not first, "*": row.get("front"), "!": row["collapsed"]}
-    return "".join(f" {mark}" for mark, holds in marks.items() if holds)
+    return "".join(f" {mark}" for mark, applies in marks.items() if applies)
 
 
 def _runs(row: dict) -> str:
     return str(row["replicates"]) + (f" ({row['failed']} failed)" if row["failed"] else "")
 
 
-def _only_failed(row: dict) -> bool:
-    """Whether no run has a score of its own. What it counts as by rule is no measurement, and is not shown as one."""
+def _all_failed(row: dict) -> bool:
+    """Whether every run failed. The score that failures count as is no measurement, and is not shown as a score."""
     return 0 < row["replicates"] == row["failed"]
 
 
 def _unmeasured(row: dict) -> str:
-    """What stands in place of a score that nobody measured."""
-    return "pruned" if row["status"] == "pruned" else "failed" if _only_failed(row) else ""
-
-
-def _own(row: dict) -> str:
-    return "" if _unmeasured(row) else spread(row["mean"], row["sd"])
+    """The word in place of a score where no run measured one; empty where a run did."""
+    return "pruned" if row["status"] == "pruned" else "failed" if _all_failed(row) else ""
 
 
 def _estimate(row: dict) -> str:
@@ -83,13 +81,13 @@ def _p_best(row: dict) -> str:
 
 
 def _fresh(fresh: dict | None, *, wide: bool) -> str:
-    if fresh is None or _only_failed(fresh):
+    if fresh is None or _all_failed(fresh):
         return "" if fresh is None else "failed"
     return spread(fresh["mean"], fresh["sd"]) if wide else number(fresh["mean"])
 
 
 RUNS = Column("n", number=True), _runs
-MEAN = Column("mean ± sd", number=True), _own
+MEAN = Column("mean ± sd", number=True), lambda row: "" if _unmeasured(row) else spread(row["mean"], row["sd"])
 ESTIMATE = Column("estimate", number=True), _estimate
 INTERVAL = Column("95 % interval", number=True), _interval
 NARROW = Column("estimate ± sd", number=True), _narrow

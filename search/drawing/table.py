@@ -1,7 +1,5 @@
-"""A table as plain data, rendered for a terminal, a page, Markdown, CSV and LaTeX."""
+"""A table as plain data, rendered for a terminal, a page and Markdown."""
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +10,6 @@ from rich.text import Text
 
 from seedwise.search.drawing.chart import escaped
 from seedwise.search.drawing.svg import plain
-
-LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "[": "{[}",  # after the end of a row, a bracket would be its argument, and a star its variant
-    "*": "{*}",
-}
 
 
 @dataclass(frozen=True)
@@ -36,7 +22,7 @@ class Column:
     dim: bool = False
 
 
-Cells = tuple[Column, Callable[[object], str]]  # a column, and the text that a record has there
+Cells = tuple[Column, Callable[[object], str]]  # a column, and the text that a record has in it
 
 
 @dataclass(frozen=True)
@@ -52,15 +38,11 @@ class Table:
     def of(
         cls, cells: Sequence[Cells], sections: Iterable[Iterable[object]], *, title: str = "", notes: Sequence[str] = ()
     ) -> "Table":
-        """A table of records: every column with the function that gives a record's text in it."""
+        """A table of records; sections without records are left out."""
         rows = [[[text(record) for _, text in cells] for record in section] for section in sections]
         return cls([column for column, _ in cells], [section for section in rows if section], title, notes)
 
-    @property
-    def rows(self) -> list[Sequence[str]]:
-        return [row for section in self.sections for row in section]
-
-    def rich(self) -> RichTable:
+    def __rich__(self) -> RichTable:
         """For a terminal. Cells are no markup."""
         title, caption = Text(self.title, "table.title"), Text("; ".join(self.notes), "table.caption")
         left = {"title_justify": "left", "caption_justify": "left"}
@@ -74,22 +56,21 @@ class Table:
             table.add_section()
         return table
 
-    __rich__ = rich
-
     def html(self, *, chosen: int | None = None, links: Mapping[int, str] | None = None) -> str:
-        """For a page, where it scrolls if it is too wide; title and notes stand below.
+        """For a page, where a table that is too wide scrolls; title and notes stand below the table.
 
-        `chosen` is the number of the row to emphasise. `links` has, by number of row, the id in the page that the first
-        cell with text leads to.
+        `chosen` is the number of the row to emphasise. `links` maps the number of a row to the id in the page that the
+        row's first text links to.
         """
-        classes = [" ".join(name for name in ("number", "long", "dim") if getattr(one, name)) for one in self.columns]
+        kinds = ("number", "long", "dim")
+        classes = [" ".join(kind for kind in kinds if getattr(column, kind)) for column in self.columns]
         lines, number = [], 0
         for section in self.sections:
             lines.append("<tbody>")
             for row in section:
                 texts = list(map(escaped, row))
                 if target := (links or {}).get(number):
-                    first = next(place for place, column in enumerate(self.columns) if not column.number)
+                    first = next(index for index, column in enumerate(self.columns) if not column.number)
                     texts[first] = f'<a href="#{escaped(target)}">{texts[first]}</a>'
                 lines.append(_line("td", texts, classes, ' class="chosen"' if number == chosen else ""))
                 number += 1
@@ -100,36 +81,18 @@ class Table:
         return "\n".join([f'<div class="wide"><table>\n<thead>{head}</thead>', *lines, f"</table></div>{note}"])
 
     def markdown(self) -> str:
-        """For a model card, or a description in MLflow: head and rows alone."""
+        """For a model card, or a description in MLflow: head and rows only."""
         head = [[column.name for column in self.columns], ["---"] * len(self.columns)]
-        return "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in (*head, *self.rows))
-
-    def csv(self) -> str:
-        """Head and rows alone."""
-        file = io.StringIO(newline="")
-        csv.writer(file).writerows([[column.name for column in self.columns], *self.rows])
-        return file.getvalue()
-
-    def latex(self) -> str:
-        """For a paper, with the package booktabs."""
-        kinds = "".join("r" if column.number else "l" for column in self.columns)
-        parts = [[[column.name for column in self.columns]], *self.sections]
-        body = "\\midrule\n".join("".join(" & ".join(map(_latex, row)) + " \\\\\n" for row in part) for part in parts)
-        lines = [f"\\begin{{tabular}}{{{kinds}}}", f"\\toprule\n{body}\\bottomrule", "\\end{tabular}"]
-        lines = [f"\\caption{{{_latex(self.title)}}}", *lines] if self.title else lines
-        lines += [f"\n{{\\footnotesize {_latex('; '.join(self.notes))}}}"] if self.notes else []
-        return "\n".join(["\\begin{table}\n\\centering", *lines, "\\end{table}\n"])
+        rows = [row for section in self.sections for row in section]
+        return "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in (*head, *rows))
 
 
-def _line(tag: str, texts: Sequence[str], classes: Sequence[str], mark: str = "") -> str:
-    marks = [f' class="{kind}"' if kind else "" for kind in classes]
-    return f"<tr{mark}>" + "".join(f"<{tag}{m}>{text}</{tag}>" for m, text in zip(marks, texts, strict=True)) + "</tr>"
+def _line(tag: str, texts: Sequence[str], classes: Sequence[str], attributes: str = "") -> str:
+    opened = [f'<{tag} class="{kind}">' if kind else f"<{tag}>" for kind in classes]
+    cells = (f"{start}{text}</{tag}>" for start, text in zip(opened, texts, strict=True))
+    return f"<tr{attributes}>{''.join(cells)}</tr>"
 
 
 def _markdown(text: str) -> str:
-    """A cell in one line, in which nothing ends it."""
+    """A cell in a single line, with everything escaped that would end the cell."""
     return re.sub(r"([\\|])", r"\\\1", " ".join(plain(text).split())).replace("<", "&lt;")
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(letter, letter) for letter in " ".join(plain(text).split()))

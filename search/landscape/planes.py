@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 
 from seedwise.search.drawing.chart import Chart, focus, label
-from seedwise.search.drawing.svg import SURFACE
 from seedwise.search.landscape import looks
 from seedwise.search.landscape.looks import NORMALISED, SCORE, languages, measure, model
 from seedwise.text import number
@@ -12,6 +11,7 @@ from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 
 PLACES = {BOTH: (0.0, 0.0), SOURCE: (1.0, 0.0), TARGET: (0.0, 1.0)}  # of the models, in units of both directions
 LEVELS = 12  # about how many contours
+SCALE = ("#fdf3dc", "#a9d0e8", "#3a8fc0")  # from low to high
 INK = "#111111"  # readable on every colour of the scale
 SYMBOLS = {BOTH: "square", SOURCE: "circle", TARGET: "diamond"}
 
@@ -93,7 +93,7 @@ def _contour(axis: list[float], rows: list[list[float]], scale: list[float]) -> 
         "z": rows,
         "zmin": scale[0],
         "zmax": scale[1],
-        "colorscale": list(zip((0.0, 0.5, 1.0), SURFACE, strict=True)),
+        "colorscale": list(zip((0.0, 0.5, 1.0), SCALE, strict=True)),
         "contours": levels | labels,
         "line": {"width": 0.7, "color": "#5b6770"},
         "colorbar": {"thickness": 12, "outlinewidth": 0, "tickformat": digits},

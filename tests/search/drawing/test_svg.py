@@ -17,7 +17,7 @@ from seedwise.search.cluster.placement import Placement
 from seedwise.search.decide.next_run import Decisions
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.drawing import svg as pictures
-from seedwise.search.drawing.svg import MOST_LABELS, svg
+from seedwise.search.drawing.svg import MAX_LABELS, svg
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
@@ -189,6 +189,12 @@ def points(n, **changes):
     } | changes
 
 
+def drawn(raw):
+    """A picture as a method returns it, checked and drawn."""
+    (whole,) = checked([raw])
+    return svg(whole)
+
+
 def texts(root):
     return ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
 
@@ -199,7 +205,7 @@ def group(root, name):
 
 def test_a_drawing_has_every_point_every_line_and_every_text():
     line = {"name": "curve", "kind": "line", "x": [1, 2, 3], "y": [3.0, 1.0, 2.0], "dashed": True}
-    root = ElementTree.fromstring(svg(picture(points(7), line)))
+    root = ElementTree.fromstring(drawn(picture(points(7), line)))
     assert len(list(group(root, "panel-0-series-0").iter(f"{SVG}use"))) == 7
     path = group(root, "panel-0-series-1").find(f"{SVG}path")
     assert len(re.findall("[ML]", path.get("d"))) == 3
@@ -212,7 +218,7 @@ def test_a_drawing_has_every_point_every_line_and_every_text():
 def test_panels_lie_in_rows_and_a_name_has_one_colour_in_all_of_them():
     panel = picture(points(3), points(3, name="others"))["panels"][0]
     turned = {**panel, "series": panel["series"][::-1]}
-    root = ElementTree.fromstring(svg(picture(panels=[panel, turned, {**panel, "log": True}], columns=2)))
+    root = ElementTree.fromstring(drawn(picture(panels=[panel, turned, {**panel, "log": True}], columns=2)))
     axes = [element for element in root.iter(f"{SVG}g") if element.get("id", "").startswith("axes_")]
     assert len(axes) == 3
 
@@ -226,27 +232,27 @@ def test_panels_lie_in_rows_and_a_name_has_one_colour_in_all_of_them():
 
 def test_text_is_shown_as_it_is_in_any_script():
     strange = '<b> & "c" $\\frac{1}$ \\$ чалавек 人 שלום'
-    found = svg(picture(points(1, labels=[strange], name=strange), title=strange, text=strange))
+    found = drawn(picture(points(1, labels=[strange], name=strange), title=strange, text=strange))
     root = ElementTree.fromstring(found)
     assert sum(text == strange for text in texts(root)) == 2  # title, legend
     assert strange[:30].strip() in texts(root)  # the label, cut
     assert [root[0].text, root[1].text] == [strange, strange]
     assert "<b>" not in found
-    broken = ElementTree.fromstring(svg(picture(points(1, labels=["a\x00b\ud800c"]))))
+    broken = ElementTree.fromstring(drawn(picture(points(1, labels=["a\x00b\ud800c"]))))
     assert "a\ufffdb\ufffdc" in texts(broken)
 
 
 def test_of_many_labels_some_are_shown():
-    many = svg(picture(points(500, labels=[f"w{i}" for i in range(500)])))
+    many = drawn(picture(points(500, labels=[f"w{i}" for i in range(500)])))
     shown = [text for text in texts(ElementTree.fromstring(many)) if re.fullmatch(r"w\d+", text)]
-    assert MOST_LABELS / 2 <= len(shown) <= MOST_LABELS
+    assert MAX_LABELS / 2 <= len(shown) <= MAX_LABELS
     assert {"w0"} < set(shown)
     assert max(int(text[1:]) for text in shown) > 450
 
 
 def test_the_same_picture_is_the_same_bytes_and_ids_take_a_prefix():
-    one = picture(points(4, labels=list("abcd")))
-    assert svg(one) == svg(json.loads(json.dumps(one))) == svg(checked([one])[0])
+    (one,) = checked([picture(points(4, labels=list("abcd")))])
+    assert svg(one) == svg(json.loads(json.dumps(one)))
     root = ElementTree.fromstring(svg(one, prefix="here-"))
     assert all(element.get("id", "here-").startswith("here-") for element in root.iter())
 
@@ -255,16 +261,12 @@ def band(**changes):
     return points(3, kind="line", low=[0.0, 1.0, 2.0], high=[2.0, 3.0, 7.0]) | changes
 
 
-def surface(**changes):
-    return {"x": [0.0, 1.0, 2.0], "y": [0.0, 1.0], "z": [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]} | changes
-
-
 def panel(*series, **changes):
     return {"title": "one panel", "x": "across", "y": "up", "series": list(series)} | changes
 
 
 def test_a_band_is_drawn_behind_its_line_from_low_to_high():
-    root = ElementTree.fromstring(svg(picture(band(x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0]))))
+    root = ElementTree.fromstring(drawn(picture(band(x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0]))))
     parts = [one.get("id") for one in root.iter(f"{SVG}g") if one.get("id", "").startswith("panel-0")]
     assert parts == ["panel-0-band-0", "panel-0-series-0"]  # what comes later lies above
     shape = next(group(root, "panel-0-band-0").iter(f"{SVG}path")).get("d")
@@ -280,44 +282,19 @@ def test_a_band_is_drawn_behind_its_line_from_low_to_high():
     assert colours[0] == colours[1]
 
 
-def test_pictures_without_bands_and_surfaces_are_as_if_there_were_no_such_thing():
-    plain = picture(points(4), {"name": "curve", "kind": "line", "x": [1, 2], "y": [3.0, 1.0]})
-    (whole,) = checked([plain])
-    assert whole["panels"][0]["surface"] is None
-    assert [one["low"] for one in whole["panels"][0]["series"]] == [[], []]
-    assert svg(whole) == svg(plain)
-    assert "band" not in svg(plain)
+def test_a_picture_without_a_band_has_none():
+    (whole,) = checked([picture(points(4), {"name": "curve", "kind": "line", "x": [1, 2], "y": [3.0, 1.0]})])
+    assert [series["low"] for series in whole["panels"][0]["series"]] == [[], []]
+    assert "band" not in svg(whole)
 
 
-def test_a_surface_has_contours_with_their_heights_a_scale_and_points_above_it():
-    models = points(2, x=[0.0, 1.0], y=[0.0, 1.0], labels=["here", "there"])
-    grid = [place / 10 for place in range(21)]
-    hill = surface(x=grid, y=grid, z=[[x + y for x in grid] for y in grid])
-    text = svg(picture(panels=[panel(models, surface=hill)]))
-    root = ElementTree.fromstring(text)
-    assert len(list(group(root, "panel-0-surface").iter(f"{SVG}path"))) == 10  # from 0 to 4 in steps of 0.4
-    found = texts(root)
-    assert {"here", "there"} <= set(found)
-    assert found.count("2.0") == 1  # on its line
-    assert found.count("2.4") == 2  # on its line, and at the scale
-    order = [one.get("id") for one in root.iter(f"{SVG}g") if one.get("id", "").startswith("panel-0")]
-    assert order == ["panel-0-surface", "panel-0-series-0"]
-    assert text == svg(picture(panels=[panel(models, surface=json.loads(json.dumps(hill)))]))
-    assert "<image" not in text
-
-
-def test_all_surfaces_of_a_picture_have_one_scale():
-    flat = surface(z=[[2.0, 2.1, 2.0], [2.1, 2.0, 2.1]])
-    root = ElementTree.fromstring(svg(picture(panels=[panel(surface=surface()), panel(surface=flat), panel(band())])))
-    axes = [element for element in root.iter(f"{SVG}g") if element.get("id", "").startswith("axes_")]
-    assert len(axes) == 4  # three panels, one scale
-
-    def colours(name):
-        paths = [one for one in group(root, name).iter(f"{SVG}path") if one.get("d")]
-        return {re.search("fill: (#[0-9a-f]{6})", one.get("style")).group(1) for one in paths}
-
-    assert colours("panel-1-surface") < colours("panel-0-surface")
-    assert len(colours("panel-1-surface")) == 1
+def test_a_picture_that_version_0_8_wrote_is_read(tmp_path):
+    (whole,) = checked([picture(points(4))])
+    whole["panels"][0]["surface"] = None
+    path = pictures_of(tmp_path, "abc", 1000)
+    path.parent.mkdir()
+    path.write_text(json.dumps([whole]))
+    assert pictures.read(tmp_path, "abc", 1000) == checked([picture(points(4))])
 
 
 @pytest.mark.parametrize(
@@ -328,22 +305,9 @@ def test_all_surfaces_of_a_picture_have_one_scale():
         (panel(band(low=[0.0] * 4, high=[1.0] * 4)), "a band of 4 low and 4 high at 3 x"),
         (panel(band(low=[0.0, 4.0, 0.0])), "a band whose low is above its high"),
         (panel(band(high=[2.0, float("nan"), 7.0])), "panels.0.series.0.high.1: nan cannot be drawn"),
-        (
-            panel(surface=surface(z=[[0.0] * 3])),
-            "panels.0.surface: a surface over 3 x and 2 y whose z has another shape",
-        ),
-        (panel(surface=surface(z=[[0.0] * 3, [0.0] * 2])), "whose z has another shape"),
-        (panel(surface=surface(x=[0.0, 2.0, 1.0])), "a surface whose x or y does not grow"),
-        (panel(surface=surface(y=[1.0, 1.0])), "a surface whose x or y does not grow"),
-        (panel(surface=surface(x=[0.0], z=[[0.0], [1.0]])), "panels.0.surface.x: "),
-        (
-            panel(surface=surface(z=[[0.0, float("inf"), 0.0], [0.0] * 3])),
-            "panels.0.surface.z.0.1: inf cannot be drawn",
-        ),
-        (panel(surface=surface() | {"colour": "red"}), "panels.0.surface.colour"),
     ],
 )
-def test_a_band_or_surface_that_does_not_fit_is_refused_in_words(wrong, told):
+def test_a_band_that_does_not_fit_is_refused_in_words(wrong, told):
     with pytest.raises(ValueError, match=re.escape(told)):
         checked([picture(panels=[wrong])])
 
@@ -374,55 +338,33 @@ series = st.integers(0, 4).flatmap(
         edges(n),
     )
 )
-grids = st.lists(numbers, min_size=2, max_size=4, unique=True).map(sorted)
-surfaces = st.tuples(grids, grids).flatmap(
-    lambda at: st.fixed_dictionaries(
-        {
-            "x": st.just(at[0]),
-            "y": st.just(at[1]),
-            "z": st.lists(of_length(len(at[0])), min_size=len(at[1]), max_size=len(at[1])),
-        }
-    )
-)
-
-
-drawings = given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans(), st.none() | surfaces)
+drawings = given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans())
 
 
 @settings(max_examples=6, deadline=None)
 @drawings
-def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log, below):
-    check_drawing(of_panel, text, log, below)
+def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log):
+    check_drawing(of_panel, text, log)
 
 
 @pytest.mark.extended
 @settings(max_examples=25, deadline=None)
 @drawings
-def test_whatever_a_worker_lets_pass_can_be_drawn_in_more_examples(of_panel, text, log, below):
-    check_drawing(of_panel, text, log, below)
+def test_whatever_a_worker_lets_pass_can_be_drawn_in_more_examples(of_panel, text, log):
+    check_drawing(of_panel, text, log)
 
 
-def check_drawing(of_panel, text, log, below):
-    panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel, "surface": below}]
+def check_drawing(of_panel, text, log):
+    panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel}]
     (whole,) = checked([picture(panels=panels, title=text, text=text, columns=3)])
     root = ElementTree.fromstring(svg(whole))
     assert len([one for one in root.iter(f"{SVG}g") if "-series-" in one.get("id", "")]) == len(of_panel)
-    assert len([one for one in root.iter(f"{SVG}g") if "-surface" in one.get("id", "")]) == (below is not None)
 
 
 @given(st.lists(numbers, max_size=3), st.lists(numbers, max_size=3), st.integers(0, 3))
 def test_a_band_passes_only_where_it_fits(low, high, n):
     fits = len(low) == len(high) and len(low) in (0, n) and all(map(float.__le__, low, high))
     assert passes(picture(points(n, low=low, high=high))) == fits
-
-
-@given(st.integers(0, 3), st.integers(0, 3), st.lists(st.integers(0, 3), max_size=3))
-def test_a_surface_passes_only_where_it_fits(across, down, lengths):
-    grid = surface(
-        x=[float(x) for x in range(across)], y=[float(y) for y in range(down)], z=[[0.5] * n for n in lengths]
-    )
-    fits = across >= 2 and down >= 2 and lengths == [across] * down
-    assert passes(picture(panels=[panel(surface=grid)])) == fits
 
 
 def passes(one):

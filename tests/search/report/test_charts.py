@@ -523,7 +523,7 @@ def test_the_target_chart_counts_the_points_that_it_does_not_show(monkeypatch):
     price |= {"rank_correlation": 0.5, "gap": 0.001}
     monkeypatch.setattr(Results, "underspecification", price)
     monkeypatch.setattr(charts, "selection_and_target", lambda *_: both)
-    assert "Far lower than what is shown: 12 of 72 points" in charts.target(made()).caption
+    assert "12 of 72 points lie far below the visible range" in charts.target(made()).caption
 
 
 ANYTHING = st.recursive(st.text() | st.floats(-1, 1) | st.none(), lambda inner: st.lists(inner, max_size=3))

@@ -27,6 +27,7 @@ from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import Mirror, mask
 from seedwise.search.tracking.mlflow_sink import LONGEST_PARAMETER, WRITTEN
 from seedwise.search.tracking.sink import Key, Point, Update
+from seedwise.trainables.pictures import checked
 from tests.search.story import (
     FILES,
     PATIENCE,
@@ -511,7 +512,7 @@ def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(
     first = files()
     assert first.keys() == {("run", "a", "1000")}
     assert first["run", "a", "1000"].keys() == {"pictures/loss.svg", "pictures/map.svg"}
-    assert first["run", "a", "1000"]["pictures/loss.svg"] == svg(drawn[0])
+    assert first["run", "a", "1000"]["pictures/loss.svg"] == svg(checked(drawn)[0])
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store, store:
         store.execute("delete from tags where key = ?", [WRITTEN])  # killed before it noted how far it came
     story.end()
