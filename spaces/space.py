@@ -144,10 +144,10 @@ class Space:
         return f"{count} configurations"
 
 
-def load(method: Any, space: Any, compat: str = "fixed") -> Space:
+def load(method: Any, space: Any, compat: str = "ours") -> Space:
     """The space that a specification names: `default`, `paper`, or overrides of the default (or of `base: paper`).
 
-    `compat` fixes what a paper or its code decided otherwise than we would; `fixed`, our own reading, fixes nothing.
+    `compat` fixes what a paper or its code decided otherwise than we would; `ours`, our own reading, fixes nothing.
     """
     overrides = dict(space) if isinstance(space, dict) else {}
     for key, value in compat_of(method, compat).items():
@@ -176,12 +176,12 @@ def _made(function: Callable[[Any], dict], overrides: str) -> Space:
 
 def compat_of(method: Any, compat: str) -> Mapping[str, Any]:
     """The parameters that `compat` fixes, and their values."""
-    if compat == "fixed":
+    if compat == "ours":
         return {}
     spec = built_in(method)
     known = spec.compat if spec else {}
     if compat not in known:
-        raise RequestError("compat", f"{compat!r}: this method has only {', '.join(['fixed', *known])}", "Write one.")
+        raise RequestError("compat", f"{compat!r}: this method has only {', '.join(['ours', *known])}", "Write one.")
     return known[compat]
 
 

@@ -17,7 +17,7 @@ SPECIFICATION = {
     "name": "made",
     "method": "stitching",
     "space": {"epochs": 10},
-    "compat": "fixed",
+    "compat": "ours",
     "baselines": {},
     "decompose": [],
     "task": {"source": "s", "targets": ["a", "b"]},

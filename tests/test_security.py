@@ -289,7 +289,7 @@ def test_what_libraries_print_in_the_follower_goes_through_the_same_filter(monke
         ("tracking.uri=http://me:Sesam 'x@host", "tracking.uri: its password has a blank, a quote"),
         ("tracking.uri=postgresql://me:Ses@Sesam@host/db", "tracking.uri: its password has a blank, a quote"),
         ("tracking.artifacts=sftp://me:Sesam'x@host/files", "tracking.artifacts: *** is wrong: it has a password"),
-        ("checkpoints.at=s3://me:Sesam@bucket", "checkpoints.at: *** is wrong: it has a password"),
+        ("checkpoints.path=s3://me:Sesam@bucket", "checkpoints.path: *** is wrong: it has a password"),
         ("model=https://me:Sesam@host/model", "model: *** is wrong: it has a password"),
         ("trackin.uri=http://me:Sesam@host", "trackin: there is no such key"),
         ("budget.runs.x=http://me:Sesam@host", "--set budget.runs.x=***: runs is 4 there"),

@@ -46,7 +46,10 @@ def submit(resolved: dict, there: str, address: str, console: Console) -> str:
 
 def refuse_places(resolved: dict, there: str, out: Path) -> None:
     """A job's own folder ends with it: what is to stay needs another place. Results here must not cover anything."""
-    kept = {"checkpoints.at": resolved["checkpoints"]["at"], "tracking.artifacts": resolved["tracking"]["artifacts"]}
+    kept = {
+        "checkpoints.path": resolved["checkpoints"]["path"],
+        "tracking.artifacts": resolved["tracking"]["artifacts"],
+    }
     places = {key: place for key, place in kept.items() if place and "://" not in place}
     for key, place in {"--there": there, **places}.items():
         if not place.startswith(("/", "~/")):

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.landscape_request import exported, landscape_specification
     from seedwise.search.studies.launch import search as launch
 
-    given = {"replicates": options.replicates, "equal": options.equal, "baseline": options.baseline}
+    given = {"replicates": options.replicates, "match": options.equal, "baseline": options.baseline}
     given |= {"labels": False} if options.seeds_only else {}
     chosen = {name: value for name, value in given.items() if value is not None}
     found = exported(options.file)

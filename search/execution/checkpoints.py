@@ -2,7 +2,7 @@
 
 No disk is shared with the workers. A worker packs the state of its run and says so with its step; the driver asks for
 it, keeps it in the search folder, and hands it out again where the run goes on elsewhere. Where the
-specification names a place that all nodes see (`checkpoints.at`), workers write and read there themselves.
+specification names a place that all nodes see (`checkpoints.path`), workers write and read there themselves.
 """
 
 import contextlib

@@ -63,8 +63,8 @@ class Session:
         """From a resolved specification."""
         resources, checkpoints = specification["resources"], specification["checkpoints"]
         key, folder = session_key(ledger.state, decisions.phase), ledger.path.parent
-        minutes, silence = resources["minutes_per_run"], resources["silent_minutes"] * 60
-        states = SavedStates(ledger.state.search["search_id"], checkpoints["at"], folder)
+        minutes, silence = resources["minutes_per_run"], resources["heartbeat_timeout_minutes"] * 60
+        states = SavedStates(ledger.state.search["search_id"], checkpoints["path"], folder)
         order = partial(
             RunOrder,
             seed=decisions.proposer.seed,

@@ -6,6 +6,7 @@ from pathlib import Path
 from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.program import called
+from seedwise.renamed import with_new_names
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.load import from_dict
@@ -45,7 +46,7 @@ def read_best(path: Path) -> dict:
         or not content["replicates"]
     ):
         raise RequestError(str(path), "not an exported configuration", f"Make one with: {called('export', 'DIR')}")
-    return content
+    return content | {"specification": with_new_names(content["specification"])}
 
 
 def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
@@ -75,7 +76,7 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
             **exported["specification"],
             "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
             "space": exported["params"],  # a space of one: what others would need is not asked for
-            "compat": "fixed",  # what another one fixes is in the parameters
+            "compat": "ours",  # what another one fixes is in the parameters
             "enqueue": [exported["params"]],
             "sampler": "random",
             "budget": {"runs": n * (1 + len(streams)) + fresh},

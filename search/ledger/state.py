@@ -16,6 +16,7 @@ from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
 from seedwise.folder import LEDGER, run_name
 from seedwise.program import called
+from seedwise.renamed import with_new_names
 from seedwise.search.ledger.counts import Tally
 
 RUNNING = "running"
@@ -199,8 +200,10 @@ class State:
 
 
 def as_now(event: dict) -> dict:
-    """A search event of an earlier version: keys that came later get the values that say what was done then."""
-    specification = {"compat": "fixed", "baselines": {}, "landscape": None, **event.get("specification", {})}
+    """A search event of an earlier version: keys have today's names, and keys that came later the values that
+    say what was done then."""
+    specification = with_new_names(event.get("specification", {}), advise=False)
+    specification = {"compat": "ours", "baselines": {}, "landscape": None, **specification}
     event = {**event, "specification": specification}
     replicates = specification.get("replicates", {})
     if "policy" not in replicates or "confirm" in replicates:

@@ -21,13 +21,13 @@ def normalised(content: dict) -> dict:
     if spec and spec.landscape:
         params = first_of(content)
         # A space of one, so that nothing is read for others; what `compat` fixes is in the parameters.
-        found |= {"space": params, "enqueue": [params], "compat": "fixed"}
+        found |= {"space": params, "enqueue": [params], "compat": "ours"}
     return found
 
 
 def first_of(content: dict) -> dict:
     """The one configuration that a specification means, in whole."""
-    space = load(content["method"], content.get("space", "default"), content.get("compat", "fixed"))
+    space = load(content["method"], content.get("space", "default"), content.get("compat", "ours"))
     enqueued = content.get("enqueue")
     enqueued = space.first() or [{}] if enqueued in (None, []) else enqueued
     if not isinstance(enqueued, list) or not isinstance(enqueued[0], dict):

@@ -7,6 +7,8 @@ from typing import Any
 from seedwise import yaml12
 from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError
+from seedwise.folder import LEDGER
+from seedwise.renamed import new_key, with_new_names
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.landscape_defaults import normalised
 from seedwise.search.spec.schema import Specification, named
@@ -30,7 +32,12 @@ def read(source: str, overrides: list[str] = (), *, elsewhere: bool = False) -> 
 
 
 def content_of(source: str) -> dict:
-    """What a YAML file, or a built-in specification, says: plain data that nobody has checked."""
+    """The content of a YAML file or of a built-in specification, with today's names of keys, but not checked."""
+    return with_new_names(yaml_of(source), advise=not Path(source).with_name(LEDGER).exists())
+
+
+def yaml_of(source: str) -> dict:
+    """The same, as it stands there."""
     path = Path(source)
     if not path.is_file():
         path = BUILT_IN / f"{source}.yaml"
@@ -47,7 +54,7 @@ def recorded(state: State) -> Specification:
 
 def from_text(text: str, overrides: list[str] = ()) -> Specification:
     """A checked specification from YAML."""
-    content = parsed(text, "specification")
+    content = with_new_names(parsed(text, "specification"))
     set_all(content, overrides)
     return from_dict(content)
 
@@ -79,6 +86,7 @@ def set_all(content: dict, overrides: Iterable[str]) -> None:
     """Apply `key.sub=value` overrides to plain data, in their order."""
     for override in overrides:
         _set(content, override)
+    content.update(with_new_names(content))
 
 
 def _set(content: dict, override: str) -> None:
@@ -93,7 +101,7 @@ def _set(content: dict, override: str) -> None:
         parsed = yaml12.load(value)
     except yaml12.YAMLError as error:
         raise RequestError(told, f"the value is not YAML ({getattr(error, 'problem', error)})") from error
-    *parents, last = key.split(".")
+    *parents, last = new_key(key).split(".")
     place = content
     for parent in parents:
         place[parent] = _mapping(place.get(parent), parent, told)

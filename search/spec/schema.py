@@ -117,7 +117,7 @@ class Resources(Model):
     gpus_per_run: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
     cpus_per_run: Literal["auto"] | Count = 1
     minutes_per_run: Minutes | None = None  # a run that takes longer is ended and counts as failed; None: no limit
-    silent_minutes: Minutes = 10.0  # a worker without a sign of life for so long is replaced, its run goes on
+    heartbeat_timeout_minutes: Minutes = 10.0  # a worker without a heartbeat for so long is replaced; its run goes on
 
 
 class Tracking(Model):
@@ -134,12 +134,12 @@ class Tracking(Model):
 class Checkpoints(Model):
     """A run that is longer than `seconds` saves its state that often, and goes on from there after a kill.
 
-    `at` is a folder or an address (s3://..., gs://...) that all nodes see; without it, states go through Ray to the
+    `path` is a folder or an address (s3://..., gs://...) that all nodes see; without it, states go through Ray to the
     search folder. `grace` is how many seconds a search that is told to stop waits for its runs to save their states.
     """
 
     seconds: Annotated[float, Field(ge=0)] = 60.0
-    at: Text | None = None
+    path: Text | None = None
     grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
 
 
@@ -154,7 +154,7 @@ class Landscape(Model):
     """Interpolation between models of one configuration, instead of a search; see docs/landscape.md."""
 
     replicates: Count = 3  # of every model; bands and spreads are over these
-    equal: Literal["updates", "epochs"] = "updates"  # what the three models have in common; the paper has epochs
+    match: Literal["updates", "epochs"] = "updates"  # what the three models have in common; the paper has epochs
     labels: bool = True  # whether training sets of the targets are read; without, seeds are compared with each other
     # What lines move: all, encoder, head.
     parts: Annotated[list[Literal[PARTS]], Field(min_length=1)] = Field(default_factory=lambda: list(PARTS))
@@ -171,7 +171,7 @@ class Specification(Model):
     method: Literal[tuple(METHODS)] | Custom
     model: Text | None = None
     # What the paper says, or what its released code does, where we would decide otherwise. Each method has its own.
-    compat: Text = "fixed"
+    compat: Text = "ours"
     task: Task | None = None
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"

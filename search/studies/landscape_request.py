@@ -7,14 +7,14 @@ from pathlib import Path
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.search.export.rerun import read_best
-from seedwise.search.spec.load import content_of, from_dict, set_all
+from seedwise.search.spec.load import content_of, from_dict, set_all, yaml_of
 from seedwise.search.spec.schema import Specification
 
 
 def exported(source: str) -> dict | None:
     """What the file holds, where it is an exported configuration; None for a specification."""
     path = Path(source)
-    if path.is_file() and (path.suffix == ".json" or "config_id" in content_of(source)):
+    if path.is_file() and (path.suffix == ".json" or "config_id" in yaml_of(source)):
         return read_best(path)
     return None
 
@@ -29,7 +29,7 @@ def landscape_specification(
     found = copy.deepcopy(content["specification"]) if content else content_of(source)
     if content:
         # The parameters are complete: neither the space of the search nor `compat` has a say in them.
-        found |= {"space": content["params"], "enqueue": [content["params"]], "compat": "fixed"}
+        found |= {"space": content["params"], "enqueue": [content["params"]], "compat": "ours"}
         folder = Path(source).resolve().parent
         options = {"origin": str(folder), **options} if (folder / LEDGER).exists() else options
     if found.get("landscape") is None:

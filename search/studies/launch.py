@@ -122,8 +122,8 @@ def _search(
         go_on = f"Go on with another: {called('resume', folder, '--set', 'sampler=tpe')}"
         choose = f"Choose another: {', '.join(SAMPLERS)}."
         raise RequestError("sampler", f"{REMOVED} was removed", go_on if first else choose)
-    if at := specification.checkpoints.at:
-        check_place(at)
+    if path := specification.checkpoints.path:
+        check_place(path)
     warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
     method = study.method()
     with console.status("reading the inputs"), importable(paths.folder()):
@@ -163,18 +163,18 @@ def _search(
     return Outcome(study, results, nothing_new=False)
 
 
-def check_place(at: str) -> None:
+def check_place(path: str) -> None:
     """Refuse a place for states that could not be one, before anything is begun."""
     from seedwise.search.execution.checkpoints import Shelf
 
     try:
-        if "://" not in at and not Path(at).is_absolute():
+        if "://" not in path and not Path(path).is_absolute():
             raise ValueError("workers have other current folders")
-        Shelf(at)
+        Shelf(path)
     except (ValueError, OSError) as error:
         reason = str(error).split("\n")[0].rstrip(".")
         fix = "Write an absolute path, or an address such as s3://bucket/states."
-        raise RequestError("checkpoints.at", f"{at}: {reason}", fix) from error
+        raise RequestError("checkpoints.path", f"{path}: {reason}", fix) from error
 
 
 def refuse_other(before: dict, now: dict, folder: Path, changed: Collection[str]) -> None:

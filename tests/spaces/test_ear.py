@@ -123,7 +123,7 @@ def loaded(space, compat):
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["default", "paper"]), st.sampled_from(["fixed", "reference"]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["default", "paper"]), st.sampled_from(["ours", "reference"]))
 def test_a_drawn_configuration_is_canonical_and_accepted_by_the_method(seed, name, compat):
     space = loaded(name, compat)
     drawn = space(optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed)).ask())
@@ -133,7 +133,7 @@ def test_a_drawn_configuration_is_canonical_and_accepted_by_the_method(seed, nam
 
 def test_the_default_space_asks_only_for_what_matters():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    space, met = loaded("default", "fixed"), set()
+    space, met = loaded("default", "ours"), set()
     for _ in range(200):
         trial = study.ask()
         space(trial)
@@ -148,7 +148,7 @@ def test_the_default_space_asks_only_for_what_matters():
 
 def test_the_ranges_are_those_that_make_sense_in_units_of_means():
     """DIGEST 3.5: weights on a log scale in one declared unit; the layers and schedules of the paper's encoders."""
-    found = loaded("default", "fixed").dimensions
+    found = loaded("default", "ours").dimensions
     assert found["alpha"] == Dimension(0.01, 100.0, log=True)
     assert found["beta"] == Dimension(0.01, 1000.0, log=True)
     assert found["layer"] == Dimension(1, 12, integer=True)
@@ -159,7 +159,7 @@ def test_the_ranges_are_those_that_make_sense_in_units_of_means():
 
 
 def test_the_degenerate_point_and_the_papers_setting_go_first():
-    degenerate, paper = loaded("default", "fixed").first()
+    degenerate, paper = loaded("default", "ours").first()
     assert (degenerate["push"], degenerate["pull"]) == ("none", "none")
     assert [paper[key] for key in ("push", "pull", "alpha", "beta", "layer")] == ["ept", "apt", 1.0, 0.1, 6]
 
@@ -216,7 +216,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("compat", ["fixed", "paper", "reference"])
+@pytest.mark.parametrize("compat", ["ours", "paper", "reference"])
 @pytest.mark.parametrize(("space", "copies"), [("paper", 3), ({"base": "paper", "copies": 10}, 10)])
 def test_the_papers_grid_is_its_tables_with_the_row_they_share_once(space, copies, compat):
     found = spaces.load("ear", space, compat)
@@ -255,7 +255,7 @@ def test_compat_fixes_what_the_paper_or_its_code_decided(compat):
     assert any(fixed.items() <= params.items() for params in drawn)  # none of them is dropped everywhere
     assert not any(trial.params.keys() & fixed for trial in asked)
     assert space.complete({"epochs": 2}).items() >= fixed.items()
-    own = loaded("default", "fixed").complete({"epochs": 2, "shared_dropout": False})
+    own = loaded("default", "ours").complete({"epochs": 2, "shared_dropout": False})
     assert all(own[key] != value for key, value in PAPER.items() if key != "shared_dropout")
 
 

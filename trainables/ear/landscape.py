@@ -21,7 +21,7 @@ def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams
     pool = own.train
     if on not in (INITIAL, SOURCE):
         pool = inputs.labelled[target] if on != BOTH else joined_examples(own.train, inputs.labelled[target])
-    size = len(own.train) if inputs.equal == "updates" else len(pool)
+    size = len(own.train) if inputs.match == "updates" else len(pool)
     method = Ear.class_for(params)
     first = pool.take(rows_of(len(pool), size, 0, streams))  # as many as the schedule is for
     run = method(replace(own, train=first), params, streams, device)

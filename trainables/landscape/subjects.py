@@ -29,7 +29,7 @@ class LandscapeInputs:
     own: Any
     targets: list[str]
     labelled: dict[str, Any]  # by target; empty where the landscape does without
-    equal: str  # updates, or epochs
+    match: str  # updates, or epochs
 
     @property
     def notes(self) -> tuple[str, ...]:

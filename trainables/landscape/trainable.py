@@ -27,7 +27,7 @@ class Landscape(Method):
         spec, options = spec_of(request.method), request.landscape
         own = import_path(spec.trainable, "method").prepare(request, asked)
         labelled = import_path(spec.landscape.labelled, "landscape")(request) if options.labels else {}
-        return LandscapeInputs(request.method, own, request.task.targets, labelled, options.equal)
+        return LandscapeInputs(request.method, own, request.task.targets, labelled, options.match)
 
     def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)

@@ -29,7 +29,7 @@ def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams
     if not source:
         words = shifted(inputs.labelled[target].data, own)
         pool = words if on != BOTH else joined_ids(own.train, words)
-    size = len(own.train) if inputs.equal == "updates" else len(pool)
+    size = len(own.train) if inputs.match == "updates" else len(pool)
     own = replace(own, train=pool.take(rows_of(len(pool), size, 0, streams)))
     run = Stitching(own, params, replace(streams, fixed=("anchors",)), device)
     pair = run.pairs[target]

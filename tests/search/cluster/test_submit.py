@@ -80,7 +80,7 @@ ADDRESS = ["--address", "http://127.0.0.1:1"]
         (["--address", "http://me:secret@127.0.0.1:1"], "--address http://***@127.0.0.1:1: no answer."),
         ([*ADDRESS, "--there", "runs/x"], "--there: runs/x would end with the job."),
         ([*ADDRESS, "--there", "s3://x"], "--there: s3://x would end with the job."),
-        ([*ADDRESS, "--set", "checkpoints.at=states"], "checkpoints.at: states would end with the job."),
+        ([*ADDRESS, "--set", "checkpoints.path=states"], "checkpoints.path: states would end with the job."),
         ([*ADDRESS, "--out", "data"], "data: holds something else."),
         ([*ADDRESS, "--set", "sampler=bad"], "sampler: 'bad' is wrong"),
         ([*ADDRESS, "--set", "tracking.uri=http://me:secret@host"], "tracking.uri: it has a password"),

@@ -187,9 +187,9 @@ def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
         ),
         (
             "demo-ear",
-            {"equal": "steps"},
+            {"match": "steps"},
             [],
-            "landscape.equal: 'steps' is wrong: input should be 'updates' or 'epochs'",
+            "landscape.match: 'steps' is wrong: input should be 'updates' or 'epochs'",
         ),
         ("demo-ear", {}, ["landscape.parts=[all, all]"], "landscape.parts: all, all: one stands there twice."),
         ("demo-ear", {}, ["landscape.plane.parts=[body]"], "landscape.plane.parts.0: 'body' is wrong"),
@@ -229,8 +229,8 @@ def test_a_landscape_of_a_specification_is_of_what_it_enqueues_first():
 def test_a_specification_may_ask_for_its_landscape_itself(tmp_path):
     content = yaml12.dump(landscape_specification("demo", None, {"replicates": 2}, [ONE]).as_dict())
     (tmp_path / "mine.yaml").write_text(content)
-    again = landscape_specification(str(tmp_path / "mine.yaml"), None, {"equal": "epochs"})
-    assert (again.name, again.landscape.replicates, again.landscape.equal) == ("demo-landscape", 2, "epochs")
+    again = landscape_specification(str(tmp_path / "mine.yaml"), None, {"match": "epochs"})
+    assert (again.name, again.landscape.replicates, again.landscape.match) == ("demo-landscape", 2, "epochs")
 
 
 @pytest.mark.parametrize(("name", "labels"), [("demo-ear", True), ("demo", False)])

@@ -145,8 +145,8 @@ def session_of(folder):
     proposer = SimpleNamespace(seed=0, standing=standing)
     slots = SimpleNamespace(now=lambda: 1, placement=Placement(1, 0.0))
     resolved = {
-        "resources": {"minutes_per_run": None, "silent_minutes": 10.0},
-        "checkpoints": {"seconds": 60.0, "at": None, "grace": 20.0},
+        "resources": {"minutes_per_run": None, "heartbeat_timeout_minutes": 10.0},
+        "checkpoints": {"seconds": 60.0, "path": None, "grace": 20.0},
     }
     return Session.of(ledger, Decisions(CONFIRM, Confirmation(2), proposer), slots, resolved)
 

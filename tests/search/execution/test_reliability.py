@@ -36,7 +36,7 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
         space={"x": 0.5, "marker": str(tmp_path), "trouble": {"choices": ["hang", "freeze", "full", "none"]}},
         budget={"runs": 8},
         replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
-        resources={"minutes_per_run": 0.25, "silent_minutes": 0.1},
+        resources={"minutes_per_run": 0.25, "heartbeat_timeout_minutes": 0.1},
         checkpoints={"seconds": 0},
     )
     run(tmp_path, "search", "spec.yaml")
@@ -271,11 +271,11 @@ def test_a_shelf_keeps_the_newest_state_of_each_run(tmp_path, scheme):
     assert [path.name for path in (tmp_path / "states").iterdir()] == ["a-1.tar"]
 
 
-@pytest.mark.parametrize("at", ["states", "~/states", "nonsense://bucket/states"])
-def test_a_place_for_states_that_is_none_is_refused_before_anything_begins(tmp_path, at):
-    write(tmp_path, checkpoints={"at": at})
+@pytest.mark.parametrize("path", ["states", "~/states", "nonsense://bucket/states"])
+def test_a_place_for_states_that_is_none_is_refused_before_anything_begins(tmp_path, path):
+    write(tmp_path, checkpoints={"path": path})
     output = run(tmp_path, "search", "spec.yaml", code=2)
-    assert output.startswith(f"seedwise: checkpoints.at: {at}: ")
+    assert output.startswith(f"seedwise: checkpoints.path: {path}: ")
     assert "Write an absolute path, or an address such as s3://bucket/states." in output
     assert not (tmp_path / "runs").exists()
 
@@ -289,7 +289,7 @@ def test_states_on_a_shared_place_are_used_and_removed(tmp_path):
         space={"x": 0.5, "marker": str(marker)},
         budget={"runs": 1},
         replicates={"policy": "fixed", "n": 1, "confirm": {"top": 0}},
-        checkpoints={"seconds": 0, "at": f"file://{tmp_path}/shared"},
+        checkpoints={"seconds": 0, "path": f"file://{tmp_path}/shared"},
     )
     run(tmp_path, "search", "spec.yaml")
     assert marker.read_text().split() == ["0:0", "0:1", "0:2", "0:3", "0:3", "0:4"]

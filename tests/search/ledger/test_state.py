@@ -102,6 +102,6 @@ def test_a_ledger_of_the_first_version_says_what_was_done_then():
     assert (found["prune"], found["decompose"], found["budget"]) == ("off", [], {"runs": 12})
     new = {**old, "replicates": {"policy": "race", "confirm": {"top": 3, "fresh": 5}}, "prune": "asha"}
     found = replay([{"event": "search", "specification": new}]).search["specification"]
-    assert found == {"compat": "fixed", "baselines": {}, "landscape": None, **new}  # those of the second knew neither
+    assert found == {"compat": "ours", "baselines": {}, "landscape": None, **new}  # those of the second knew neither
     newest = {**new, "compat": "paper", "baselines": {"ls": {}}, "landscape": {"replicates": 3}}
     assert replay([{"event": "search", "specification": newest}]).search["specification"] == newest

@@ -67,7 +67,7 @@ def inputs_of(tmp_path_factory):
 
     @functools.cache
     def made(kind, equal="updates"):
-        options = {"equal": equal} | ({"baseline": "plain"} if kind == "plain" else {})
+        options = {"match": equal} | ({"baseline": "plain"} if kind == "plain" else {})
         overrides = {"stitching": [STITCHED], "drawn": [DRAWN], "pairs": [TUNED, pairs]}.get(kind, [TUNED])
         name = "demo" if kind in ("stitching", "drawn") else "demo-ear"
         specification = landscape_specification(name, None, options, overrides)
