@@ -118,7 +118,7 @@ def show(title: str, configurations: dict[str, Callable[[int], Scores]], replica
 
 def prepared(method: type[Method], specification: Specification) -> object:
     """The inputs of a method, as a search reads them."""
-    return method.prepare(specification, specification.parts.asked)
+    return method.prepare(specification, specification.parts.candidates)
 
 
 def constant(language: str) -> float:

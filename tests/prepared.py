@@ -14,7 +14,7 @@ def request(specification: Specification | dict) -> Specification:
 def prepare(method: type[Method], specification: Specification | dict) -> Any:
     """What the method reads for a specification."""
     asking = request(specification)
-    return method.prepare(asking, asking.parts.asked)
+    return method.prepare(asking, asking.parts.candidates)
 
 
 def prepare_test(method: type[Method], specification: Specification | dict) -> Any:

@@ -129,7 +129,7 @@ def test_the_sib200_specification_of_ear_runs_on_local_copies():
     passes = {params["baseline"]: params["epochs"] for params in found.parts.baselines.configurations}
     assert passes == {"plain": 2 * 4, "rs_da": 2 * 4}  # four epochs of two streams
     config = AutoConfig.from_pretrained(encoder)
-    check_layers("minimulti", Encoder(config.to_dict(), {}), found.parts.asked)
+    check_layers("minimulti", Encoder(config.to_dict(), {}), found.parts.candidates)
     assert config.num_hidden_layers == 6
 
 

@@ -147,7 +147,7 @@ from tests.search.told import Told
 
 specification = read("toy.yaml")
 parts, method = specification.parts, method_class(specification)
-inputs, tests = method.prepare(specification, parts.asked), method.prepare_test(specification)
+inputs, tests = method.prepare(specification, parts.candidates), method.prepare_test(specification)
 told = Told(parts.resolved)
 own = [*parts.space.first(), *(params for params, _ in parts.baseline_spaces["plain"].grid())]
 for name, params in zip(("own", "other"), own, strict=True):

@@ -20,7 +20,7 @@ class RunFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Candidates:
     """Every configuration that a search can ask for, so that inputs are read and checked for all of them at once.
 
     They stand below the key of the specification that asks for them: `space`, `baselines.NAME`, `enqueue.0`. A range
@@ -56,10 +56,10 @@ class Method:
         adapt(cls)
 
     @classmethod
-    def prepare(cls, request: Request, asked: Asked) -> Any:
+    def prepare(cls, request: Request, candidates: Candidates) -> Any:
         """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: none.
 
-        `asked` has every configuration that the search can ask for. A method that does not need it may leave the
+        `candidates` has every configuration that the search can ask for. A method that does not need it may leave the
         argument out.
         """
         return None

@@ -12,7 +12,7 @@ from pydantic import Field
 from seedwise.errors import RequestError
 
 if TYPE_CHECKING:
-    from seedwise.trainables.method import Asked
+    from seedwise.trainables.method import Candidates
     from seedwise.trainables.request import Request
 
 Count = Annotated[int, Field(ge=1)]
@@ -78,7 +78,7 @@ class Landscape:
     baselines: bool = False  # a baseline may take the method's place
 
 
-def nothing(request: "Request", asked: "Asked") -> Iterable[RequestError]:
+def nothing(request: "Request", candidates: "Candidates") -> Iterable[RequestError]:
     """No further checks."""
     return ()
 
@@ -99,7 +99,7 @@ class MethodSpec:
     follows: tuple[str, ...]  # parameters that its baselines take over from its configurations
     citation: str  # BibTeX
     metrics: Mapping[str, Metric] = field(default_factory=dict)
-    check: Callable[["Request", "Asked"], Iterable[RequestError]] = nothing
+    check: Callable[["Request", "Candidates"], Iterable[RequestError]] = nothing
     export: Export | None = None
     landscape: Landscape | None = None
 

@@ -15,7 +15,7 @@ from seedwise.search.ranking.baseline_scores import title, varying
 from seedwise.spaces import Space, config_id
 from seedwise.spaces.baselines import baseline_space
 from seedwise.suggest import nearest
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.methods import built_in
 
 
@@ -30,20 +30,21 @@ def spaces_of(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict
     return {name: baseline_space(method, name, space, overrides) for name, overrides in chosen.items()}
 
 
-def asked_of(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Asked:
-    """Every configuration that a search can ask for, baselines and enqueued ones among them."""
-    asked = {"space": space.met()} | {f"baselines.{name}": one.met() for name, one in baselines.items()}
-    keys = (f"enqueue.{index}" for index in range(len(enqueued)))
-    return Asked(asked | {key: [space.complete(params, key)] for key, params in zip(keys, enqueued, strict=True)})
+def every_candidate(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Candidates:
+    """Every configuration that a search can run, baselines and enqueued ones among them."""
+    configurations = {"space": space.met()} | {f"baselines.{name}": one.met() for name, one in baselines.items()}
+    for index, params in enumerate(enqueued):
+        configurations[f"enqueue.{index}"] = [space.complete(params, f"enqueue.{index}")]
+    return Candidates(configurations)
 
 
-def searched(asked: Asked) -> dict[str, list[str]]:
+def searched(candidates: Candidates) -> dict[str, list[str]]:
     """Names of the parameters that differ between the configurations of a search, and between those of each baseline.
 
     The method's own are under an empty name. They are what a person would tell configurations apart by.
     """
     families: dict[str, list[dict]] = {}
-    for params in (params for met in asked.configurations.values() for params in met):
+    for params in (params for met in candidates.configurations.values() for params in met):
         families.setdefault(params.get("baseline", ""), []).append(params)
     return {kind: varying(found) for kind, found in families.items()}
 

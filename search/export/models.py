@@ -79,7 +79,7 @@ def _train_and_export(
     A model with other scores than the search's is another model, which nobody has tested.
     """
     with console.status("reading the inputs"):
-        inputs = method.prepare(specification, specification.parts.asked)
+        inputs = method.prepare(specification, specification.parts.candidates)
     placement, _ = this_machine(resources)
     place = device.set_up(placement.cpus, placement.gpus)
     run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), place)

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from seedwise.search.decide.baselines import Baselines, asked_of, spaces_of, total_runs
+from seedwise.search.decide.baselines import Baselines, every_candidate, spaces_of, total_runs
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Policy, policy_of
 from seedwise.search.decide.proposal import Proposer
@@ -12,7 +12,7 @@ from seedwise.search.ranking.estimator import Standing
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, load
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 
 if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
@@ -54,9 +54,9 @@ class Parts:
         return spaces_of(self.resolved["method"], self.space, self._specification.baselines)
 
     @cached_property
-    def asked(self) -> Asked:
+    def candidates(self) -> Candidates:
         """Every configuration that the search can ask for."""
-        return asked_of(self.space, self.baseline_spaces, self.resolved["enqueue"] or [])
+        return every_candidate(self.space, self.baseline_spaces, self.resolved["enqueue"] or [])
 
     @cached_property
     def standing(self) -> Standing:

@@ -35,7 +35,7 @@ def problems(specification: "Specification") -> list[RequestError]:
     parts = specification.parts
     with collected(found):
         found += _space(specification, parts.space)
-        parts.asked  # noqa: B018 (baselines and what is enqueued fit)
+        parts.candidates  # noqa: B018 (baselines and what is enqueued fit)
     if not found and not specification.landscape:
         with collected(found):
             found += _budget(specification)
@@ -56,7 +56,7 @@ def problems(specification: "Specification") -> list[RequestError]:
         return found + of_task
     found += check_inputs(specification, spec)
     found += _baselines(specification, spec)
-    return found + ([] if found else [*spec.check(specification, parts.asked)])
+    return found + ([] if found else [*spec.check(specification, parts.candidates)])
 
 
 def _budget(specification: "Specification") -> Iterable[RequestError]:

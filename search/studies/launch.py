@@ -127,7 +127,7 @@ def _search(
     warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
     method = study.method()
     with console.status("reading the inputs"), importable(paths.folder()):
-        inputs = method.prepare(specification, parts.asked)
+        inputs = method.prepare(specification, parts.candidates)
         sums = provenance.checksums(resolved)
     notes = list(getattr(inputs, "notes", ()))
     for note in notes:

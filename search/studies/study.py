@@ -50,7 +50,7 @@ class Search:
 
     def searched(self) -> dict[str, list[str]]:
         """The parameters that a person tells its runs apart by; see `decide.baselines.searched`."""
-        return searched(self.specification.parts.asked)
+        return searched(self.specification.parts.candidates)
 
     def phases(self) -> type["Phases"]:
         """What runs, in which order."""

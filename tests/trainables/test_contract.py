@@ -98,7 +98,7 @@ def test_the_class_of_its_runs_is_a_method_which_keeps_the_contract(method):
     kind = found(spec.trainable)
     assert issubclass(kind, Method)
     assert kind.step is not Method.step
-    assert list(inspect.signature(kind.prepare).parameters) == ["request", "asked"]
+    assert list(inspect.signature(kind.prepare).parameters) == ["request", "candidates"]
     assert list(inspect.signature(kind.prepare_test).parameters) == ["request"]
     assert kind.baselines.keys() == spec.baselines.keys()
     assert all(issubclass(one, Method) for one in kind.baselines.values())
@@ -242,7 +242,7 @@ def test_a_demo_reads_and_all_it_can_ask_for_is_accepted(name):
     given = {key for key, value in specification.inputs if value != Inputs.model_fields[key].default}
     assert given == content["inputs"].keys()
     assert content["inputs"].keys() <= spec.inputs.keys()
-    for key, configurations in specification.parts.asked.configurations.items():
+    for key, configurations in specification.parts.candidates.configurations.items():
         options = spec.baselines[key.removeprefix("baselines.")].options if "baselines." in key else spec.options
         for params in configurations[:MOST]:
             options(**{one: value for one, value in params.items() if one != "baseline"})

@@ -4,10 +4,10 @@ import functools
 
 import pytest
 
-from seedwise.trainables.method import Asked, Method
+from seedwise.trainables.method import Candidates, Method
 from seedwise.trainables.streams import Streams
 
-ASKED = Asked({"space": [{"x": 1}]})
+CANDIDATES = Candidates({"space": [{"x": 1}]})
 
 
 class Given:
@@ -159,7 +159,7 @@ def test_epochs_are_steps(kind, params, values):
     ],
 )
 def test_prepare_has_the_dictionary_and_may_leave_out_what_is_asked_for(kind, prepared):
-    assert kind.prepare(Given(), ASKED) == prepared
+    assert kind.prepare(Given(), CANDIDATES) == prepared
 
 
 def test_tests_and_exports_have_the_dictionary_too(tmp_path):
@@ -170,7 +170,7 @@ def test_tests_and_exports_have_the_dictionary_too(tmp_path):
 
 def test_a_method_of_today_has_the_request_itself():
     given = Given()
-    assert Today.prepare(given, ASKED) is given
+    assert Today.prepare(given, CANDIDATES) is given
 
 
 def test_a_method_that_exports_nothing_is_still_known_by_that():

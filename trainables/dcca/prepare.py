@@ -16,7 +16,7 @@ from seedwise.trainables.dcca.words import Static, join
 from seedwise.trainables.ear.prepare import EarInputs, read_task
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request, by_language
 from seedwise.trainables.tasks.classification import METRICS
 from seedwise.trainables.training.encoder import Encoder
@@ -47,7 +47,7 @@ class DccaTests:
     parallel: dict[str, tuple[Encoded, Encoded]]
 
 
-def prepare(request: Request, asked: Asked) -> DccaInputs:
+def prepare(request: Request, candidates: Candidates) -> DccaInputs:
     """Read the encoder, the task, the text and the static vectors that a specification names."""
     inputs, reader = request.inputs, DccaReader(request)
     loaded, task = load_masked(request.model), read_task(reader)
@@ -69,7 +69,7 @@ def prepare(request: Request, asked: Asked) -> DccaInputs:
         vectors, said = reader.vectors(f"inputs.static.{name}", files)
         static[name], more = join(vectors, reader.tokenizer, f"inputs.static.{name}")
         notes += [*said, *more]
-    check(request, asked, reader.encoder, static, blocks=sum(map(len, blocks)))
+    check(request, candidates, reader.encoder, static, blocks=sum(map(len, blocks)))
     for language in inputs.parallel:
         reader.translations(language)  # which only the confirmation reads: better to know now that it can
     return DccaInputs(
@@ -96,10 +96,12 @@ def prepare_test(request: Request) -> DccaTests:
     return DccaTests({one: reader.encoded(one, "test") for one in reader.languages}, reader.parallel(split))
 
 
-def check(request: Request, asked: Asked, encoder: Encoder, static: dict[str, Static], *, blocks: int) -> None:
+def check(
+    request: Request, candidates: Candidates, encoder: Encoder, static: dict[str, Static], *, blocks: int
+) -> None:
     """Whether all that the search can ask for fits the encoder, the vectors and the text."""
     layers, width = encoder.config["num_hidden_layers"], encoder.config["hidden_size"]
-    for key, met in asked.configurations.items():
+    for key, met in candidates.configurations.items():
         for params in met:
             if params.get("blocks", 0) > blocks:
                 raise RequestError(

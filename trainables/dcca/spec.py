@@ -21,7 +21,7 @@ from seedwise.trainables.tasks.classification import METRICS
 from seedwise.trainables.training.options import OptimiserOptions, names_of
 
 if TYPE_CHECKING:
-    from seedwise.trainables.method import Asked
+    from seedwise.trainables.method import Candidates
     from seedwise.trainables.request import Request
 
 RATES = (5e-6, 2.24e-5, 1e-4)  # the ends and the middle of the method's default range
@@ -57,9 +57,9 @@ METRICS_OF_ENCODERS = {
 }
 
 
-def check(request: "Request", asked: "Asked") -> Iterable[RequestError]:
+def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError]:
     inputs, task = request.inputs, request.task
-    for key, met in asked.configurations.items():
+    for key, met in candidates.configurations.items():
         yield from _problems_of(key, met, inputs.static, request.select.metric)
     if inputs.lexicons and inputs.align == "off":
         yield RequestError("inputs.lexicons", "they are for inputs.align", "Set that too, or remove them.")

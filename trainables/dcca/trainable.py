@@ -20,7 +20,7 @@ from seedwise.trainables.dcca.prepare import DccaInputs, DccaTests, prepare, pre
 from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
 from seedwise.trainables.ear.baselines import Plain
-from seedwise.trainables.method import Asked, Method, RunFailed
+from seedwise.trainables.method import Candidates, Method, RunFailed
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, set_weights
@@ -176,8 +176,8 @@ class Dcca(Untouched):
     baselines: ClassVar[dict[str, type[Method]]] = {"untouched": Untouched, "mlm": Masked, "mse": Squares}
 
     @classmethod
-    def prepare(cls, request: Request, asked: Asked) -> DccaInputs:
-        return prepare(request, asked)
+    def prepare(cls, request: Request, candidates: Candidates) -> DccaInputs:
+        return prepare(request, candidates)
 
     @classmethod
     def prepare_test(cls, request: Request) -> DccaTests:

@@ -13,7 +13,7 @@ from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.pieces import tokenise
 from seedwise.trainables.inputs.synonyms import read_synonyms
 from seedwise.trainables.inputs.text import Encoded, encode
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder, skeleton
@@ -59,10 +59,10 @@ class Reader:
         return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
 
 
-def prepare(request: Request, asked: Asked) -> EarInputs:
+def prepare(request: Request, candidates: Candidates) -> EarInputs:
     """Read the encoder, the task and the dictionary of synonyms that a specification names."""
     task, reader = request.task, Reader(request)
-    check_layers(request.model, reader.encoder, asked)
+    check_layers(request.model, reader.encoder, candidates)
     inputs, key, name = read_task(reader), "inputs.synonyms", request.inputs.synonyms
     if name:
         found = read_synonyms(locate(name, key), key)
@@ -117,25 +117,25 @@ def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: 
         )
 
 
-def check_layers(name: str, encoder: Encoder, asked: Asked) -> None:
+def check_layers(name: str, encoder: Encoder, candidates: Candidates) -> None:
     """Whether the two-stream pass works on this encoder, for all layers that the search can ask for.
 
     It is tried on an encoder of the same kind with a short vocabulary and random weights: with the same sentence in
     both streams and shared dropout, both must come out the same but for rounding.
     """
-    layers = {"space.layer": max(asked.values("layer"), default=1)}
-    for key, params in asked.enqueued.items():
+    layers = {"space.layer": max(candidates.values("layer"), default=1)}
+    for key, params in candidates.enqueued.items():
         layers[f"{key}.layer"] = params.get("layer", 1)
     small = Encoder({**encoder.config, "vocab_size": (encoder.config.get("pad_token_id") or 0) + 2}, {})
     model = skeleton(small, 2)
-    for head in asked.values("head") | {params["head"] for params in asked.enqueued.values()}:
+    for head in candidates.values("head") | {params["head"] for params in candidates.enqueued.values()}:
         set_head(skeleton(small, 2), head)
     twin = Twin(model, maps=1, states=None, shared_dropout=True)
     for key, layer in layers.items():
         if layer > twin.layers:
             way_out = f"space.layer: [1, {twin.layers}], or fewer" if key == "space.layer" else "a lower one there"
             raise RequestError(key, f"{layer}, but {name} has {twin.layers} layers", f"Write {way_out}.")
-    if True not in asked.values("shared_dropout"):
+    if True not in candidates.values("shared_dropout"):
         return
     ids = torch.full((2, 4), small.config["vocab_size"] - 1)
     model.train()

@@ -17,7 +17,7 @@ from seedwise.trainables.ear.tuned import POINTS, Tuned
 from seedwise.trainables.ear.twin import Seen, Twin
 from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request
 from seedwise.trainables.training import device
 
@@ -41,8 +41,8 @@ class Ear(Tuned):
     options: EarOptions
 
     @classmethod
-    def prepare(cls, request: Request, asked: Asked) -> EarInputs:
-        return prepare(request, asked)
+    def prepare(cls, request: Request, candidates: Candidates) -> EarInputs:
+        return prepare(request, candidates)
 
     @classmethod
     def prepare_test(cls, request: Request) -> dict[str, Encoded]:

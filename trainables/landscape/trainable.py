@@ -9,7 +9,7 @@ import numpy as np
 from seedwise.imports import import_path
 from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
 from seedwise.trainables.landscape.subjects import LandscapeInputs
-from seedwise.trainables.method import Asked, Method, RunFailed
+from seedwise.trainables.method import Candidates, Method, RunFailed
 from seedwise.trainables.methods import spec_of
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import DIRECTIONS, Streams
@@ -23,9 +23,9 @@ class Landscape(Method):
         return Trained if params["landscape"] == TRAIN else Points
 
     @classmethod
-    def prepare(cls, request: Request, asked: Asked) -> LandscapeInputs:
+    def prepare(cls, request: Request, candidates: Candidates) -> LandscapeInputs:
         spec, options = spec_of(request.method), request.landscape
-        own = import_path(spec.trainable, "method").prepare(request, asked)
+        own = import_path(spec.trainable, "method").prepare(request, candidates)
         labelled = import_path(spec.landscape.labelled, "landscape")(request) if options.labels else {}
         return LandscapeInputs(request.method, own, request.task.targets, labelled, options.match)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.reader import Multilingual, Reader, Target, WordSet
 from seedwise.trainables.training.encoder import Encoder
@@ -38,13 +38,13 @@ class StitchingTests:
     multilingual: dict[str, Encoded]  # the same sets for the zero-shot baseline; empty without it
 
 
-def prepare(request: Request, asked: Asked) -> StitchingInputs:
+def prepare(request: Request, candidates: Candidates) -> StitchingInputs:
     """Read the encoder, the task, the vectors and the lexica that a specification names."""
     task, reader, baselines = request.task, Reader(request), request.baselines
     languages = [*task.targets, *task.pivots]
     train, unknown_in_train = reader.source("train")
     dev, unknown_in_dev = reader.source("dev")
-    asks_quality = any(asked.values("quality"))
+    asks_quality = any(candidates.values("quality"))
     targets = {language: reader.target(language, asks_quality=asks_quality) for language in languages}
     return StitchingInputs(
         source=task.source,
@@ -57,7 +57,7 @@ def prepare(request: Request, asked: Asked) -> StitchingInputs:
         targets=targets,
         labelled={name: reader.word_set(name, "train") for name in task.targets} if "lr" in baselines else {},
         multilingual=reader.multilingual(languages) if "zero_shot" in baselines else None,
-        largest_k=largest_k(asked),
+        largest_k=largest_k(candidates),
         notes=tuple(reader.notes),
     )
 
@@ -73,7 +73,7 @@ def prepare_test(request: Request) -> StitchingTests:
     return StitchingTests(*reader.source("test"), targets, pieces)
 
 
-def largest_k(asked: Asked) -> int:
+def largest_k(candidates: Candidates) -> int:
     """The largest number of neighbours that the search can ask for, `all` apart."""
-    found = asked.values("k") | {params.get("k", 1) for params in asked.enqueued.values()}
+    found = candidates.values("k") | {params.get("k", 1) for params in candidates.enqueued.values()}
     return max((k for k in found if k != "all"), default=1)

@@ -27,7 +27,7 @@ from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 from seedwise.trainables.training.options import TRAINING, names_of
 
 if TYPE_CHECKING:
-    from seedwise.trainables.method import Asked
+    from seedwise.trainables.method import Candidates
     from seedwise.trainables.request import Request
 
 Splitting = Literal["unicode", "whitespace", "jieba"]
@@ -79,14 +79,14 @@ BASELINES = {
 }
 
 
-def check(request: "Request", asked: "Asked") -> Iterable[RequestError]:
+def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError]:
     inputs, languages = request.inputs, request.task.languages("scored")
     if inputs.subwords and inputs.unknown != "subword":
         yield RequestError("inputs.subwords", "these models are read where inputs.unknown is subword", "Set that too.")
     if isinstance(inputs.splitting, dict):
         for language in sorted(set(inputs.splitting) - set(languages)):
             yield RequestError(f"inputs.splitting.{language}", "not one of task.targets", nearest(language, languages))
-    if "drop" in asked.values("stop_words"):
+    if "drop" in candidates.values("stop_words"):
         yield from without_files("inputs.stop_words", inputs.stop_words, languages)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from seedwise.trainables.inputs.cache import content_hash
-from seedwise.trainables.method import Asked
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair
@@ -26,8 +26,8 @@ class Stitching(Classifier):
     baselines = BASELINES
 
     @classmethod
-    def prepare(cls, request: Request, asked: Asked) -> StitchingInputs:
-        return prepare(request, asked)
+    def prepare(cls, request: Request, candidates: Candidates) -> StitchingInputs:
+        return prepare(request, candidates)
 
     @classmethod
     def prepare_test(cls, request: Request) -> StitchingTests:

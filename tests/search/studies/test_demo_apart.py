@@ -77,7 +77,7 @@ from seedwise.trainables.streams import Streams
 recorded, runs = json.load(sys.stdin)
 specification = Specification.model_validate(recorded)
 place, tests = set_up(1, 0.0), Stitching.prepare_test(specification)
-inputs = Stitching.prepare(specification, specification.parts.asked)
+inputs = Stitching.prepare(specification, specification.parts.candidates)
 for params, replicate, phase in runs:
     method = Stitching(inputs, params, Streams(0, replicate), place)
     metrics = [method.step(number) for number in range(method.steps)][-1]

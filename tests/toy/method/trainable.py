@@ -41,7 +41,7 @@ class Plain(Method):
     options_type = PlainOptions
 
     @classmethod
-    def prepare(cls, request, asked):
+    def prepare(cls, request, candidates):
         task = request.task
         train = counted(request, "train", [task.source])[task.source]
         return ToyInputs(Classification(task).labels, train, counted(request, "dev", task.languages()))
