@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from seedwise.trainables.inputs.pieces import Sentences, tokenise, words_of
+from seedwise.trainables.inputs.pieces import Sentences, tokenise, word_numbers
 from seedwise.trainables.training.learner import Batch
 
 CHUNK = 10_000  # texts that are tokenised at once where only their lengths are wanted
@@ -43,11 +43,11 @@ class Examples:
         With `to_longest` all inputs are padded to `max_length`, as the paper's code has it.
         """
         texts = [tuple(map(" ".join, example)) for example in sentences]
-        found = tokenise(self.tokenizer, texts, self.max_length, to_longest=to_longest)
+        found = tokenise(self.tokenizer, texts, self.max_length, pad="max_length" if to_longest else True)
         mask = np.array(found["attention_mask"])
         words = np.full(mask.shape, -1)
         for row, (example, real) in enumerate(zip(sentences, mask.sum(1), strict=True)):
-            words[row, :real] = words_of(found.sequence_ids(row), found["offset_mapping"][row], example)[:real]
+            words[row, :real] = word_numbers(found.sequence_ids(row), found["offset_mapping"][row], example)[:real]
         batch = {
             "input_ids": torch.tensor(found["input_ids"], device=device),
             "attention_mask": torch.from_numpy(mask).to(device),
@@ -62,7 +62,7 @@ def examples(texts: Sequence[tuple[str, ...]], labels: list[int], tokenizer: Any
     sentences = [tuple(text.split() for text in example) for example in texts]
     lengths = np.empty(len(texts), dtype=np.int64)
     for start in range(0, len(texts), CHUNK):
-        found = tokenise(tokenizer, texts[start : start + CHUNK], max_length, pad=False, places=False)["input_ids"]
+        found = tokenise(tokenizer, texts[start : start + CHUNK], max_length, pad=False, offsets=False)["input_ids"]
         lengths[start : start + CHUNK] = [len(ids) for ids in found]
     return Examples(sentences, np.array(labels, dtype=np.int64), lengths, tokenizer, max_length)
 

@@ -55,7 +55,7 @@ class Reader:
 
     def encoded(self, language: str, split: str) -> Encoded:
         texts, classes = self.texts(language, split)
-        found = tokenise(self.tokenizer, texts, self.longest, pad=False, places=False)
+        found = tokenise(self.tokenizer, texts, self.longest, pad=False, offsets=False)
         return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
 
 

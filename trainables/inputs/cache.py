@@ -1,5 +1,6 @@
-"""Arrays that are slow to make, kept on disk by what they were made from and opened as memory maps."""
+"""Arrays that are slow to compute, cached on disk and opened as memory maps."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -12,32 +13,29 @@ import numpy as np
 
 from seedwise.trainables.inputs.paths import checksum
 
-INDEX = "arrays.json"  # the names of the arrays of an entry, and the key it was made for
+INDEX = "arrays.json"  # the names of an entry's arrays, and the entry's key
 
 
 def cached(kind: str, key: dict, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """The arrays that `make()` returns: made once per `key` (JSON values), later mapped read-only from disk.
+    """The arrays that `make()` returns: computed once per `key` (JSON values), later mapped read-only from disk.
 
-    They are kept in `$SEEDWISE_CACHE` (default `~/.cache/seedwise`), in a folder for each `kind` and key. The key must
-    name all that the arrays depend on, the version of the code that makes them included: nothing else is looked at.
-    Entries are never deleted; anybody may delete them. A damaged one is made again. Where the folder cannot be written
-    the arrays stay in memory, which costs time and memory and nothing else.
+    The cache is `$SEEDWISE_CACHE` (default `~/.cache/seedwise`), with a folder for each `kind` and key. The key must
+    name everything that the arrays depend on, including a version of the code that computes them. Entries are never
+    deleted, but may be; a damaged entry is computed again. Without write permission the arrays stay in memory, which
+    costs only time and memory.
     """
     root = Path(os.environ.get("SEEDWISE_CACHE") or "~/.cache/seedwise").expanduser() / kind
     entry = root / content_hash(json.dumps(key, sort_keys=True))[:32]
-    if (found := _open(entry)) is not None:
-        return found
+    if (stored := _open(entry)) is not None:
+        return stored
     arrays = make()
-    try:
+    with contextlib.suppress(OSError):  # disk full, no permission
         _write(entry, key, arrays)
-    except OSError:  # no place, no permission
-        found = None
-    else:
-        found = _open(entry)
-    if found is None:
-        for array in arrays.values():
-            array.flags.writeable = False  # as those from disk are
-    return arrays if found is None else found
+    if (stored := _open(entry)) is not None:
+        return stored
+    for array in arrays.values():
+        array.flags.writeable = False  # as memory maps are
+    return arrays
 
 
 def content_hash(*parts: bytes | str | Path | np.ndarray) -> str:
@@ -61,12 +59,12 @@ def pack(words: list[str]) -> np.ndarray:
 
 
 def unpack(array: np.ndarray) -> list[str]:
-    """The words of a packed array. No words and one empty word are the same to it."""
+    """The words of a packed array. No words and a single empty word are packed alike."""
     return array.tobytes().decode().split("\n") if array.size else []
 
 
 def _open(entry: Path) -> dict[str, np.ndarray] | None:
-    """The arrays of an entry; None where there is none, or one with a file missing or cut."""
+    """The arrays of an entry; None if it does not exist, or if a file is missing or truncated."""
     try:
         names = json.loads((entry / INDEX).read_text(encoding="utf-8"))["arrays"]
         return {name: np.lib.format.open_memmap(entry / f"{name}.npy", mode="r") for name in names}  # never a pickle
@@ -75,7 +73,7 @@ def _open(entry: Path) -> dict[str, np.ndarray] | None:
 
 
 def _write(entry: Path, key: dict, arrays: dict[str, np.ndarray]) -> None:
-    """Write an entry beside its place and rename it there. Where another process was faster, its entry stays."""
+    """Write an entry to a temporary folder and rename it. If another process was faster, its entry stays."""
     entry.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", dir=entry.parent))
     try:
@@ -86,7 +84,7 @@ def _write(entry: Path, key: dict, arrays: dict[str, np.ndarray]) -> None:
                 os.fsync(file.fileno())
         (partial / INDEX).write_text(json.dumps({"arrays": list(arrays), "key": key}), encoding="utf-8")
         if _open(entry) is None:
-            shutil.rmtree(entry, ignore_errors=True)  # a damaged one
+            shutil.rmtree(entry, ignore_errors=True)  # a damaged entry
             os.rename(partial, entry)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Bilingual lexica in MUSE's form, with or without a quality, and lists of words."""
+"""Bilingual lexica in MUSE's format, with or without a quality, and word lists."""
 
 import math
 from dataclasses import dataclass
@@ -8,9 +8,11 @@ from typing import NamedTuple
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Skipped, read_lines
 
+EXPECTED = "Each line is: source word, space or tab, target word."
+
 
 class Entry(NamedTuple):
-    """A translation. Quality is the file's third column, in the file's own unit (PanLex: more is better), or None."""
+    """A translation. `quality` is the file's third column in the file's own unit (PanLex: more is better), or None."""
 
     source: str
     target: str
@@ -19,17 +21,17 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Entries in the file's order, each pair once, and one line per kind of thing that was left out."""
+    """Distinct entries in the file's order, and notes on the lines that were left out."""
 
     entries: list[Entry]
     notes: tuple[str, ...]
 
 
 def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexicon:
-    """Read `source target [quality]` lines, from a .gz file too.
+    """Read `source target [quality]` lines, also from a .gz file.
 
-    Columns are separated by a tab, and then words may hold spaces, or by spaces. Of a pair that stands twice the best
-    quality counts. `quality` (default None: all) leaves out entries below it; entries without a quality stay.
+    Columns are separated by a tab, in which case words may hold spaces, or by spaces. A repeated pair has its best
+    quality. `quality` (default None: all) leaves out entries below it; entries without a quality stay.
     """
     pairs: dict[tuple[str, str], float | None] = {}
     malformed, repeated = Skipped("malformed line"), Skipped("repeated pair")
@@ -43,40 +45,39 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
         pair = entry.source, entry.target
         if pair in pairs:
             repeated.add(number)
-        known = [value for value in (pairs.get(pair), entry.quality) if value is not None]
-        pairs[pair] = max(known, default=None)
-    entries = [Entry(*pair, value) for pair, value in pairs.items()]
-    kept = [entry for entry in entries if quality is None or entry.quality is None or entry.quality >= quality]
+        qualities = [value for value in (pairs.get(pair), entry.quality) if value is not None]
+        pairs[pair] = max(qualities, default=None)
+    if not pairs:
+        raise RequestError(key, f"{path} holds no pairs", EXPECTED)
+    if malformed.count > len(pairs):
+        raise RequestError(key, f"{path}: {malformed}", EXPECTED)
+    entries = [
+        Entry(*pair, value) for pair, value in pairs.items() if quality is None or value is None or value >= quality
+    ]
     if not entries:
-        raise RequestError(key, f"{path} holds no pairs", "Each line is: source word, space or tab, target word.")
-    if malformed.count > len(entries):
-        raise RequestError(key, f"{path}: {malformed}", "Each line is: source word, space or tab, target word.")
-    if not kept:
-        best = max(entry.quality for entry in entries)
+        best = max(pairs.values())
         raise RequestError(
             key, f"{path} has no pair of quality {quality:g} or more, the best has {best:g}", "Ask for less."
         )
-    notes = [str(noted) for noted in (malformed, repeated) if noted.count]
-    if len(kept) < len(entries):
-        notes.append(f"{len(entries) - len(kept)} of {len(entries)} pairs below quality {quality:g}")
-    return Lexicon(kept, tuple(notes))
+    notes = [str(skipped) for skipped in (malformed, repeated) if skipped.count]
+    if len(entries) < len(pairs):
+        notes.append(f"{len(pairs) - len(entries)} of {len(pairs)} pairs below quality {quality:g}")
+    return Lexicon(entries, tuple(notes))
 
 
 def read_words(path: Path, key: str) -> frozenset[str]:
-    """The words of a list such as stop words, one a line, from a .gz file too."""
+    """The words of a list such as stop words, one a line, also from a .gz file."""
     return frozenset(word for line in read_lines(path, key) if (word := line.strip()))
 
 
 def _entry(line: str) -> Entry | None:
-    """The entry of a line, or None where it is none."""
+    """The entry of a line; None if the line is malformed."""
     line = line.strip()
     parts = [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
-    if len(parts) == 2 and all(parts):
-        return Entry(*parts, None)
-    if len(parts) == 3 and all(parts):
-        try:
-            value = float(parts[2])
-        except ValueError:
-            return None
-        return Entry(parts[0], parts[1], value) if math.isfinite(value) else None
-    return None
+    if len(parts) not in (2, 3) or not all(parts):
+        return None
+    try:
+        quality = float(parts[2]) if len(parts) == 3 else None
+    except ValueError:
+        return None
+    return Entry(*parts[:2], quality) if quality is None or math.isfinite(quality) else None

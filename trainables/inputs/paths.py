@@ -1,4 +1,4 @@
-"""Where the files that a specification names are."""
+"""Files and folders that a specification names."""
 
 import hashlib
 from pathlib import Path
@@ -10,12 +10,12 @@ FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the emb
 
 
 def path_of(name: str) -> Path:
-    """The path that a specification names: below its folder, or `world:NAME` for the embedded world."""
+    """The path that a specification names: relative to the folder of its search, or `world:NAME`."""
     return FILES / name.removeprefix("world:") if name.startswith("world:") else resolved(name)
 
 
 def locate(name: str, key: str, *, folder: bool = False) -> Path:
-    """The path that a specification names, which has to be there."""
+    """`path_of` a file or folder that must exist."""
     path = path_of(name)
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
@@ -32,7 +32,7 @@ def read_text(path: Path, key: str) -> str:
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 of a file, or of all files of a folder with their names, so that a rerun can tell whether data moved."""
+    """SHA-256 of a file, or of all files of a folder with their names."""
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if file.is_file():

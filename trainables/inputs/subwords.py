@@ -1,4 +1,4 @@
-"""Vectors of words that no vocabulary has, from the letter n-grams of a fastText model (optional extra `fasttext`)."""
+"""Vectors of out-of-vocabulary words from the character n-grams of a fastText model (optional extra `fasttext`)."""
 
 from pathlib import Path
 
@@ -10,32 +10,29 @@ from seedwise.trainables.inputs.paths import checksum
 from seedwise.trainables.inputs.reading import opened, readable
 
 MAGIC = (793712314).to_bytes(4, "little")  # the first bytes of fastText's binary models
-VERSION = 1  # of the arrays below; a new one reads every model anew
+VERSION = 1  # of the cached arrays; a new version parses every model again
 
 
 class Subwords:
-    """The n-gram vectors of a fastText binary model (.bin, .bin.gz), memory-mapped after the first reading."""
+    """The n-gram vectors of a fastText binary model (.bin, .bin.gz), memory-mapped after the first reading.
+
+    `key` is the specification's key, for errors.
+    """
 
     def __init__(self, path: Path, key: str) -> None:
-        """`key` is the specification's key, for errors."""
         with readable(path, key):
-            known = is_fasttext(path)
-        if not known:
-            raise RequestError(
-                key,
-                f"{path} is no fastText binary model, of which unknown words are made",
-                "Name a .bin file of fastText in inputs.subwords.",
-            )
+            if not is_fasttext(path):
+                problem = f"{path} is no fastText binary model, which vectors of unknown words need"
+                raise RequestError(key, problem, "Name a .bin file of fastText in inputs.subwords.")
         arrays = read_fasttext(path, key)
-        self._ngrams = arrays["ngrams"]
-        self._lengths = [int(length) for length in arrays["lengths"]]
+        self._ngrams, self._lengths = arrays["ngrams"], arrays["lengths"].tolist()
 
     @property
     def dimensions(self) -> int:
         return self._ngrams.shape[1]
 
     def vector(self, word: str) -> np.ndarray | None:
-        """The mean of the vectors of the word's n-grams (float32); None where the word is too short to have any."""
+        """The mean of the vectors of the word's n-grams (float32); None if the word is too short to have any."""
         from gensim.models.fasttext import ft_ngram_hashes
 
         rows = ft_ngram_hashes(word, *self._lengths, len(self._ngrams)) if len(self._ngrams) else []
@@ -51,21 +48,20 @@ def is_fasttext(path: Path) -> bool:
 
 
 def read_fasttext(path: Path, key: str) -> dict[str, np.ndarray]:
-    """`words` (packed), their full vectors `table`, the vectors of `ngrams` by bucket, their least and most `lengths`.
+    """`words` (packed), their full vectors `table`, the vectors of `ngrams` by bucket, the n-grams' `lengths` (2).
 
-    The first reading needs memory for the whole model, for some of the published ones more than 10 GB; later ones map.
+    The first reading needs memory for the whole model, more than 10 GB for some published models.
     """
     try:
         from gensim.models.fasttext import load_facebook_vectors
     except ImportError as error:
-        raise RequestError(
-            key, f"{path} is a fastText binary model, which needs gensim", "Install seedwise[fasttext]."
-        ) from error
+        problem = f"{path} is a fastText binary model, which needs gensim"
+        raise RequestError(key, problem, "Install seedwise[fasttext].") from error
 
     def make() -> dict[str, np.ndarray]:
         try:
             model = load_facebook_vectors(str(path))
-        except Exception as error:  # whatever gensim meets in a cut or foreign file
+        except Exception as error:  # gensim raises all kinds of errors on a truncated or foreign file
             raise RequestError(key, f"{path} cannot be read: {error}", "Is it a whole fastText model?") from error
         return {
             "words": pack(model.index_to_key),

@@ -1,15 +1,18 @@
 """Sentences of token ids as arrays."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Examples as a padded array of ids (int32), their lengths in tokens, their labels, and where an encoder tells the
-    two sentences of a pair apart, which of them a token is of (int8)."""
+    """Examples as a padded array of ids (int32), their lengths in tokens and their labels.
+
+    `types` (int8) is which sentence of a pair each token belongs to, for encoders that distinguish the two.
+    """
 
     ids: np.ndarray
     lengths: np.ndarray
@@ -26,17 +29,21 @@ class Encoded:
 
 
 def encode(
-    sentences: Iterable[list[int]], labels: list[int], *, pad: int, types: Iterable[list[int]] | None = None
+    sentences: Iterable[list[int]], labels: list[int], *, pad: int, types: Sequence[list[int]] | None = None
 ) -> Encoded:
     """Pad sentences of ids to the longest of them."""
     sentences = list(sentences)
-    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-    ids = np.full((len(sentences), int(lengths.max())), pad, dtype=np.int32)
-    for row, sentence in zip(ids, sentences, strict=True):
-        row[: len(sentence)] = sentence
-    padded = None
-    if types is not None:
-        padded = np.zeros(ids.shape, dtype=np.int8)
-        for row, of_tokens in zip(padded, types, strict=True):
-            row[: len(of_tokens)] = of_tokens
-    return Encoded(ids, lengths, np.array(labels, dtype=np.int64), padded)
+    return Encoded(
+        padded(sentences, pad, np.int32),
+        np.array([len(sentence) for sentence in sentences], dtype=np.int64),
+        np.array(labels, dtype=np.int64),
+        None if types is None else padded(types, 0, np.int8),
+    )
+
+
+def padded(lists: Sequence[list[int]], fill: int, dtype: DTypeLike) -> np.ndarray:
+    """Lists of numbers as the rows of an array; short rows end with `fill`."""
+    table = np.full((len(lists), max(map(len, lists), default=1)), fill, dtype=dtype)
+    for row, values in zip(table, lists, strict=True):
+        row[: len(values)] = values
+    return table

@@ -1,4 +1,4 @@
-"""Static word vectors: fastText and word2vec, text and binary, read once and kept as memory-mapped arrays."""
+"""Static word vectors: fastText and word2vec, text and binary, parsed once and cached as memory-mapped arrays."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,12 @@ from seedwise.trainables.inputs.subwords import is_fasttext, read_fasttext
 from seedwise.trainables.inputs.vectors_binary import read_binary
 from seedwise.trainables.inputs.vectors_text import read_text
 
-VERSION = 1  # of what is made of a file; a new one reads every file anew
+VERSION = 1  # of the cached arrays; a new version parses every file again
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """Words in the file's order (most frequent first), each once; their float32 vectors; what was left out."""
+    """Distinct words in the file's order (most frequent first), their float32 vectors, notes on what was left out."""
 
     words: list[str]
     table: np.ndarray
@@ -28,9 +28,9 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
     """The first `rows` words of a file and their vectors. `key` is the specification's key, for errors.
 
     Text (.vec, .txt, also .gz): `word v1 ... vd` lines, with or without a first line `count d`. A word may hold spaces.
-    Malformed lines and repeated words are left out and noted; too many are an error, for then the dimension is not what
-    it seems. Binary (.bin, also .gz): word2vec's, or fastText's models (needs the extra `fasttext`), told apart by
-    content. What was read is kept by the content of the file: a second reading takes the time of a checksum.
+    Malformed lines and repeated words are left out and noted; too many are an error, since the dimension is then wrong.
+    Binary (.bin, also .gz): word2vec's format, or fastText's models (needs the extra `fasttext`), told apart by
+    content. The cache goes by the content of the file: reading it again takes the time of a checksum.
     """
     with readable(path, key):
         if is_fasttext(path):
@@ -46,11 +46,11 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
 
 
 def _arrays(path: Path, key: str, rows: int, *, binary: bool) -> dict[str, np.ndarray]:
-    """What the cache keeps of a file."""
+    """The arrays that are cached for a file."""
     with opened(path) as file:
         words, blocks, notes = (read_binary if binary else read_text)(file, key, path, rows)
     table, end = np.empty((len(words), blocks[0].shape[1]), dtype=np.float32), len(words)
-    while blocks:  # from the last one on, each freed at once: the table is never in memory twice
+    while blocks:  # from the last block on, each freed at once, so that memory never holds the table twice
         block = blocks.pop()
         table[end - len(block) : end] = block
         end -= len(block)

@@ -7,10 +7,10 @@ import numpy as np
 
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Skipped
-from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numeric, refuse_dimension
+from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numbers_at_end, refuse_dimension
 
 CHUNK = 1 << 20  # bytes read at once; no word is that long
-BROKEN = "\ufffd"  # what stands for bytes that are no UTF-8
+REPLACEMENT = "\ufffd"  # decoded from bytes that are not UTF-8
 
 
 def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
@@ -26,7 +26,7 @@ def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[s
     vectors: list[np.ndarray] = []
     malformed, repeated = Skipped("malformed vector", "entry"), Skipped("repeated word", "entry")
     buffer, start, size = file.read(CHUNK), 0, 4 * dimensions
-    if numeric(buffer.partition(b"\n")[0].split()[1:]) == dimensions:
+    if numbers_at_end(buffer.partition(b"\n")[0].split()[1:]) == dimensions:
         raise RequestError(key, f"{path} is text, not word2vec's binary format", "Do not call it .bin.")
     for number in range(1, count + 1):
         while (space := buffer.find(b" ", start)) < 0 or len(buffer) < space + 1 + size:
@@ -37,8 +37,8 @@ def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[s
         word = buffer[start:space].lstrip(b"\n").decode(errors="replace")  # some writers end an entry with a line feed
         vector = np.frombuffer(buffer, dtype="<f4", count=dimensions, offset=space + 1)
         start = space + 1 + size
-        if not word or BROKEN in word or "\n" in word or not np.isfinite(vector).all():
-            malformed.add(number)  # a word that its writer cut within a letter cannot be repaired by hand
+        if not word or REPLACEMENT in word or "\n" in word or not np.isfinite(vector).all():
+            malformed.add(number)  # some writers cut a word within a letter, which nobody can repair by hand
         elif word in words:
             repeated.add(number)
         else:
@@ -50,4 +50,4 @@ def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[s
         raise RequestError(key, f"{path}: {malformed}", "Is it word2vec's binary format? Replace the file.")
     if not words:
         raise RequestError(key, f"{path} holds no words", "Name a file of word vectors.")
-    return list(words), vectors, [str(noted) for noted in (malformed, repeated) if noted.count]
+    return list(words), vectors, [str(skipped) for skipped in (malformed, repeated) if skipped.count]

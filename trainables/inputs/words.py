@@ -1,7 +1,7 @@
-"""How text of a target language becomes words, and which row of its vectors each spelling has.
+"""Splitting text of a target language into words, and mapping their spellings to rows of its vectors.
 
-All splitting is done by Hugging Face's `tokenizers`, with the same objects here and in the exported tokenizer: what a
-model was evaluated on and what its user sees cannot differ.
+Hugging Face's `tokenizers` does all splitting, with the same objects here and in the exported tokenizer: an evaluated
+model and its exported copy cannot differ.
 """
 
 import re
@@ -15,12 +15,12 @@ from transformers import PreTrainedTokenizerFast
 from seedwise.errors import RequestError
 
 LETTER = r"[\p{L}\p{M}\p{N}\u200c\u200d]"  # letters, their marks, digits, and the joiners within words of Indic scripts
-SIGN = r"[^\s\p{L}\p{M}\p{N}\u200c\u200d]"  # anything else that can be seen
-WITH_SIGNS = 10_000  # entries with signs that are looked for in text, the most frequent: a longer pattern takes longer
-LONGEST = 50  # letters of such an entry: longer ones, rows of signs and addresses, are not looked for
-TURKISH = ("tr", "tur", "az", "aze", "azj", "crh", "gag")  # and its kin: I is the capital of ı; names take 'suffixes
+SIGN = r"[^\s\p{L}\p{M}\p{N}\u200c\u200d]"  # any other visible character
+MAX_SIGN_ENTRIES = 10_000  # entries with signs that text is searched for, the most frequent: more would be slower
+MAX_SIGN_LETTERS = 50  # of such an entry: longer entries are rows of signs, or addresses
+TURKISH = ("tr", "tur", "az", "aze", "azj", "crh", "gag")  # and related: I is the capital of ı; names take 'suffixes
 NO_WORD = re.compile(r"</?\w+>|\[[A-Z]{3,}\]")  # entries such as </s> (fastText: end of line), <unk>, [PAD]
-UNSEEN = "\uffff"  # no character: a word that is in no vocabulary
+UNSEEN = "\uffff"  # no character: a word that no vocabulary has
 
 
 def plain(text: str) -> str:
@@ -29,18 +29,18 @@ def plain(text: str) -> str:
 
 
 class Words:
-    """How text of a target language becomes words, and which row of the vectors each spelling has.
+    """Splits text of a target language into words; `spellings` maps each spelling to its row of the vectors.
 
-    Text is brought to Unicode's form NFC, and both apostrophes become the typewriter's. `splitting` then is
-      - unicode: a word is a run of letters, marks and digits, every sign is a word of its own. But not all makers of
-        vectors split like that, so entries with signs ("aujourd'hui", "l'", "1,5", "-il") are found whole, the longest
-        first. Words with an apostrophe within that are no entries stay whole ("ng'ombeni"), but not where the
-        vocabulary has elided entries ("l'"), nor in Turkish and its kin ("Ankara", "'", "dan"): there it is a border;
+    Text is first brought to Unicode's form NFC, and both apostrophes become the typewriter's. `splitting` is
+      - unicode: a word is a run of letters, marks and digits, and each sign is a word of its own. Not all makers of
+        vectors split like that, so entries with signs ("aujourd'hui", "l'", "1,5", "-il") are recognised whole, the
+        longest first. An apostrophe within any other word stays ("ng'ombeni"), unless the vocabulary has elided entries
+        ("l'") or the language is Turkish or related ("Ankara", "'", "dan"): there it is a word boundary;
       - whitespace: for text that is already split;
       - jieba: Chinese (needs the extra `chinese`).
-    `casing`: a word without a row of its own takes the row of its lower case. In a vocabulary with capitals this holds
-    for words with a first capital and words in capitals, each a spelling more; else text is brought to lower case.
-    `language` decides how: Turkish and its kin have two kinds of i. It may carry a script or region: tr, tur_Latn.
+    `casing`: a word without a row of its own takes the row of its lower case. If the vocabulary has capitals, only
+    words with a first capital and words in capitals do, each as another spelling; otherwise all text is lower-cased.
+    `language` (tr, tur_Latn) selects the casing rules: Turkish and related languages have two kinds of i.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Words:
             dotted = [normalizers.Replace("İ", "i"), normalizers.Replace("I", "ı")] if self._turkish else []
             steps += [*dotted, normalizers.Lowercase()]
         self._normalizer = normalizers.Sequence(steps)
-        self.spellings: dict[str, int] = {}  # spelling to row of the vectors; the order is that of the tokenizer's ids
+        self.spellings: dict[str, int] = {}  # in the order of the tokenizer's ids
         for row, word in enumerate(vocabulary):
             if not NO_WORD.fullmatch(word):
                 self.add(self.normalise(word), row)
@@ -71,13 +71,13 @@ class Words:
         self._splitter = self._unicode() if splitting == "unicode" else pre_tokenizers.WhitespaceSplit()
 
     def add(self, spelling: str, row: int) -> None:
-        """Give a spelling, as `split` returns it, a row of the vectors. A spelling that has one keeps it."""
+        """Map a spelling, as `split` returns it, to a row of the vectors, unless the spelling has a row."""
         if spelling:
             self.spellings.setdefault(spelling, row)
 
     @property
     def segmented(self) -> bool:
-        """Whether a segmenter splits text before anything else, which the tokenizer cannot do."""
+        """Whether a segmenter splits text first, which the exported tokenizer cannot do."""
         return self._segment is not None
 
     def normalise(self, text: str) -> str:
@@ -85,30 +85,30 @@ class Words:
         return self._normalizer.normalize_str(text)
 
     def casings(self, word: str) -> tuple[str, str]:
-        """A word with a first capital, and in lower case, as its language writes them."""
+        """A word with a first capital, and in lower case, by the rules of its language."""
         return self._upper(word[:1]) + self._lower(word[1:]), self._lower(word)
 
     def split(self, texts: list[str]) -> list[list[str]]:
-        """The words of each text, normalised. Joined by spaces, words of jieba are what the tokenizer expects."""
+        """The words of each text, normalised."""
         texts = [self.normalise(" ".join(self._segment(text)) if self._segment else text) for text in texts]
         return [[word for word, _ in self._splitter.pre_tokenize_str(text)] for text in texts]
 
     def rows(self, texts: list[str]) -> list[list[int]]:
-        """The row of each word of each text; -1 where it is unknown."""
+        """The row of each word of each text; -1 for unknown words."""
         return [[self.spellings.get(word, -1) for word in words] for words in self.split(texts)]
 
     def tokenizer(
         self, specials: list[str], *, cls: str, sep: str, pad: str, unk: str, max_length: int
     ) -> PreTrainedTokenizerFast:
-        """A tokenizer that anybody can load: ids of `specials` in their order, then one per spelling in theirs.
+        """A tokenizer that anybody can load: the ids are those of `specials` in order, then of the spellings in order.
 
-        It splits as `split` does, but for jieba: there its text must be words joined by spaces. `max_length` is in
-        words, specials included; it cuts only where the caller asks for truncation, as everywhere in transformers.
+        It splits as `split` does; only for jieba, its text must be words joined by spaces. `max_length` is in words,
+        specials included; as everywhere in transformers, text is cut only if the caller asks for truncation.
         """
         ids = {spelling: number for number, spelling in enumerate(self.spellings, start=len(specials))}
         ids |= {special: number for number, special in enumerate(specials)}
         tokenizer = Tokenizer(models.WordLevel(ids, unk_token=unk))
-        # Text that looks like a special token is text: a word that nobody knows.
+        # Text that looks like a special token is text: an unknown word.
         alike = "|".join(map(re.escape, specials))
         tokenizer.normalizer = normalizers.Sequence(
             [self._normalizer, normalizers.Replace(Regex(rf"(?<!\S)(?:{alike})(?!\S)"), UNSEEN)]
@@ -139,25 +139,25 @@ class Words:
         return (word.replace("i", "İ") if self._turkish else word).upper()
 
     def _unicode(self) -> pre_tokenizers.PreTokenizer:
-        """Words and signs, and entries of the vocabulary that hold signs."""
+        """Splits into words, signs, and entries of the vocabulary that hold signs."""
         cuts = self._turkish or any(re.fullmatch(r"\w+'|'\w+", spelling) for spelling in self.spellings)
         simple = f"{LETTER}+|{SIGN}" if cuts else f"{LETTER}+(?:'{LETTER}+)*|{SIGN}"
         splitter = _matches(simple)
         frequent = sorted(self.spellings, key=self.spellings.__getitem__)
-        some = (word for word in frequent if not word.isalnum() and len(word) <= LONGEST)
-        with_signs = [word for word in some if len(splitter.pre_tokenize_str(word)) > 1]
-        return _matches(f"{_any_of(with_signs[:WITH_SIGNS])}|{simple}") if with_signs else splitter
+        candidates = (word for word in frequent if not word.isalnum() and len(word) <= MAX_SIGN_LETTERS)
+        with_signs = [word for word in candidates if len(splitter.pre_tokenize_str(word)) > 1]
+        return _matches(f"{_any_of(with_signs[:MAX_SIGN_ENTRIES])}|{simple}") if with_signs else splitter
 
 
 def _matches(pattern: str) -> pre_tokenizers.PreTokenizer:
-    """What matches the pattern becomes a word, what lies between disappears."""
+    """Matches of the pattern become words; the text between them disappears."""
     return pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
 
 
 def _any_of(entries: Iterable[str]) -> str:
-    """A pattern for any of the entries, the longest that fits; one that ends with a letter ends where its run ends.
+    """A pattern for the longest entry that matches. An entry that ends with a letter must end its run of letters.
 
-    It is a tree of common beginnings, so that a place where none begins is left after a letter or two.
+    The pattern is a tree of common prefixes, so that most positions of a text fail after a letter or two.
     """
     tree: dict = {}
     for entry in entries:
@@ -180,5 +180,5 @@ def _segmenter() -> Callable[[str], Iterable[str]]:
         import jieba
     except ImportError as error:
         raise RequestError("splitting", "jieba is not installed", "Install seedwise[chinese].") from error
-    jieba.setLogLevel("ERROR")  # it reports the loading of its dictionary
+    jieba.setLogLevel("ERROR")  # jieba logs the loading of its dictionary
     return jieba.cut

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModel
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.pieces import tokenise, words_of
+from seedwise.trainables.inputs.pieces import tokenise, word_numbers
 from seedwise.trainables.static.options import ExtractOptions
 from seedwise.trainables.training.encoder import Encoder
 
@@ -64,7 +64,7 @@ class FrozenEncoder:
         if self.context == "without":
             owner = np.stack(
                 [
-                    words_of(batch.sequence_ids(row), batch["offset_mapping"][row], (words,))
+                    word_numbers(batch.sequence_ids(row), batch["offset_mapping"][row], (words,))
                     for row, words in enumerate(sentences)
                 ]
             )[sentence]

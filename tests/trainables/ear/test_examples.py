@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from seedwise.trainables.ear.examples import Examples, compacted, examples
-from seedwise.trainables.inputs.pieces import tokenise, words_of
+from seedwise.trainables.inputs.pieces import tokenise, word_numbers
 from tests.conftest import ROOT, real
 
 CPU = torch.device("cpu")
@@ -68,7 +68,7 @@ def words_one_by_one(tokenizer, sentences):
 )
 def test_words_are_those_of_the_letters_and_those_of_a_tokenizer_that_reads_words_one_by_one(tokenizer, sentences):
     found = tokenise(tokenizer, [tuple(map(" ".join, sentences))], 256)
-    words = words_of(found.sequence_ids(0), found["offset_mapping"][0], sentences).tolist()
+    words = word_numbers(found.sequence_ids(0), found["offset_mapping"][0], sentences).tolist()
     assert words == words_by_letters(found, 0, sentences)
     count = sum(map(len, sentences))
     real_words = [word if word < count else None for word in words]
@@ -78,9 +78,9 @@ def test_words_are_those_of_the_letters_and_those_of_a_tokenizer_that_reads_word
 
 @settings(max_examples=60)
 @given(sentences=st.lists(SENTENCES, min_size=1, max_size=2).map(tuple))
-def test_words_of_any_letters(tokenizer, sentences):
+def test_word_numbers_any_letters(tokenizer, sentences):
     found = tokenise(tokenizer, [tuple(map(" ".join, sentences))], 256)
-    words = words_of(found.sequence_ids(0), found["offset_mapping"][0], sentences).tolist()
+    words = word_numbers(found.sequence_ids(0), found["offset_mapping"][0], sentences).tolist()
     assert words == words_by_letters(found, 0, sentences)
     ids, expected = words_one_by_one(tokenizer, sentences)
     if ids == found["input_ids"][0]:  # not where letters of two words became one
@@ -103,7 +103,7 @@ def test_a_token_is_of_the_word_of_its_last_letter():
     sentences = (["ab", "cde"], ["f"])  # letters 0 1, a space, 3 4 5
     places = [(0, 0), (0, 2), (2, 3), (0, 6), (3, 3), (1, 3), (0, 0), (0, 1), (1, 1)]
     sequences = [None, 0, 0, 0, 0, 0, None, 1, 1]
-    assert words_of(sequences, places, sentences).tolist() == [3, 0, 1, 1, 1, 1, 4, 2, 2]
+    assert word_numbers(sequences, places, sentences).tolist() == [3, 0, 1, 1, 1, 1, 4, 2, 2]
 
 
 def test_copies_of_a_sentence_number_their_words_alike(tokenizer):

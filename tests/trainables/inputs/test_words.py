@@ -105,7 +105,7 @@ def test_an_added_word_is_known_from_then_on_and_no_word_moves():
 
 
 def test_a_long_list_of_entries_with_signs_is_cut_at_the_rarest(monkeypatch):
-    monkeypatch.setattr(module, "WITH_SIGNS", 2)
+    monkeypatch.setattr(module, "MAX_SIGN_ENTRIES", 2)
     assert words(["a-b", "c", "a-c", "a-d", "X"], casing=False).split(["a-b a-c a-d"]) == [
         ["a-b", "a-c", "a", "-", "d"]
     ]
