@@ -138,7 +138,7 @@ def gaps_of(said: Sequence[dict]) -> list[float]:
 def driven(runs: int, choice: str, folder: Path, parts: Counter) -> Iterator[None]:
     """A search without Ray, in turns: one to get ready, then one per result. CPU seconds of its parts go to `parts`."""
     specification = specified(runs, "benchmarks.nothing:Nothing", *CHOICES[choice])
-    standing = specification.parts.standing
+    estimator = specification.parts.estimator
     policy, proposer = specification.parts.policy, specification.parts.proposer
     flight, stopped, ledger = deque(), False, Ledger(folder / "ledger.jsonl")
     ledger.append({"event": "search", "search_id": "scale", "specification": specification.as_dict()})
@@ -149,7 +149,7 @@ def driven(runs: int, choice: str, folder: Path, parts: Counter) -> Iterator[Non
         yield
         parts[part] += time.process_time() - start
 
-    with open(os.devnull, "w") as nowhere, Progress(Console(file=nowhere), ledger.state, standing, runs) as progress:
+    with open(os.devnull, "w") as nowhere, Progress(Console(file=nowhere), ledger.state, estimator, runs) as progress:
         yield
         while flight or not stopped:
             while len(flight) < FLIGHT and not stopped:

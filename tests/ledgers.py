@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id, load
@@ -106,4 +106,4 @@ def made(**changes: int) -> Results:
 
 
 def findings(state: State) -> Results:
-    return Results(state, Standing(Selection.of(state.search["specification"])))
+    return Results(state, Estimator(Selection.from_specification(state.search["specification"])))

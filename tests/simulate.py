@@ -17,7 +17,7 @@ from seedwise.search.decide.policy import Confirmation, Policy, Stop, policy_of
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import CONFIRM, State
 from seedwise.search.ranking.estimate import Summary, summary
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.spec.schema import Budget, Replicates
 from seedwise.spaces import Space
@@ -42,11 +42,11 @@ class Outcome:
 
     events: list[dict]
     state: State
-    standing: Standing
+    estimator: Estimator
     selected: str = field(init=False)
 
     def __post_init__(self) -> None:
-        found = self.standing.of(self.state)
+        found = self.estimator.estimate(self.state)
         self.selected = found.ids[found.best]
 
     @property
@@ -56,7 +56,7 @@ class Outcome:
     @property
     def reported(self) -> float:
         """The score that the search phase claims for it."""
-        found = self.standing.of(self.state)
+        found = self.estimator.estimate(self.state)
         return float(found.mean[found.best])
 
     @property
@@ -81,9 +81,9 @@ def engine(
     given, budget = Replicates.model_validate(replicates), Budget(runs=runs, hours=hours)
     request = SimpleNamespace(replicates=given, budget=budget, seed=seed, prune=prune)
     space = space if isinstance(space, Space) else Space(space)
-    standing = Standing(SELECTION, space if given.resolved().get("surrogate") else None)
-    policy = policy_of(request, standing)
-    return policy, Proposer(space, sampler, seed, standing, tuple(enqueue), policy.configurations())
+    estimator = Estimator(SELECTION, space if given.resolved().get("surrogate") else None)
+    policy = policy_of(request, estimator)
+    return policy, Proposer(space, sampler, seed, estimator, tuple(enqueue), policy.configurations())
 
 
 def drive(
@@ -153,8 +153,8 @@ def simulate(
     events = [first, *drive(world, state, policy, proposer, workers=workers, seconds=seconds)]
     confirm = Replicates.model_validate(replicates).confirm
     if confirm.top * confirm.fresh:
-        frozen = freeze(state, proposer.standing, "the budget is spent", confirm.top) | {"time": state.last_time}
+        frozen = freeze(state, proposer.estimator, "the budget is spent", confirm.top) | {"time": state.last_time}
         state.apply(frozen)
         last = drive(world, state, Confirmation(confirm.fresh), proposer, workers=workers, seconds=seconds)
         events += [frozen, *last]
-    return Outcome(events, state, proposer.standing)
+    return Outcome(events, state, proposer.estimator)

@@ -59,7 +59,7 @@ def test_the_ledger_cut_after_every_line_gives_the_same_next_action(replicates, 
     for index, event in enumerate(outcome.events):
         state = replay(outcome.events[:index])
         if event["event"] == "freeze":
-            again = freeze(state, proposer.standing, event["because"], replicates["confirm"]["top"])
+            again = freeze(state, proposer.estimator, event["because"], replicates["confirm"]["top"])
             assert again == {key: value for key, value in event.items() if key != "time"}
         decided = event["event"] == "ask" or (event["event"] == "start" and outcome.events[index - 1]["event"] != "ask")
         if decided:

@@ -4,6 +4,7 @@ They have small spaces of their own, which are tried completely once the policy 
 baseline is proposed, ranked, or chosen. The best of each kind is confirmed with the chosen configurations.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from seedwise.trainables.method import Candidates
 from seedwise.trainables.methods import built_in
 
 
-def spaces_of(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:
+def baseline_spaces(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:
     """The space of every baseline that a specification names, beside the method's own."""
     spec = built_in(method)
     known = spec.baselines if spec else ()
@@ -32,21 +33,18 @@ def spaces_of(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict
 
 def every_candidate(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Candidates:
     """Every configuration that a search can run, baselines and enqueued ones among them."""
-    configurations = {"space": space.met()} | {f"baselines.{name}": one.met() for name, one in baselines.items()}
+    configurations = {"space": space.met()} | {f"baselines.{name}": own.met() for name, own in baselines.items()}
     for index, params in enumerate(enqueued):
         configurations[f"enqueue.{index}"] = [space.complete(params, f"enqueue.{index}")]
     return Candidates(configurations)
 
 
-def searched(candidates: Candidates) -> dict[str, list[str]]:
-    """Names of the parameters that differ between the configurations of a search, and between those of each baseline.
-
-    The method's own are under an empty name. They are what a person would tell configurations apart by.
-    """
+def distinguishing_parameters(candidates: Candidates) -> dict[str, list[str]]:
+    """Names of the parameters that differ between configurations, by baseline; the method's own under an empty name."""
     families: dict[str, list[dict]] = {}
-    for params in (params for met in candidates.configurations.values() for params in met):
+    for params in itertools.chain.from_iterable(candidates.configurations.values()):
         families.setdefault(params.get("baseline", ""), []).append(params)
-    return {kind: varying(found) for kind, found in families.items()}
+    return {baseline: varying(family) for baseline, family in families.items()}
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Halving(Policy):
         require(self.eta >= 2, "eta", f"{self.eta} must be at least 2")
 
     def choose(self, state: State, *, more: bool) -> Action:
-        found = self.standing.of(state)
+        found = self.estimator.estimate(state)
         if found is None:
             return New("nothing has finished yet") if more else self.least(state, self.max)
         for goal in reversed(self.rungs()[1:]):

@@ -1,7 +1,7 @@
 """Which runs a landscape has, and which can be started: those whose models are trained. Pure, as a policy is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 from seedwise.folder import run_name
@@ -126,8 +126,3 @@ def params_of(request: Request) -> dict:
         return own | spec.landscape.fixed
     shared = names_of(spec.baselines[name].options)
     return {"baseline": name, **{key: value for key, value in own.items() if key in shared}}
-
-
-def told_apart_by(request: Request) -> dict[str, list[str]]:
-    """As `searched` of a search: the parameters that a person tells the runs of a landscape apart by."""
-    return {request.landscape.baseline or "": [one.name for one in fields(Job)]}

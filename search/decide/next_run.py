@@ -12,9 +12,9 @@ from seedwise.search.decide.pruning import prunes
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import WAITING, Run, State
 from seedwise.search.ranking.baseline_scores import best_of_each
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.duplicates import duplicates
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.ranking.twins import twins
 
 
 class Decider(Protocol):
@@ -83,7 +83,7 @@ class Decisions:
 
     @property
     def selection(self) -> Selection:
-        return self.proposer.standing.selection
+        return self.proposer.estimator.selection
 
     def next(self, state: State) -> Next:
         return next_run(state, self.policy, self.proposer, self.baselines)
@@ -104,15 +104,15 @@ class Decisions:
         return None if self.total is None else self.left(state) - self.reserved
 
 
-def freeze(state: State, standing: Standing, because: str, top: int) -> dict:
+def freeze(state: State, estimator: Estimator, because: str, top: int) -> dict:
     """The event that ends the search phase: the configurations to confirm, best first, chosen before any fresh seed.
 
     It holds how all of them stood, so that the choice can be checked later.
     """
-    found = standing.of(state)
+    found = estimator.estimate(state)
     if found is None:
         return {"event": "freeze", "because": because, "configs": [], "estimates": {}}
-    best = {"baselines": best_of_each(state, standing.selection)} if top and state.policy_stopped else {}
+    best = {"baselines": best_of_each(state, estimator.selection)} if top and state.policy_stopped else {}
     estimates = {
         found.ids[index]: {
             "estimate": float(found.mean[index]),
@@ -122,6 +122,6 @@ def freeze(state: State, standing: Standing, because: str, top: int) -> dict:
         for index in found.ranking
     }
     working = [found.ids[index] for index in found.ranking if found.failed[index] < found.count[index]]
-    repeated = twins(state, working)
+    repeated = duplicates(state, working)
     chosen = [key for key in working if key not in repeated]
     return {"event": "freeze", "because": because, "configs": chosen[:top], "estimates": estimates, **best}

@@ -10,7 +10,7 @@ from seedwise.errors import RequestError
 from seedwise.imports import import_path
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.suggest import nearest
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
@@ -80,12 +80,17 @@ class Policy:
     `runs` and `hours` end the search phase at whichever comes first; `reserve` runs are kept for the confirmation.
     """
 
-    standing: Standing
+    estimator: Estimator
     runs: int | None = None
     hours: float | None = None
     reserve: int = 0
     seed: int = 0
     prune: bool = False  # whether a configuration's first run may be cut short: its others then wait for it
+
+    @property
+    def standing(self) -> Estimator:
+        """The name of version 0.8, which policies of one's own may use."""
+        return self.estimator
 
     def choose(self, state: State, *, more: bool) -> Action:
         """What to do with a free worker and some budget left; `more` is False once the space has nothing new."""
@@ -250,13 +255,13 @@ def options_of(name: str) -> dict[str, tuple[Any, Any]]:
     return {one.name: (hints[one.name], one.default) for one in fields(policy) if one.name not in SHARED}
 
 
-def policy_of(request: Any, standing: Standing) -> Policy:
+def policy_of(request: Any, estimator: Estimator) -> Policy:
     """The policy that a specification names, with its budget."""
     replicates = request.replicates.resolved()
     confirm = request.replicates.confirm
     options = {name: replicates[name] for name in options_of(request.replicates.policy)}
     return policy_class(request.replicates.policy)(
-        standing=standing,
+        estimator=estimator,
         runs=request.budget.runs,
         hours=request.budget.hours,
         reserve=confirm.top * confirm.fresh,

@@ -18,7 +18,7 @@ from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
 from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.ranking.estimate import Estimate
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.spaces import Space, config_id
 
 SAMPLERS = ("tpe", "gp", "random", "grid")
@@ -73,7 +73,7 @@ class Proposer:
     space: Space
     sampler: str
     seed: int
-    standing: Standing
+    estimator: Estimator
     enqueued: tuple[dict, ...] = ()
     expected: int | None = None  # configurations in all, where the budget says
     varying: tuple[str | None, ...] = ()
@@ -158,7 +158,7 @@ class Proposer:
 
         A configuration that failed on every replicate so far is told as infeasible: its score would be an invention.
         """
-        found = self.standing.of(state)
+        found = self.estimator.estimate(state)
         infeasible = found is not None and bool((found.failed == found.count).any())
         trials = self._earlier(state, found, {"failed": -1.0} if infeasible else None)
         for configuration in self._chosen(state, found):
@@ -166,7 +166,7 @@ class Proposer:
             if fixed is None:
                 continue
             point = {"params": fixed.params, "distributions": fixed.distributions}
-            index = None if found is None else found.place.get(configuration.config_id)
+            index = None if found is None else found.index_of.get(configuration.config_id)
             if index is not None:
                 failed = found.failed[index] == found.count[index]
                 constraints = {"failed": 1.0 if failed else -1.0} if infeasible else None
@@ -175,7 +175,7 @@ class Proposer:
                 steps = {
                     step: score
                     for step, metrics in configuration.runs[0].steps.items()
-                    if (score := self.standing.selection.score(metrics)) is not None
+                    if (score := self.estimator.selection.score(metrics)) is not None
                 }
                 trials.append(create_trial(state=TrialState.PRUNED, intermediate_values=steps, **point))
             else:
@@ -198,7 +198,7 @@ class Proposer:
             configuration
             for configuration in configurations
             if configuration.config_id in ids
-            or not (configuration.config_id in found.place or configuration.pruned)  # it is running
+            or not (configuration.config_id in found.index_of or configuration.pruned)  # it is running
         ]
 
     def _earlier(self, state: State, found: Estimate | None, constraints: dict | None) -> list[FrozenTrial]:

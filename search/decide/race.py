@@ -44,7 +44,7 @@ class Race(Policy):
         require(self.regret is None or self.regret >= 0, "regret", f"{self.regret} must not be negative")
 
     def choose(self, state: State, *, more: bool) -> Action:
-        found = self.standing.of(state)
+        found = self.estimator.estimate(state)
         if found is None:
             return New("nothing has finished yet") if more else self.least(state, self.max)
         if end := self._sure(found):
@@ -108,8 +108,8 @@ class Race(Policy):
         return Replicate(contenders[leader].config_id, replicate, f"seed {replicate + 1}: it may be the best")
 
     def takes(self, state: State, configuration: Configuration) -> bool:
-        found = self.standing.of(state)
-        index = None if found is None else found.place.get(configuration.config_id)
+        found = self.estimator.estimate(state)
+        index = None if found is None else found.index_of.get(configuration.config_id)
         return index is not None and bool(self._within(self.HOPELESS, found)[index]) and self._open(configuration)
 
     def _open(self, configuration: Configuration) -> bool:

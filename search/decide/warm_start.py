@@ -8,7 +8,7 @@ import numpy as np
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.search.ledger.state import read
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id
 
@@ -30,7 +30,7 @@ def read_earlier(folders: Sequence[Path], selection: Selection, method: str | di
         before = state.search["specification"]
         if before["method"] != method:
             raise RequestError(f"--from {folder}", f"its method is {before['method']}, this one's is {method}")
-        chosen = Selection.of(before)
+        chosen = Selection.from_specification(before)
         used = set() if chosen.on == "unlabelled" else {name.rpartition("/")[2] for name in chosen.names}
         if not selection.oracle and (leaked := sorted(used & set(selection.targets))):
             raise RequestError(
@@ -38,17 +38,17 @@ def read_earlier(folders: Sequence[Path], selection: Selection, method: str | di
                 f"it was selected on labels of {leaked[0]}, a target of this search",
                 "Leave it out, or set select.on: target_dev (oracle).",
             )
-        standing = Standing(chosen).of(state)
-        if standing is None:
+        estimate = Estimator(chosen).estimate(state)
+        if estimate is None:
             raise RequestError(f"--from {folder}", "no run of it has finished")
-        scores = (standing.mean - np.median(standing.mean)) / (np.std(standing.mean) or 1.0)
-        ranking = standing.ranking
+        scores = (estimate.mean - np.median(estimate.mean)) / (np.std(estimate.mean) or 1.0)
+        ranking = estimate.ranking
         if len(ranking) > MAX_CONFIGURATIONS:
             half = MAX_CONFIGURATIONS // 2
             spread = np.linspace(half, len(ranking) - 1, MAX_CONFIGURATIONS - half).astype(int)
             ranking = [*ranking[:half], *(ranking[rank] for rank in spread)]
         for index in ranking:
-            configuration, score = state.configurations[standing.ids[index]], round(float(scores[index]), 6)
+            configuration, score = state.configurations[estimate.ids[index]], round(float(scores[index]), 6)
             params = {"params": configuration.params, "suggested": configuration.suggested}
             configurations.append({**params, "score": score})
     best: dict[str, dict] = {}

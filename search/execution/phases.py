@@ -23,7 +23,7 @@ from seedwise.search.execution.products import Products
 from seedwise.search.execution.shutdown import Leaver
 from seedwise.search.execution.view import View
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, SEARCH, WAITING, Ledger, State
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.spec.schema import Specification
 
 
@@ -38,7 +38,7 @@ class Phases:
     inputs: Any
     console: Console
     leaver: Leaver
-    view: Callable[[State, Standing, int | None], View]  # of a phase, for people
+    view: Callable[[State, Estimator, int | None], View]  # of a phase, for people
 
     plan: ClassVar[Plan | None] = None  # those of a landscape, which has one phase
     products: ClassVar[Products | None] = None
@@ -47,7 +47,7 @@ class Phases:
         self.parts = self.specification.parts
         self.resolved = self.parts.resolved
         self.confirm = self.specification.replicates.confirm
-        self.standing = self.parts.standing
+        self.estimator = self.parts.estimator
         self.placement = self.place()
 
     def place(self) -> Placement:
@@ -90,7 +90,7 @@ class Phases:
         """The search, the choice of what is confirmed, the confirmation."""
         if not self.ledger.state.stopped:
             because = self.run(SEARCH)
-            self.ledger.append(freeze(self.ledger.state, self.standing, because, self.confirm.top))
+            self.ledger.append(freeze(self.ledger.state, self.estimator, because, self.confirm.top))
         if self.ledger.state.frozen:
             self.run(CONFIRM)
 
@@ -139,7 +139,7 @@ class Phases:
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as folder,
-            self.view(self.ledger.state, self.standing, total) as view,
+            self.view(self.ledger.state, self.estimator, total) as view,
             Slots(placement) as slots,
         ):
             decisions = Decisions(

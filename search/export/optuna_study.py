@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
 from seedwise.search.ledger.state import Configuration
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.spec.parts import space_of
 
@@ -57,16 +57,16 @@ def write_study(results: Results, path: Path) -> None:
 
 def trials(results: Results) -> list["FrozenTrial"]:
     """Every configuration with a finished run as a trial, in the order they were asked for."""
-    state, standing = results.state, results.standing
+    state, estimator = results.state, results.estimator
     rows = {row["config_id"]: row for row in results.leaderboard if not row["baseline"]}
-    scores = standing.selection.scores(state)
+    scores = estimator.selection.scores(state)
     space = space_of(state.specification)
     asked = sorted((state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
-    return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, standing) for one in asked]
+    return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, estimator) for one in asked]
 
 
 def _trial(
-    configuration: Configuration, row: dict, scores: dict[int, float], space: object, standing: Standing
+    configuration: Configuration, row: dict, scores: dict[int, float], space: object, estimator: Estimator
 ) -> "FrozenTrial":
     from optuna.trial import TrialState, create_trial
 
@@ -85,7 +85,7 @@ def _trial(
         "in_space": fixed is not None,  # an enqueued configuration need not be; Optuna then shows no parameters of it
     }
     if row["status"] == "pruned":
-        own = {run.replicate: standing.selection.score(run.metrics) for run in configuration.runs.values()}
+        own = {run.replicate: estimator.selection.score(run.metrics) for run in configuration.runs.values()}
         scores = {replicate: score for replicate, score in own.items() if score is not None}
         outcome = {"state": TrialState.PRUNED}
     elif row["failed"] == row["replicates"]:

@@ -87,7 +87,7 @@ class Estimate:
     shared: np.ndarray = field(repr=False)
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def index_of(self) -> dict[str, int]:
         """Configuration id -> index into the arrays."""
         return {config_id: index for index, config_id in enumerate(self.ids)}
 

@@ -1,4 +1,4 @@
-"""How the configurations of a search stand: the estimate of its ledger, kept until the next result."""
+"""The estimate of a search, kept until the next result."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,8 +13,8 @@ from seedwise.spaces.features import features
 
 
 @dataclass
-class Standing:
-    """`of(state)` is the estimate; with a space, configurations shrink towards a surrogate over it.
+class Estimator:
+    """Estimates the configurations of a search; with a space, they shrink towards a surrogate over it.
 
     One thread computes it: a sum split over several rounds differently, and the same ledger must give the same answer
     on every machine of a kind.
@@ -22,20 +22,22 @@ class Standing:
 
     selection: Selection
     space: Space | None = None
-    _kept: tuple[State, int, Estimate | None] | None = field(default=None, repr=False)
+    _last: tuple[State, int, Estimate | None] | None = field(default=None, repr=False)
 
-    def of(self, state: State) -> Estimate | None:
-        """None until a run of the search phase has finished. Confirmation does not change how the search stands."""
-        if self._kept and self._kept[0] is state and self._kept[1] == state.results:
-            return self._kept[2]
+    def estimate(self, state: State) -> Estimate | None:
+        """None until a run of the search phase has finished. Runs of the confirmation do not change it."""
+        if self._last and self._last[0] is state and self._last[1] == state.results:
+            return self._last[2]
         table = self.selection.table(state)
-        found = None
+        result = None
         if table.ids:
             with _threads().limit(limits=1):
                 params = [state.configurations[config_id].params for config_id in table.ids]
-                found = estimate(table, None if self.space is None else features(self.space, params))
-        self._kept = (state, state.results, found)
-        return found
+                result = estimate(table, None if self.space is None else features(self.space, params))
+        self._last = (state, state.results, result)
+        return result
+
+    of = estimate  # the name of version 0.8, which policies of one's own may use
 
 
 @cache

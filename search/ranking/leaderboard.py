@@ -10,17 +10,17 @@ from pathlib import Path
 from seedwise.files import write_atomically, writing
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
 from seedwise.search.ranking.baseline_scores import best_of_each, scores_of, title
+from seedwise.search.ranking.duplicates import duplicates
 from seedwise.search.ranking.estimate import Estimate, summary
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.ranks import rank_correlation
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.ranking.twins import twins
 from seedwise.text import number
 
 SCORE = ("mean", "sd", "ci_low", "ci_high")
 
 
-def leaderboard(state: State, standing: Standing, most: int | None = None) -> list[dict]:
+def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> list[dict]:
     """The rows of `leaderboard.json`, best estimate first; configurations without a finished run are left out.
 
     Only the first `most` are made where a live view needs no more.
@@ -30,10 +30,10 @@ def leaderboard(state: State, standing: Standing, most: int | None = None) -> li
     confirmation says, for those that were in it. Where `replicated` is false no configuration of the search has two
     scores: `p_best` and `tied` then rest on a guess of the noise between seeds, and no view shows them.
     """
-    found = standing.of(state)
+    found = estimator.estimate(state)
     if found is None:
         return []
-    selection = standing.selection
+    selection = estimator.selection
     scores, fresh = selection.scores(state), selection.scores(state, CONFIRM)
     few = found.ranking if selection.second else found.ranking[:most]  # the front needs them all
     rows = [
@@ -42,7 +42,7 @@ def leaderboard(state: State, standing: Standing, most: int | None = None) -> li
         )
         for index in few
     ]
-    repeated = twins(state, [row["config_id"] for row in rows])
+    repeated = duplicates(state, [row["config_id"] for row in rows])
     for row in rows:
         row["same_as"] = repeated.get(row["config_id"], "")
     if selection.second:
@@ -182,7 +182,7 @@ def best_baselines(rows: Sequence[dict]) -> list[dict]:
     return list(found.values())
 
 
-def underspecification(state: State, standing: Standing) -> dict | None:
+def underspecification(state: State, estimator: Estimator) -> dict | None:
     """What choosing without target labels costs, on target dev: nothing here ever ranks.
 
     `rank_correlation` is Spearman's, between the estimates of the selection score and of the target score over
@@ -190,7 +190,7 @@ def underspecification(state: State, standing: Standing) -> dict | None:
     estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without targets,
     with fewer than three configurations that have both scores, where no label selects, or the oracle itself does.
     """
-    both = selection_and_target(state, standing)
+    both = selection_and_target(state, estimator)
     selected = state.frozen[0] if state.frozen else next(iter(both), None)
     if len(both) < 3 or selected not in both:
         return None
@@ -206,19 +206,19 @@ def underspecification(state: State, standing: Standing) -> dict | None:
     }
 
 
-def selection_and_target(state: State, standing: Standing) -> dict[str, tuple[float, float]]:
+def selection_and_target(state: State, estimator: Estimator) -> dict[str, tuple[float, float]]:
     """Estimates of the selection score and of the target score, best selection first: configuration id -> both.
 
     Only configurations that have both; none at all where the two are the same or cannot be compared.
     """
-    selection = standing.selection
-    found = standing.of(state)
+    selection = estimator.selection
+    found = estimator.estimate(state)
     if found is None or selection.oracle or not selection.targets or selection.on in ("metric", "unlabelled"):
         return {}
-    target = Standing(replace(selection, on="target_dev", second=None)).of(state)
+    target = Estimator(replace(selection, on="target_dev", second=None)).estimate(state)
     seen = [{one.ids[i] for i in range(len(one.ids)) if one.failed[i] < one.count[i]} for one in (found, target)]
     shared = [key for key in (found.ids[index] for index in found.ranking) if key in seen[0] & seen[1]]
-    return {key: (float(found.mean[found.place[key]]), float(target.mean[target.place[key]])) for key in shared}
+    return {key: (float(found.mean[found.index_of[key]]), float(target.mean[target.index_of[key]])) for key in shared}
 
 
 def in_words(price: dict | None) -> str:

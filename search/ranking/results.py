@@ -8,7 +8,7 @@ from seedwise.errors import RequestError
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.baseline_scores import scores_of, varying
 from seedwise.search.ranking.estimate import Estimate
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import best_baselines, chosen, leaderboard, underspecification
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, load
@@ -25,16 +25,16 @@ class Results:
     """
 
     state: State
-    standing: Standing
+    estimator: Estimator
 
     @property
     def selection(self) -> Selection:
-        return self.standing.selection
+        return self.estimator.selection
 
     @cached_property
     def leaderboard(self) -> list[dict]:
         """The rows of leaderboard.json, best first; empty until a run has finished."""
-        return leaderboard(self.state, self.standing)
+        return leaderboard(self.state, self.estimator)
 
     @cached_property
     def rows(self) -> list[dict]:
@@ -45,12 +45,12 @@ class Results:
     @cached_property
     def underspecification(self) -> dict | None:
         """What it cost to choose without target labels; see `underspecification`."""
-        return underspecification(self.state, self.standing)
+        return underspecification(self.state, self.estimator)
 
     @property
     def estimate(self) -> Estimate:
         """Only where there are rows."""
-        return self.standing.of(self.state)
+        return self.estimator.estimate(self.state)
 
     @cached_property
     def ranked(self) -> list[dict]:

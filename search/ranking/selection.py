@@ -35,8 +35,8 @@ class Selection:
     second: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, specification: dict) -> "Selection":
-        """From a resolved specification, as it stands in search.yaml and in the ledger's first line."""
+    def from_specification(cls, specification: dict) -> "Selection":
+        """From a resolved specification, as it is in search.yaml and in the ledger's first line."""
         task, select = specification.get("task") or {}, specification["select"]
         second = select.get("second")
         return cls(

@@ -119,7 +119,7 @@ def target(found: Results) -> Chart | str:
         return "The selection is the oracle itself: it ranks by target labels, so there is no gap to show."
     if price is None:
         return "Fewer than three configurations have both a selection score from labels and scores on target dev sets."
-    both = selection_and_target(found.state, found.standing)
+    both = selection_and_target(found.state, found.estimator)
     chosen, oracle = price["selected"]["config_id"], price["oracle"]["config_id"]
 
     def trace(name: str, keys: list[str], colour: str, **look: object) -> dict:

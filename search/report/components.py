@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from seedwise.search.drawing.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, label
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 
 COLOURS = (BLUE, ORANGE, GREEN)
@@ -29,16 +29,16 @@ class Components:
 
 def components(found: Results) -> list[Components]:
     """Of the score that ranks, then of the same metric in every language that has it."""
-    tables = {found.selection.label: found.standing}
+    tables = {found.selection.label: found.estimator}
     if found.selection.on != "metric":
         several = found.selection.names if len(found.selection.names) > 1 else []  # a single one is the score itself
         for name in [*several, *found.selection.audit][:LANGUAGES]:
-            tables[name.rpartition("/")[2]] = Standing(replace(found.selection, metric=name, on="metric", second=None))
-    return [one for name, standing in tables.items() if (one := _components(found, name, standing)) is not None]
+            tables[name.rpartition("/")[2]] = Estimator(replace(found.selection, metric=name, on="metric", second=None))
+    return [one for name, estimator in tables.items() if (one := _components(found, name, estimator)) is not None]
 
 
-def _components(found: Results, name: str, standing: Standing) -> Components | None:
-    estimate = standing.of(found.state)
+def _components(found: Results, name: str, estimator: Estimator) -> Components | None:
+    estimate = estimator.estimate(found.state)
     whole = estimate.failed == 0
     if not whole.any():
         return None

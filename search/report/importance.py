@@ -45,7 +45,7 @@ def importances(found: Results) -> list[Importance]:
     are the configurations' own means with the seeds' effects taken out. Not the estimates: those are drawn towards a
     surface over these very parameters, which would then seem to explain them.
     """
-    known, place = [], found.estimate.place
+    known, place = [], found.estimate.index_of
     for name in searched(found):
         rows = _having(found, name)
         scores = [float(found.estimate.raw[place[row["config_id"]]]) for row in rows]
@@ -185,7 +185,7 @@ def _beside(values: list) -> list[float]:
 def _whole(found: Results) -> list[dict]:
     """Configurations none of whose runs failed: the estimates of the others are made lower by rule."""
     estimate = found.estimate
-    return [row for row in found.ranked if not estimate.failed[estimate.place[row["config_id"]]]]
+    return [row for row in found.ranked if not estimate.failed[estimate.index_of[row["config_id"]]]]
 
 
 def _having(found: Results, name: str) -> list[dict]:

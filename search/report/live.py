@@ -12,7 +12,7 @@ from rich.text import Text
 
 from seedwise.search.decide.policy import replicate_name, run_name
 from seedwise.search.ledger.state import DONE, RUNNING, Run, State
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.report.table import as_table
 from seedwise.text import minutes_in_words, number
@@ -33,12 +33,12 @@ class Progress:
         self,
         console: Console,
         state: State,
-        standing: Standing,
+        estimator: Estimator,
         total: int | None,
         named: Named = BY_ID,
     ):
-        self.console, self.state, self.standing, self.total, self.named = console, state, standing, total, named
-        self.selection = standing.selection
+        self.console, self.state, self.estimator, self.total, self.named = console, state, estimator, total, named
+        self.selection = estimator.selection
         self.started, self.due = time.monotonic(), 0.0
         self.before = state.tally.finished
         self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
@@ -76,7 +76,7 @@ class Progress:
 
     def view(self) -> Group:
         running = [run for run in self.state.tally.open_runs() if run.status == RUNNING]
-        rows = leaderboard(self.state, self.standing, SHOWN)
+        rows = leaderboard(self.state, self.estimator, SHOWN)
         kind = " (oracle)" if self.selection.oracle else ""
         best = f", best so far{kind} {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
         lines: list[Text | Table] = [Text(self.headline() + best, style="bold")]

@@ -21,7 +21,7 @@ def show(
     `total` is how many runs there will be, `phase` where it is in a word, `named` what a person calls a run's
     configuration: these differ between kinds of studies.
     """
-    console.print(Progress(console, state, parts.standing, total, named).view())
+    console.print(Progress(console, state, parts.estimator, total, named).view())
     done = sum(run.finished for run in state.runs())
     left = parts.policy.in_words() if total is None else f"{max(0, total - done)} runs left"
     times = f"session {state.sessions}, last line {ago(state.last_time)}"

@@ -3,12 +3,12 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from seedwise.search.decide.baselines import Baselines, every_candidate, spaces_of, total_runs
+from seedwise.search.decide.baselines import Baselines, baseline_spaces, every_candidate, total_runs
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Policy, policy_of
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import State
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, load
@@ -23,15 +23,15 @@ def space_of(resolved: dict) -> Space:
     return load(resolved["method"], resolved["space"], resolved["compat"])
 
 
-def standing_of(resolved: dict) -> Standing:
+def estimator_of(resolved: dict) -> Estimator:
     """How configurations are estimated: towards a surrogate over the space where the policy wants one."""
     surrogate = resolved.get("replicates", {}).get("surrogate", False)
-    return Standing(Selection.of(resolved), space_of(resolved) if surrogate else None)
+    return Estimator(Selection.from_specification(resolved), space_of(resolved) if surrogate else None)
 
 
 def results_of(state: State) -> Results:
     """The results of a search as far as its ledger has come."""
-    return Results(state, standing_of(state.specification))
+    return Results(state, estimator_of(state.specification))
 
 
 class Parts:
@@ -51,7 +51,7 @@ class Parts:
 
     @cached_property
     def baseline_spaces(self) -> dict[str, Space]:
-        return spaces_of(self.resolved["method"], self.space, self._specification.baselines)
+        return baseline_spaces(self.resolved["method"], self.space, self._specification.baselines)
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -59,16 +59,16 @@ class Parts:
         return every_candidate(self.space, self.baseline_spaces, self.resolved["enqueue"] or [])
 
     @cached_property
-    def standing(self) -> Standing:
-        return standing_of(self.resolved)
+    def estimator(self) -> Estimator:
+        return estimator_of(self.resolved)
 
     @property
     def selection(self) -> Selection:
-        return self.standing.selection
+        return self.estimator.selection
 
     @cached_property
     def policy(self) -> Policy:
-        return policy_of(self._specification, self.standing)
+        return policy_of(self._specification, self.estimator)
 
     @cached_property
     def baselines(self) -> Baselines | None:
@@ -83,7 +83,7 @@ class Parts:
         first = space.first() if given.enqueue is None and given.sampler != "grid" else given.enqueue or []
         varying = (None, *given.decompose) if given.decompose else ()
         expected = self.policy.configurations()
-        return Proposer(space, given.sampler, given.seed, self.standing, tuple(first), expected, varying)
+        return Proposer(space, given.sampler, given.seed, self.estimator, tuple(first), expected, varying)
 
     def total_runs(self, state: State) -> int | None:
         """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""

@@ -117,7 +117,7 @@ def _search(
         refuse_other(recorded(ledger.state).as_dict(), resolved, folder, changed)
         if ledger.state.finished:
             with tracked(uri, folder, console):  # completes what an outage left open
-                return Outcome(study, Results(ledger.state, parts.standing), nothing_new=True)
+                return Outcome(study, Results(ledger.state, parts.estimator), nothing_new=True)
     if specification.sampler == REMOVED:
         go_on = f"Go on with another: {called('resume', folder, '--set', 'sampler=tpe')}"
         choose = f"Choose another: {', '.join(SAMPLERS)}."
@@ -158,7 +158,7 @@ def _search(
     ):
         view = partial(Progress, console, named=partial(study.named, ledger.state))
         study.phases()(specification, ledger, folder, method, inputs, console, leaver, view).run_all()
-        results = Results(ledger.state, parts.standing)
+        results = Results(ledger.state, parts.estimator)
         ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})
     return Outcome(study, results, nothing_new=False)
 

@@ -3,7 +3,7 @@
 Another kind is a class with these methods and a line in `STUDIES`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,8 +13,7 @@ from seedwise.errors import RequestError
 from seedwise.folder import BEST, REPORT
 from seedwise.imports import import_path
 from seedwise.program import called
-from seedwise.search.decide.baselines import searched
-from seedwise.search.decide.landscape_plan import told_apart_by
+from seedwise.search.decide.baselines import distinguishing_parameters
 from seedwise.search.export.best import export_best
 from seedwise.search.ledger.state import Run, State
 from seedwise.search.ranking import leaderboard
@@ -24,6 +23,7 @@ from seedwise.search.spec.methods import method_class
 from seedwise.search.studies import decomposition
 from seedwise.search.studies.report import write_report
 from seedwise.text import short
+from seedwise.trainables.landscape.jobs import Job
 
 if TYPE_CHECKING:
     from seedwise.search.execution.phases import Phases
@@ -49,8 +49,8 @@ class Search:
         return method_class(self.specification)
 
     def searched(self) -> dict[str, list[str]]:
-        """The parameters that a person tells its runs apart by; see `decide.baselines.searched`."""
-        return searched(self.specification.parts.candidates)
+        """The parameters that distinguish its runs, by baseline; see `distinguishing_parameters`."""
+        return distinguishing_parameters(self.specification.parts.candidates)
 
     def phases(self) -> type["Phases"]:
         """What runs, in which order."""
@@ -152,7 +152,7 @@ class Landscape(Search):
         return import_path(LANDSCAPE, "landscape")
 
     def searched(self) -> dict[str, list[str]]:
-        return told_apart_by(self.specification)
+        return {self.specification.landscape.baseline or "": [field.name for field in fields(Job)]}
 
     def phases(self) -> type["Phases"]:
         from seedwise.search.studies.landscape_phases import LandscapePhases

@@ -106,7 +106,7 @@ class Mirror:
         self._revision = event.get("revision", "")
         specification = self.state.search["specification"]
         if TOP not in self.nodes:
-            self._selection = Selection.of(specification)
+            self._selection = Selection.from_specification(specification)
             self._scores = Scores(self.state, self._selection)
         self._open(TOP, event["name"], _texts(_flat(specification)))
         self._tags[TOP].update(sessions=str(self.state.sessions), command=mask(event.get("command", "")))

@@ -12,9 +12,9 @@ from seedwise.search.decide.policy import Confirmation
 from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.baseline_scores import best_of_each, scores_of
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.duplicates import duplicates
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.ranking.twins import twins
 from seedwise.search.report.table import as_table
 from seedwise.search.spec.load import read
 from seedwise.spaces import config_id
@@ -45,7 +45,7 @@ def searched(baselines, workers=3):
     state.apply(events[0])
     how = {"workers": workers, "seconds": lambda params, replicate: 60.0 + 7 * replicate}
     events += drive(Beside(), state, policy, proposer, baselines=baselines, **how)
-    frozen = freeze(state, proposer.standing, "over", 1) | {"time": state.last_time}
+    frozen = freeze(state, proposer.estimator, "over", 1) | {"time": state.last_time}
     state.apply(frozen)
     return [*events, frozen, *drive(Beside(), state, Confirmation(2), proposer, **how)]
 
@@ -76,9 +76,9 @@ def test_the_search_decides_as_it_would_without_baselines(events):
         if event["event"] != "baselines" and event.get("config_id") not in LEVELS
     ]
     assert strip(events) == strip(alone)
-    standing = engine(Hill.space, **KEYS)[1].standing
-    ranked = [row for row in leaderboard.leaderboard(replay(events), standing) if not row["baseline"]]
-    assert ranked == leaderboard.leaderboard(replay(alone), standing)
+    estimator = engine(Hill.space, **KEYS)[1].estimator
+    ranked = [row for row in leaderboard.leaderboard(replay(events), estimator) if not row["baseline"]]
+    assert ranked == leaderboard.leaderboard(replay(alone), estimator)
 
 
 def test_the_ledger_cut_after_every_line_gives_the_same_next_run(events):
@@ -129,8 +129,8 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
     assert not set(state.frozen) & set(LEVELS)
     for one in state.frozen_baselines:
         assert [run.replicate for run in state.configurations[one].of_phase(CONFIRM)] == [1000, 1001]
-    standing = Standing(SELECTION)
-    rows = leaderboard.leaderboard(state, standing)
+    estimator = Estimator(SELECTION)
+    rows = leaderboard.leaderboard(state, estimator)
     marked = [row for row in rows if row["baseline"]]
     assert {row["baseline"] for row in marked} == {"LS plain", "LS ridge", "zero-shot"}
     assert rows[-len(marked) :] == marked  # at the end, however high
@@ -143,7 +143,7 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
 
 def test_a_table_shows_the_best_of_each_kind_below_the_configurations(events):
     console = Console(width=120, file=io.StringIO())
-    console.print(as_table(leaderboard.leaderboard(replay(events), Standing(SELECTION)), SELECTION, width=120))
+    console.print(as_table(leaderboard.leaderboard(replay(events), Estimator(SELECTION)), SELECTION, width=120))
     lines = console.file.getvalue().splitlines()
     shown = [line for line in lines if "baseline: " in line]
     for line, kind in zip(shown, ("LS plain", "LS ridge", "zero-shot"), strict=True):
@@ -169,7 +169,7 @@ def test_a_baseline_that_has_no_source_score_is_judged_by_target_dev():
     state.apply({"event": "start", **run})
     metrics = {"dev/macro_f1/a": 0.3, "dev/macro_f1/s": 0.5}
     state.apply({"event": "result", **run, "status": "done", "metrics": metrics, "seconds": 1.0})
-    first, row, *_ = leaderboard.leaderboard(state, Standing(selection))
+    first, row, *_ = leaderboard.leaderboard(state, Estimator(selection))
     assert first["config_id"] == "own"
     assert row["baseline"] == "LR (target labels)"
     assert row["mean"] is None
@@ -213,7 +213,7 @@ def test_configurations_that_do_the_same_work_are_confirmed_once():
             result = {"status": "done", "metrics": {"value": 0.9 - 0.1 * ask}, "seconds": 1.0}
             lines += [{"event": "start", **run}, {"event": "result", **run, **result, "fingerprint": fingerprint}]
     state = replay(lines)
-    assert twins(state, ["a", "b", "c", "d"]) == {"c": "a"}  # b differs from a at its second replicate
-    assert freeze(state, Standing(SELECTION), "over", 4)["configs"] == ["a", "b", "d"]
-    rows = leaderboard.leaderboard(state, Standing(SELECTION))
+    assert duplicates(state, ["a", "b", "c", "d"]) == {"c": "a"}  # b differs from a at its second replicate
+    assert freeze(state, Estimator(SELECTION), "over", 4)["configs"] == ["a", "b", "d"]
+    rows = leaderboard.leaderboard(state, Estimator(SELECTION))
     assert {row["config_id"]: row["same_as"] for row in rows} == {"a": "", "b": "", "c": "a", "d": ""}

@@ -13,12 +13,12 @@ from seedwise.search.decide.next_run import freeze, next_run
 from seedwise.search.decide.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
 from seedwise.search.decide.race import Race
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from tests.simulate import drive as simulated
 from tests.simulate import engine
 
-STANDING = Standing(Selection("value", "metric", "mean", "", ()))
+ESTIMATOR = Estimator(Selection("value", "metric", "mean", "", ()))
 OUTCOMES = st.sampled_from([("done", {"value": 0.5}), ("done", {"value": 0.6}), ("failed:nan", {})])
 
 
@@ -55,7 +55,7 @@ def drive(policy, workers: int, orders: st.DataObject, *, cut_after: int | None 
 @given(st.data(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 6), st.integers(0, 60))
 def test_every_configuration_gets_the_same_replicates_whatever_is_killed(data, n, runs, workers, cut):
     runs = max(n, runs)
-    state = drive(Fixed(standing=STANDING, n=n, runs=runs), workers, data, cut_after=cut)
+    state = drive(Fixed(estimator=ESTIMATOR, n=n, runs=runs), workers, data, cut_after=cut)
     assert len(state.configurations) == runs // n
     for configuration in state.configurations.values():
         assert sorted(configuration.runs) == list(range(n))
@@ -66,8 +66,8 @@ def test_every_configuration_gets_the_same_replicates_whatever_is_killed(data, n
 @given(st.data(), st.integers(1, 3), st.integers(0, 4), st.integers(6, 40), st.integers(1, 6), st.integers(0, 60))
 def test_racing_and_halving_spend_exactly_their_budget_and_never_idle(data, least, more, runs, workers, cut):
     for policy in (
-        Race(standing=STANDING, min=least, max=least + more, runs=runs, reserve=4),
-        Halving(standing=STANDING, min=least, max=4 * least, eta=2, runs=runs, reserve=4),
+        Race(estimator=ESTIMATOR, min=least, max=least + more, runs=runs, reserve=4),
+        Halving(estimator=ESTIMATOR, min=least, max=4 * least, eta=2, runs=runs, reserve=4),
     ):
         state = drive(policy, workers, data, cut_after=cut)
         assert sum(1 for _ in state.runs()) == runs - 4
@@ -81,11 +81,11 @@ def test_past_the_hours_what_was_begun_is_completed():
     state.apply({"event": "search", "time": 0.0})
     state.apply({"event": "ask", "config_id": "a", "params": {}, "ask": 0, "time": 0.0})
     state.apply({"event": "start", "config_id": "a", "replicate": 0, "phase": "search", "time": 7300.0})
-    policy = Fixed(standing=STANDING, n=2, hours=2)
+    policy = Fixed(estimator=ESTIMATOR, n=2, hours=2)
     assert policy.next_action(state) == Replicate("a", 1, "seed 2 of 2")
     state.apply({"event": "start", "config_id": "a", "replicate": 1, "phase": "search", "time": 7300.0})
     assert policy.next_action(state) == Stop("the budget of 2 hours is spent")
-    assert Race(standing=STANDING, hours=2).next_action(state) == Stop("the budget of 2 hours is spent")
+    assert Race(estimator=ESTIMATOR, hours=2).next_action(state) == Stop("the budget of 2 hours is spent")
 
 
 def state_of(scores: dict[str, list[float]], *, time: float = 0.0) -> State:
@@ -104,15 +104,15 @@ GOOD = {"a": [0.80, 0.82], "b": [0.79, 0.81], "c": [0.70, 0.71]}
 
 
 def test_a_race_fills_who_has_hope_and_leaves_who_has_none():
-    race = Race(standing=STANDING, min=2, runs=100)
+    race = Race(estimator=ESTIMATOR, min=2, runs=100)
     assert race.next_action(state_of({**GOOD, "new": [0.82]})) == Replicate("new", 1, "seed 2 of at least 2")
     assert isinstance(race.next_action(state_of({**GOOD, "new": [0.10]})), New)
 
 
 def test_a_race_explores_first_and_then_replicates_those_that_may_be_best():
     state = state_of(GOOD)
-    assert isinstance(Race(standing=STANDING, runs=100).next_action(state), New)
-    late, chosen = Race(standing=STANDING, runs=100, explore=0.05), Counter()
+    assert isinstance(Race(estimator=ESTIMATOR, runs=100).next_action(state), New)
+    late, chosen = Race(estimator=ESTIMATOR, runs=100, explore=0.05), Counter()
     for _ in range(12):
         action = late.next_action(state)
         chosen[action.config_id] += 1
@@ -127,16 +127,16 @@ def test_a_race_ends_early_only_when_asked_and_sure():
     draw = np.random.default_rng(0)
     clear = {f"c{i}": (0.5 + draw.normal(0, 0.005, 4)).tolist() for i in range(11)} | {"best": [0.9, 0.91, 0.9, 0.9]}
     state = state_of(clear)
-    assert isinstance(Race(standing=STANDING, runs=500).next_action(state), New)
-    assert Race(standing=STANDING, runs=500, p_best=0.95).next_action(state) == Stop("P(best) of best is 1.00")
-    assert isinstance(Race(standing=STANDING, runs=500, regret=0.001).next_action(state), Stop)
+    assert isinstance(Race(estimator=ESTIMATOR, runs=500).next_action(state), New)
+    assert Race(estimator=ESTIMATOR, runs=500, p_best=0.95).next_action(state) == Stop("P(best) of best is 1.00")
+    assert isinstance(Race(estimator=ESTIMATOR, runs=500, regret=0.001).next_action(state), Stop)
     few = state_of({"a": [0.9, 0.9], "b": [0.1, 0.1]})  # the best of two is no search
-    assert not isinstance(Race(standing=STANDING, runs=500, p_best=0.5).next_action(few), Stop)
+    assert not isinstance(Race(estimator=ESTIMATOR, runs=500, p_best=0.5).next_action(few), Stop)
 
 
 def test_halving_promotes_the_best_third():
     scores = {f"c{i}": [0.1 * i] for i in range(6)}
-    halving = Halving(standing=STANDING, min=1, max=9, eta=3, runs=100)
+    halving = Halving(estimator=ESTIMATOR, min=1, max=9, eta=3, runs=100)
     assert halving.rungs() == [1, 3, 9]
     assert halving.next_action(state_of(scores)) == Replicate("c5", 1, "promoted to 3 seeds")
     scores |= {"c5": [0.5] * 3, "c4": [0.4] * 3}
@@ -163,11 +163,14 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
     for event in ("ask", "start", "result"):
         one = {"config_id": "a", "replicate": 0, "phase": "search", "params": {}, "ask": 0}
         state.apply({"event": event, **one, "status": "pruned", "metrics": {}, "seconds": 1})
-    for policy in (Fixed(standing=STANDING, n=3, runs=30, prune=True), Race(standing=STANDING, runs=30, prune=True)):
+    for policy in (
+        Fixed(estimator=ESTIMATOR, n=3, runs=30, prune=True),
+        Race(estimator=ESTIMATOR, runs=30, prune=True),
+    ):
         assert isinstance(policy.next_action(state), New)
     state.apply({"event": "ask", "config_id": "b", "params": {}, "ask": 1})
     state.apply({"event": "start", "config_id": "b", "replicate": 0, "phase": "search"})
-    fixed = Fixed(standing=STANDING, n=3, runs=30, prune=True)
+    fixed = Fixed(estimator=ESTIMATOR, n=3, runs=30, prune=True)
     assert isinstance(fixed.next_action(state), New)
     assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # rather than an idle worker
 
@@ -205,9 +208,9 @@ def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
     state.apply({"event": "ask", "config_id": "lost", "params": {}, "ask": 9})
     state.apply({"event": "search", "time": 1.0})
     for policy in (
-        Race(standing=STANDING, runs=30),
-        Halving(standing=STANDING, runs=30),
-        Fixed(standing=STANDING, n=2, runs=30),
+        Race(estimator=ESTIMATOR, runs=30),
+        Halving(estimator=ESTIMATOR, runs=30),
+        Fixed(estimator=ESTIMATOR, n=2, runs=30),
     ):
         action = policy.next_action(state)
         assert (action.config_id, action.replicate) == ("lost", 0)
@@ -220,7 +223,7 @@ def test_nothing_is_confirmed_that_never_succeeded():
         state.apply({"event": "ask", "config_id": config_id, "params": {}, "ask": 9})
         state.apply({"event": "start", **run})
         state.apply({"event": "result", **run, "status": "failed:oom", "metrics": {}, "seconds": 1})
-    event = freeze(state, Standing(STANDING.selection), "over", 3)
+    event = freeze(state, Estimator(ESTIMATOR.selection), "over", 3)
     assert event["configs"] == ["a", "b"]
     assert event["estimates"].keys() == {"a", "b", "c", "d"}
 

@@ -4,10 +4,10 @@ import pytest
 from seedwise import spaces
 from seedwise.search.decide.proposal import MAX_TRIALS, Known, Proposer
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 
-STANDING = Standing(Selection("value", "metric", "mean", "", ()))
+ESTIMATOR = Estimator(Selection("value", "metric", "mean", "", ()))
 SPACE = spaces.load("stitching", {"anchors": "all", "epochs": [5, 8]})
 
 
@@ -45,7 +45,7 @@ def asked(events: list[dict]) -> list[dict]:
 @pytest.mark.parametrize("sampler", ["tpe", "gp", "random", "grid"])
 def test_every_decision_replays_from_the_ledger(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
-    proposer = Proposer(space, sampler, 3, STANDING, expected=12)
+    proposer = Proposer(space, sampler, 3, ESTIMATOR, expected=12)
     count = {"grid": 9, "gp": 7}.get(sampler, 14)
     events = search(proposer, 7 if sampler == "gp" else 14, score=lambda params: -abs(params["lr"] - 2e-5))
     asks = [index for index, event in enumerate(events) if event["event"] == "ask"]
@@ -59,7 +59,7 @@ def test_every_decision_replays_from_the_ledger(sampler):
 @pytest.mark.parametrize("sampler", ["random", "grid"])
 def test_blind_samplers_do_not_look_at_results(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
-    proposer = Proposer(space, sampler, 0, STANDING)
+    proposer = Proposer(space, sampler, 0, ESTIMATOR)
     one, other = (search(proposer, 8, score=score) for score in (lambda params: 0.0, lambda params: params["lr"]))
     assert [e["params"] for e in one if e["event"] == "ask"] == [e["params"] for e in other if e["event"] == "ask"]
 
@@ -68,7 +68,7 @@ def test_tpe_finds_what_random_does_not():
     """A fact about the plumbing: if means reach Optuna in the right direction, TPE ends nearer to the optimum."""
 
     def distances(sampler):
-        events = search(Proposer(SPACE, sampler, 1, STANDING), 40, score=lambda params: -abs(params["lr"] - 4.5e-5))
+        events = search(Proposer(SPACE, sampler, 1, ESTIMATOR), 40, score=lambda params: -abs(params["lr"] - 4.5e-5))
         return [abs(event["params"]["lr"] - 4.5e-5) for event in events if event["event"] == "ask"][20:]
 
     assert sum(distances("tpe")) < 0.6 * sum(distances("random"))
@@ -76,14 +76,14 @@ def test_tpe_finds_what_random_does_not():
 
 def test_no_configuration_is_proposed_twice_and_a_small_space_ends():
     space = spaces.load("stitching", {"base": "paper"})
-    events = search(Proposer(space, "random", 0, STANDING), 50, score=lambda params: 0.0)
+    events = search(Proposer(space, "random", 0, ESTIMATOR), 50, score=lambda params: 0.0)
     ids = [event["config_id"] for event in events if event["event"] == "ask"]
     assert len(ids) == len(set(ids)) == 9
 
 
 def test_enqueued_configurations_go_first_in_canonical_form():
     space = spaces.load("stitching", {"epochs": [5, 8], "lr": 3e-5})
-    proposer = Proposer(space, "tpe", 0, STANDING, enqueued=({"k": 1, "tau": 0.5}, {"k": 7, "lr": 1e-5}))
+    proposer = Proposer(space, "tpe", 0, ESTIMATOR, enqueued=({"k": 1, "tau": 0.5}, {"k": 7, "lr": 1e-5}))
     events = search(proposer, 8, score=lambda params: 0.0)  # epochs = 15, the default, is no point of this space
     first, second, *others = [event["params"] for event in events if event["event"] == "ask"]
     assert (first["k"], first["lr"], first["epochs"]) == (1, 3e-5, 15)
@@ -104,20 +104,20 @@ def test_told_trials_are_posterior_means_and_pending_ones_are_running():
             *run("b", 0, 0.8),
         ]
     )
-    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, STANDING)._trials(state)
+    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, ESTIMATOR)._trials(state)
     states = optuna.trial.TrialState
     assert [trial.state for trial in told] == [states.COMPLETE, states.COMPLETE, states.RUNNING]
-    found = STANDING.of(state)
+    found = ESTIMATOR.estimate(state)
     assert [trial.value for trial in told[:2]] == found.mean.tolist()
     assert told[0].value < told[1].value
 
 
 def test_failures_are_infeasible_and_samplers_leave_them():
     """Half of the space fails. Told as infeasible, TPE stays away from it, with nothing else to go by."""
-    proposer = Proposer(SPACE, "tpe", 1, STANDING)
+    proposer = Proposer(SPACE, "tpe", 1, ESTIMATOR)
     events = search(proposer, 40, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5)
     late = [params["lr"] for params in asked(events)[20:]]
-    random = search(Proposer(SPACE, "random", 1, STANDING), 40, score=lambda params: 0.0)
+    random = search(Proposer(SPACE, "random", 1, ESTIMATOR), 40, score=lambda params: 0.0)
     assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in asked(random)[20:])
     told = proposer._trials(replay(events))
     assert {trial.constraints["failed"] > 0 for trial in told} == {True, False}
@@ -131,7 +131,7 @@ def test_a_sampler_that_learns_is_told_in_the_right_direction():
     space = spaces.load("stitching", {**space.overrides, **fixed})
 
     def distance(name):
-        events = search(Proposer(space, name, 1, STANDING), 30, score=lambda params: -abs(params["lr"] - 4.5e-5))
+        events = search(Proposer(space, name, 1, ESTIMATOR), 30, score=lambda params: -abs(params["lr"] - 4.5e-5))
         return sum(abs(params["lr"] - 4.5e-5) for params in asked(events)[15:])
 
     assert distance("gp") < 0.75 * distance("random")
@@ -140,7 +140,7 @@ def test_a_sampler_that_learns_is_told_in_the_right_direction():
 def test_a_known_configuration_is_proposed_again_only_where_it_may_have_another_replicate():
     """Three configurations in all: a fourth draw is one of them, in canonical form."""
     space = spaces.load("stitching", {"base": "paper", "row": ["table 3, k = 1", "table 3, k = 10", "table 3, k = 50"]})
-    proposer = Proposer(space, "random", 0, STANDING)
+    proposer = Proposer(space, "random", 0, ESTIMATOR)
     events = search(proposer, 9, score=lambda params: 0.0)
     state = replay(events)
     assert len(state.configurations) == 3
@@ -161,7 +161,7 @@ def test_what_earlier_searches_found_goes_first_and_is_told():
         {"params": params, "suggested": {}, "score": score}
         for params, score in [(best, 1.5), (outside, 1.0), *((one, -1.0) for one in others)]
     ]
-    proposer = Proposer(SPACE, "tpe", 0, STANDING, enqueued=({"k": 1, "epochs": 5},))
+    proposer = Proposer(SPACE, "tpe", 0, ESTIMATOR, enqueued=({"k": 1, "epochs": 5},))
     events = search(proposer, 3, score=lambda params: 0.0, first={"earlier": earlier})
     assert asked(events)[0]["k"] == 1
     assert asked(events)[1:] == [best, others[0]]
@@ -172,7 +172,7 @@ def test_what_earlier_searches_found_goes_first_and_is_told():
 
 
 def test_a_decomposition_proposes_one_configuration_once_per_stream():
-    proposer = Proposer(SPACE, "random", 0, STANDING, enqueued=({"k": 3},), varying=(None, "head", "order"))
+    proposer = Proposer(SPACE, "random", 0, ESTIMATOR, enqueued=({"k": 3},), varying=(None, "head", "order"))
     events = search(proposer, 5, score=lambda params: 0.0)
     asks = [event for event in events if event["event"] == "ask"]
     assert [event["vary"] for event in asks] == [None, "head", "order"]
@@ -184,9 +184,9 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
 def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
     """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
-    proposer = Proposer(SPACE, sampler, 0, STANDING)
+    proposer = Proposer(SPACE, sampler, 0, ESTIMATOR)
     events, most = [{"event": "search"}], MAX_TRIALS[sampler]
-    draws = search(Proposer(SPACE, "random", 0, STANDING), 2 * most, score=lambda params: params["lr"])
+    draws = search(Proposer(SPACE, "random", 0, ESTIMATOR), 2 * most, score=lambda params: params["lr"])
     for number, event in enumerate(event for event in draws if event["event"] == "ask"):
         status = "running" if number % 50 == 49 else "pruned" if number % 8 else "done"
         ended = run(event["config_id"], 0, event["params"]["lr"])
@@ -208,6 +208,6 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
 def test_earlier_searches_and_failures_go_together(sampler):
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
     earlier = {"earlier": [{"params": one, "suggested": {}, "score": 0.5} for one in others]}
-    proposer = Proposer(SPACE, sampler, 0, STANDING, expected=4)
+    proposer = Proposer(SPACE, sampler, 0, ESTIMATOR, expected=4)
     events = search(proposer, 7, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5, first=earlier)
     assert len(asked(events)) == 7

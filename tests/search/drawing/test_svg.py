@@ -21,7 +21,7 @@ from seedwise.search.drawing.svg import MAX_LABELS, svg
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.trainables.pictures import checked
 from tests.search.report.test_html_report import without_scripts
@@ -141,8 +141,8 @@ def session_of(folder):
     for config_id, params in (("a", {"x": 1}), ("b", {"baseline": "ls"})):
         ledger.append({"event": "ask", "config_id": config_id, "params": params, "ask": 0})
     ledger.append({"event": "freeze", "because": "over", "configs": ["a"], "baselines": ["b"]})
-    standing = Standing(Selection("value", "metric", "mean", "", ()))
-    proposer = SimpleNamespace(seed=0, standing=standing)
+    estimator = Estimator(Selection("value", "metric", "mean", "", ()))
+    proposer = SimpleNamespace(seed=0, estimator=estimator)
     slots = SimpleNamespace(now=lambda: 1, placement=Placement(1, 0.0))
     resolved = {
         "resources": {"minutes_per_run": None, "heartbeat_timeout_minutes": 10.0},

@@ -18,11 +18,11 @@ from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from tests.search.drawing.test_svg import session_of
 
-STANDING = Standing(Selection("value", "metric", "mean", "", ()))
+ESTIMATOR = Estimator(Selection("value", "metric", "mean", "", ()))
 BEGUN = [
     {"event": "search", "search_id": "x"},
     {"event": "ask", "config_id": "a", "params": {"x": 1}, "ask": 0},
@@ -194,14 +194,14 @@ def test_waiting_runs_are_pending_for_policies_and_outlive_a_restart():
     for lines in (waits, [*waits, BEGUN[0]], [*waits, BEGUN[2], BEGUN[0]], lost_alone):
         state = replay(lines)
         assert [run.status for run in state.runs()] == [WAITING]
-        assert isinstance(Fixed(standing=STANDING, n=1, runs=1).next_action(state), Stop)
+        assert isinstance(Fixed(estimator=ESTIMATOR, n=1, runs=1).next_action(state), Stop)
         assert Alone("search").next_action(state).config_id == "a"
         assert isinstance(Alone("confirm").next_action(state), Stop)
     assert [run.losses for run in replay(lost_alone).runs()] == [(("its worker process died", "n"),)]
 
 
 def test_baselines_begin_when_nothing_waits_that_could_still_decide_something():
-    policy, baselines = Fixed(standing=STANDING, n=1, runs=1), Baselines("stitching", ({"baseline": "ls"},), 1)
+    policy, baselines = Fixed(estimator=ESTIMATOR, n=1, runs=1), Baselines("stitching", ({"baseline": "ls"},), 1)
     proposer = SimpleNamespace(propose=None)
     waits = [*BEGUN, {"event": "wait", **RUN, "because": "no room"}]
     assert next_run(replay(waits), policy, proposer, baselines).events == []

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 from seedwise.search.commands.main import main
 from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
-from seedwise.search.spec.parts import results_of, standing_of
+from seedwise.search.spec.parts import estimator_of, results_of
 from tests.search.story import wait_for
 from tests.search.told import demo, metrics
 from tests.servers import own_port
@@ -38,7 +38,7 @@ def study(path):
 
 def test_optuna_reads_the_leaderboard(told, file):
     found, state = study(file), told.state
-    rows = leaderboard.leaderboard(state, standing_of(state.search["specification"]))
+    rows = leaderboard.leaderboard(state, estimator_of(state.search["specification"]))
     assert found.study_name == "demo"
     assert found.direction == optuna.study.StudyDirection.MAXIMIZE
     assert found.user_attrs["selected_by"] == "macro_f1 on source_dev"

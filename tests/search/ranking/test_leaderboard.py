@@ -9,14 +9,14 @@ from rich.console import Console
 from seedwise.search.ledger.state import replay
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.baseline_scores import varying
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.live import Progress
 from seedwise.search.report.table import as_table
 from seedwise.text import minutes_in_words
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
-STANDING = Standing(SELECTION)
+ESTIMATOR = Estimator(SELECTION)
 SCORES = {
     "good": [(0.80, 0.50), (0.82, 0.55), (0.81, 0.52)],
     "same": [(0.81, 0.60), (0.80, 0.61), (0.81, 0.62)],
@@ -37,7 +37,7 @@ def events(scores=SCORES):
 
 
 def rows():
-    return leaderboard.leaderboard(replay(events()), STANDING)
+    return leaderboard.leaderboard(replay(events()), ESTIMATOR)
 
 
 def test_rows_are_ranked_with_means_and_spreads_of_their_own_scores():
@@ -71,7 +71,7 @@ def confirmed():
 
 
 def test_fresh_seeds_stand_beside_the_search_and_do_not_change_it():
-    found = leaderboard.leaderboard(confirmed(), STANDING)
+    found = leaderboard.leaderboard(confirmed(), ESTIMATOR)
     before = rows()
     for row, was in zip(found, before, strict=True):
         assert {key: value for key, value in row.items() if key != "fresh"} == {
@@ -109,7 +109,7 @@ def _spread(table):
 
 
 def test_the_price_of_underspecification_by_hand():
-    price = leaderboard.underspecification(replay(events()), STANDING)
+    price = leaderboard.underspecification(replay(events()), ESTIMATOR)
     assert price["configurations"] == 3
     assert price["rank_correlation"] == pytest.approx(0.5)  # source: good, same, poor; target: same, good, poor
     target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in SCORES.items()}
@@ -120,7 +120,7 @@ def test_the_price_of_underspecification_by_hand():
     assert "rank correlation 0.50" in words
     assert f"gap {price['gap']:.3f}" in words
     oracle = Selection("macro_f1", "target_dev", "mean", "s", ("a",))
-    assert leaderboard.underspecification(replay(events()), Standing(oracle)) is None
+    assert leaderboard.underspecification(replay(events()), Estimator(oracle)) is None
     assert leaderboard.in_words(None) == ""
 
 
@@ -130,15 +130,15 @@ def test_no_target_score_is_no_price():
     for line in lines:
         if line["event"] == "result":
             line["metrics"] = {"dev/macro_f1/s": line["metrics"]["dev/macro_f1/s"]}
-    assert leaderboard.underspecification(replay(lines), STANDING) is None
+    assert leaderboard.underspecification(replay(lines), ESTIMATOR) is None
     for line in lines:
         if line["event"] == "result":
             line["status"] = "failed:nan"
-    assert leaderboard.underspecification(replay(lines), STANDING) is None
+    assert leaderboard.underspecification(replay(lines), ESTIMATOR) is None
 
 
 def test_a_live_view_makes_only_what_it_shows():
-    assert leaderboard.leaderboard(replay(events()), STANDING, 2) == rows()[:2]
+    assert leaderboard.leaderboard(replay(events()), ESTIMATOR, 2) == rows()[:2]
 
 
 def test_the_gap_is_smaller_than_that_of_the_luckiest():
@@ -146,14 +146,14 @@ def test_the_gap_is_smaller_than_that_of_the_luckiest():
     draw = np.random.default_rng(0)
     scores = {f"c{i:02}": [(0.5 + 0.01 * i, 0.6 + noise)] for i, noise in enumerate(draw.normal(0, 0.05, 30))}
     scores |= {f"d{i}": [(0.3, 0.6 + x), (0.3, 0.6 + y)] for i, (x, y) in enumerate(draw.normal(0, 0.05, (10, 2)))}
-    price = leaderboard.underspecification(replay(events(scores)), STANDING)
+    price = leaderboard.underspecification(replay(events(scores)), ESTIMATOR)
     raw = max(pair[1] for pairs in scores.values() for pair in pairs) - scores["c29"][0][1]
     assert 0 <= price["gap"] < 0.8 * raw
 
 
 def test_the_table_shows_fresh_seeds_where_there_are_any():
     console = Console(width=120, file=io.StringIO())
-    console.print(as_table(leaderboard.leaderboard(confirmed(), STANDING), SELECTION, width=120))
+    console.print(as_table(leaderboard.leaderboard(confirmed(), ESTIMATOR), SELECTION, width=120))
     text = console.file.getvalue()
     assert "fresh seeds" in text
     assert "0.810 ± 0.014" in text  # of `same`: 0.80 and 0.82
@@ -167,7 +167,7 @@ def test_pruned_configurations_have_no_rank_and_no_score():
         {"event": "start", **run},
         {"event": "result", **run, "status": "pruned", "metrics": {"dev/macro_f1/s": 0.99}, "seconds": 1.0},
     ]
-    found = leaderboard.leaderboard(replay(lines), STANDING)
+    found = leaderboard.leaderboard(replay(lines), ESTIMATOR)
     assert [row["config_id"] for row in found] == ["good", "same", "poor", "cut"]
     assert found[:3] == rows()  # its score is nowhere mixed with those of whole runs
     assert (found[3]["mean"], found[3]["status"], found[3]["p_best"]) == (None, "pruned", 0.0)
@@ -177,7 +177,7 @@ def test_audit_scores_do_not_rank():
     """`same` is far better on the target; the selection looks at the source alone."""
     assert rows()[1]["scores"]["dev/macro_f1"]["a"]["mean"] > rows()[0]["scores"]["dev/macro_f1"]["a"]["mean"]
     oracle = Selection("macro_f1", "target_dev", "mean", "s", ("a",))
-    assert leaderboard.leaderboard(replay(events()), Standing(oracle))[0]["config_id"] == "same"
+    assert leaderboard.leaderboard(replay(events()), Estimator(oracle))[0]["config_id"] == "same"
 
 
 def test_the_order_of_results_does_not_matter():
@@ -186,7 +186,7 @@ def test_the_order_of_results_does_not_matter():
     runs = [line for line in lines if line["event"] in ("start", "result")]
     pairs = [runs[index : index + 2] for index in range(0, len(runs), 2)]
     shuffled = [line for pair in np.random.default_rng(0).permutation(np.arange(len(pairs))) for line in pairs[pair]]
-    assert leaderboard.leaderboard(replay(asks + shuffled), STANDING) == rows()
+    assert leaderboard.leaderboard(replay(asks + shuffled), ESTIMATOR) == rows()
 
 
 def test_files_hold_what_the_rows_hold(tmp_path):
@@ -221,14 +221,14 @@ def test_brackets_in_an_error_are_text_and_no_markup():
     state = replay(events())
     run = state.configurations["good"].runs[0]
     run.status, run.error = "failed:error", "ValueError: got [/tmp/x] for [cpu]"
-    Progress(console, state, STANDING, total=9).result(run)
+    Progress(console, state, ESTIMATOR, total=9).result(run)
     assert "good, replicate 0: failed:error, ValueError: got [/tmp/x] for [cpu] (2.0 s)" in console.file.getvalue()
 
 
 def test_progress_counts_runs_and_says_how_long():
     console = Console(width=100, file=io.StringIO(), force_terminal=True)
     lines = list(events())[:-1]
-    progress = Progress(console, replay(lines), STANDING, total=20)
+    progress = Progress(console, replay(lines), ESTIMATOR, total=20)
     assert progress.headline() == "8/20 runs"
     console.print(progress.view())
     text = console.file.getvalue()
@@ -241,7 +241,7 @@ def test_progress_counts_runs_and_says_how_long():
 def test_without_replicates_nothing_is_said_about_p_best_and_ties(width):
     """One score each: the highest would be called the best with certainty, by a guess of the noise."""
     single = {name: runs[:1] for name, runs in SCORES.items()}
-    found = leaderboard.leaderboard(replay(events(single)), STANDING)
+    found = leaderboard.leaderboard(replay(events(single)), ESTIMATOR)
     assert not any(row["replicated"] for row in found)
     assert found[0]["p_best"] > 0.5  # the guess
     console = Console(width=width, file=io.StringIO())
@@ -258,7 +258,7 @@ def test_two_runs_of_which_one_failed_are_no_replicates():
     for line in lines:
         if line["event"] == "result" and line["replicate"] > 0:
             line |= {"status": "failed:nan", "metrics": {}}
-    assert not leaderboard.leaderboard(replay(lines), STANDING)[0]["replicated"]
+    assert not leaderboard.leaderboard(replay(lines), ESTIMATOR)[0]["replicated"]
 
 
 def test_a_parameter_with_one_value_wherever_it_exists_is_not_shown():

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from seedwise.search.drawing.chart import Chart, beyond, focus, script_safe
 from seedwise.search.ledger.state import Configuration, Run, State, replay
-from seedwise.search.ranking.estimator import Standing
+from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import selection_and_target
 from seedwise.search.ranking.results import MOST, Results
 from seedwise.search.ranking.selection import Selection
@@ -110,10 +110,10 @@ def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(valu
 
 def test_target_scores_stand_against_selection_scores_with_the_gap():
     """`good` is chosen by the source, `same` is better on the target."""
-    found = Results(replay(test_leaderboard.events()), test_leaderboard.STANDING)
+    found = Results(replay(test_leaderboard.events()), test_leaderboard.ESTIMATOR)
     price = found.underspecification
     chart = charts.target(found)
-    both = selection_and_target(found.state, found.standing)
+    both = selection_and_target(found.state, found.estimator)
     shown = [pair for one in chart.data if one["mode"] == "markers" for pair in zip(one["x"], one["y"], strict=True)]
     assert sorted(shown) == sorted(both.values())
     target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in test_leaderboard.SCORES.items()}
@@ -123,11 +123,13 @@ def test_target_scores_stand_against_selection_scores_with_the_gap():
     assert high - low == pytest.approx(target["same"] - target["good"], abs=0.01)
     assert f"a gap of {price['gap']:.3f}" in chart.text
     few = {name: test_leaderboard.SCORES[name] for name in ("good", "same")}
-    assert "Fewer than three" in charts.target(Results(replay(test_leaderboard.events(few)), test_leaderboard.STANDING))
+    assert "Fewer than three" in charts.target(
+        Results(replay(test_leaderboard.events(few)), test_leaderboard.ESTIMATOR)
+    )
 
 
 def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(found):
-    oracle = Results(found.state, Standing(replace(found.selection, on="target_dev")))
+    oracle = Results(found.state, Estimator(replace(found.selection, on="target_dev")))
     assert "oracle itself" in charts.target(oracle)
     assert "oracle" in charts.replicates(oracle).layout["xaxis"]["title"]["text"]
     assert "oracle" in charts.course(oracle).layout["yaxis"]["title"]["text"]
@@ -208,7 +210,7 @@ def searched_once(draw, effect=0.0, configurations=20):
         for replicate in range(1 + ask % 3):
             metrics = {"dev/macro_f1/s": float(score + seeds[replicate] + draw.normal(0, 0.02))}
             one.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
-    return Results(state, Standing(Selection.of(state.search["specification"]), space))
+    return Results(state, Estimator(Selection.from_specification(state.search["specification"]), space))
 
 
 def test_where_no_parameter_matters_few_searches_have_a_clear_one_though_a_surrogate_draws_estimates_together():

@@ -10,7 +10,7 @@ from tests.search.told import Told, metrics, specification
 
 def described(told, names):
     state = told.state
-    scores = Scores(state, Selection.of(told.resolved))
+    scores = Scores(state, Selection.from_specification(told.resolved))
     for run in state.runs():
         scores.add(run)
     return description(state, scores, names)

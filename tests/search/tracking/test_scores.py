@@ -14,7 +14,7 @@ from tests.search.tracking.random_ledgers import RandomLedger
 @pytest.mark.parametrize("seed", range(40))
 def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_at_once(seed):
     """Only configurations whose scores differ are named, and each of them."""
-    selection, state = Selection.of(specification()), State()
+    selection, state = Selection.from_specification(specification()), State()
     scores, before = Scores(state, selection), {}
     for event in RandomLedger(seed).events:
         state.apply(event)
@@ -43,7 +43,7 @@ def test_a_result_touches_its_own_configuration_and_a_new_lowest_one_those_with_
     update = Scores._update
     monkeypatch.setattr(Scores, "_update", lambda self, one: touched.append(one.config_id) or update(self, one))
     state = State()
-    scores, counts = Scores(state, Selection.of(told.resolved)), []
+    scores, counts = Scores(state, Selection.from_specification(told.resolved)), []
     for event in told.events:
         state.apply(event)
         if event["event"] == "result":
