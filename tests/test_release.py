@@ -23,7 +23,7 @@ def test_the_demo_as_make_search_runs_it(tmp_path):
     assert rows[0]["fresh"]["replicates"] == 3
     assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel", "qor"}
     again = run(tmp_path, "run", folder / "best.yaml", "--out", "again", apart=True)
-    assert re.search(r"All scores of \d+ replicates are those of", again)
+    assert re.search(r"All scores of \d+ replicates equal those of", again)
 
 
 def test_a_search_under_fire_loses_nothing_and_repeats_nothing():

@@ -51,7 +51,7 @@ def refuse_places(resolved: dict, there: str, out: Path) -> None:
         "tracking.artifacts": resolved["tracking"]["artifacts"],
     }
     places = {key: place for key, place in kept.items() if place and "://" not in place}
-    for key, place in {"--there": there, **places}.items():
+    for key, place in {"--remote-dir": there, **places}.items():
         if not place.startswith(("/", "~/")):
             raise RequestError(key, f"{place} would end with the job", "Write an absolute path of the head.")
     taken = out.exists() and (not out.is_dir() or any(out.iterdir()))

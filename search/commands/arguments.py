@@ -1,11 +1,12 @@
-"""Arguments that several commands take."""
+"""Arguments that several commands take, and options that have been renamed."""
 
 import argparse
+import sys
 from pathlib import Path
 
 
-def add_folder(parser: argparse.ArgumentParser, help: str | None = None) -> None:
-    parser.add_argument("folder", type=Path, metavar="DIR", help=help)
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a search folder")
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +17,25 @@ def add_settings(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=help)
 
 
-def add_anyway(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--anyway", action="store_true", help="also where data or model are not those of the file")
+def add_allow_changed_inputs(parser: argparse.ArgumentParser) -> None:
+    about = "run even if the data or the model differ from those of the file"
+    add_renamed(parser, "--anyway", "--allow-changed-inputs", action="store_true", help=about)
 
 
 def add_port(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("--port", type=port, default=5000, help=help)
+
+
+def add_renamed(parser: argparse.ArgumentParser, former: str, name: str, **settings: object) -> None:
+    """Add the option `name`. Its `former` name still works, with a line of advice, and is hidden from --help."""
+    option = parser.add_argument(name, **settings)
+
+    class Former(type(option)):
+        def __call__(self, *arguments: object) -> None:
+            print(f"seedwise: {former} is now called {name}", file=sys.stderr)
+            super().__call__(*arguments)
+
+    parser.add_argument(former, **settings | {"dest": option.dest, "action": Former, "help": argparse.SUPPRESS})
 
 
 def positive(text: str) -> int:
@@ -32,7 +46,7 @@ def positive(text: str) -> int:
 
 
 def port(text: str) -> int:
-    """A port that a server may listen to, for an option."""
+    """A port that a server may listen on, for an option."""
     if not text.isdecimal() or not 0 < int(text) < 65536:
         raise argparse.ArgumentTypeError(f"{text} is not a port: 1 to 65535")
     return int(text)

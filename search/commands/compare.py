@@ -1,4 +1,4 @@
-"""`compare`: the leaderboard; of several searches, which is better and by how much."""
+"""Show the leaderboard; of several searches, which is better and by how much."""
 
 import argparse
 from pathlib import Path
@@ -10,15 +10,11 @@ from seedwise.search.commands.arguments import add_port, positive
 from seedwise.search.commands.conclude import results_in
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
-        "compare", help="the leaderboard; of several searches, which is better, and by how much"
-    )
-    parser.add_argument("folders", type=Path, metavar="DIR", nargs="+")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folders", type=Path, metavar="DIR", nargs="+", help="search folders")
     parser.add_argument("--ui", action="store_true", help="open MLflow's comparison page on the best configurations")
     parser.add_argument("--top", type=positive, default=10, metavar="N", help="how many of each search (default: 10)")
     add_port(parser, "of the server that --ui starts (default: 5000)")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -28,10 +24,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         show_leaderboard(*searches.values(), console)
     else:
-        from seedwise.search.report.compare import searches_of
+        from seedwise.search.report.compare import compared_searches
         from seedwise.search.report.compare_table import show
 
-        show(searches_of(searches), console)
+        show(compared_searches(searches), console)
     if options.ui:
         from seedwise.search.tracking.mlflow_ui import show_comparison
 

@@ -1,4 +1,4 @@
-"""What is said when a search ends, and the results of a folder as commands read them."""
+"""What commands print when a search ends, and how they read the results in a search folder."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def conclude(outcome: "Outcome", folder: Path, console: Console, *, spec: str = "SPEC") -> int:
-    """Say how it ended and what to do next."""
+    """Print how a search ended and what to do next; the exit code."""
     state = outcome.results.state
     if outcome.nothing_new:
         runs = sum(run.finished for run in state.runs())
@@ -27,7 +27,7 @@ def conclude(outcome: "Outcome", folder: Path, console: Console, *, spec: str = 
 
 
 def results_in(folder: Path, action: str) -> "Results":
-    """The results of a search that compares configurations; `action` is what cannot be done with another study."""
+    """The results of a search that compares configurations. `action` names the command, for the error otherwise."""
     from seedwise.search.ledger.state import read_search
     from seedwise.search.spec.load import recorded
     from seedwise.search.spec.parts import results_of

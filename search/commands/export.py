@@ -1,4 +1,4 @@
-"""`export`: the best configuration so far as a file that reruns it, its models, the search as an Optuna study."""
+"""Write the best configuration so far to a file that reruns it; its models, or the search as an Optuna study."""
 
 import argparse
 from pathlib import Path
@@ -11,18 +11,16 @@ from seedwise.search.commands.arguments import add_folder, positive
 from seedwise.search.commands.conclude import results_in
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("export", help="the best configuration so far as a file that reruns it")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("--to", type=Path, metavar="FILE", help="where to (default: DIR/best.yaml, DIR/top, DIR/tied)")
     parser.add_argument("--top", type=positive, metavar="N", help="the N best, as best-1.yaml ... in a folder")
-    parser.add_argument("--tied", action="store_true", help="all that cannot be told apart from the best, likewise")
+    parser.add_argument("--tied", action="store_true", help="the best and all configurations tied with it, likewise")
     parser.add_argument("--format", default="yaml", help="yaml, json, or hf: keys of TrainingArguments (default: yaml)")
     parser.add_argument("--model", type=Path, metavar="FOLDER", help="also train the best and write its models")
     parser.add_argument("--replicate", type=int, default=0, metavar="N", help="the seed of that training (default: 0)")
     parser.add_argument("--register", metavar="NAME", help="also register the models in MLflow under this name")
     parser.add_argument("--optuna", type=Path, metavar="FILE", help="only write the search as an Optuna study (SQLite)")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -48,7 +46,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         from seedwise.search.export.models import export_models
         from seedwise.trainables.methods import built_in
 
-        folders = export_models(results.state, written[0][1], options.model, options.replicate, console)
+        exported = written[0][1]
+        folders = export_models(results.state, exported, options.model, options.replicate, console)
         for folder in folders:
             use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
             if (spec := built_in(results.state.method)) and spec.export and spec.export.then:
@@ -57,6 +56,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if options.register:
             from seedwise.search.export.model_registry import register
 
-            for model in register(results.state, written[0][1], options.replicate, folders, options.register):
+            for model in register(results.state, exported, options.replicate, folders, options.register):
                 console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
     return DONE

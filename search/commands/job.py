@@ -1,4 +1,4 @@
-"""`job`: follow, stop or fetch a submitted search, or see how it is."""
+"""Follow, stop or fetch a submitted search, or show its status."""
 
 import argparse
 import sys
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED, INTERRUPTED, WRONG
 from seedwise.program import called
@@ -15,22 +16,16 @@ from seedwise.program import called
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
-POLL = 0.5  # seconds between two looks at whether a job has stopped
+POLL = 0.5  # seconds between two checks whether a job has stopped
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    top = commands.add_parser("job", help="follow, stop or fetch a submitted search, or see how it is")
-    kinds = top.add_subparsers(metavar="WHAT", required=True)
-    for command, help in (
-        (follow, "its log until it ends, then its results"),
-        (stop, "end it as Ctrl-C would; the same submission goes on with it"),
-        (fetch, "its results so far"),
-        (status, "whether it runs, and the last line of its log"),
-    ):
-        parser = kinds.add_parser(command.__name__, help=help)
-        parser.add_argument("job", metavar="ID", help="as `submit` said it")
-        add_dashboard(parser)
-        parser.set_defaults(command=command)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in (follow, stop, fetch, status):
+        one = commands.add_parser(command.__name__, help=command.__doc__)
+        one.add_argument("job", metavar="ID", help="the id that `submit` printed")
+        add_dashboard(one)
+        one.set_defaults(command=command)
 
 
 def add_dashboard(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +34,7 @@ def add_dashboard(parser: argparse.ArgumentParser) -> None:
 
 
 def follow(options: argparse.Namespace, console: Console) -> int:
-    """Show the log of a job until it ends, then bring its results. Ctrl-C leaves it running."""
+    """Print its log until it ends, then fetch its results. Ctrl-C leaves it running."""
     from seedwise.search.cluster import jobs
     from seedwise.search.cluster.submit import exit_code
 
@@ -48,82 +43,81 @@ def follow(options: argparse.Namespace, console: Console) -> int:
         try:
             info = jobs.follow(client, options.job, lambda text: print(text, end="", flush=True))
         except KeyboardInterrupt:
-            print("\nseedwise: the job goes on without this terminal.", file=sys.stderr)
-            say_how(options, "follow", "stop", "fetch", file=sys.stderr)
+            print("\nseedwise: the job keeps running without this terminal.", file=sys.stderr)
+            print_next_commands(options, "follow", "stop", "fetch", file=sys.stderr)
             return INTERRUPTED
         code = exit_code(info)
         if code == WRONG:
-            return code  # its one line is the last of the log, and a search in that folder would be another one
+            return code  # the log ends with the error, and a search in that folder would be another one
         if info.driver_exit_code is None and code == FAILED:
-            print(info.message, file=sys.stderr)  # it did not come as far as a log
+            print(info.message, file=sys.stderr)  # the job ended before it wrote a log
         try:
-            _bring(client, info, options.out, console)
+            _fetch(client, info, options.out, console)
         except RequestError as error:
             if code == DONE:
                 raise
             print(f"seedwise: {error}", file=sys.stderr)
     if code == INTERRUPTED:
-        print("seedwise: it was stopped before its end. Submitting the same specification goes on.", file=sys.stderr)
+        print("seedwise: the job was stopped early. Submit the same specification to continue.", file=sys.stderr)
     return code
 
 
 def stop(options: argparse.Namespace, console: Console) -> int:
-    """End a job in such a way that its search can go on, and wait for that."""
+    """Stop it as Ctrl-C would, and wait until it has; submitting the same specification continues the search."""
     from seedwise.search.cluster import jobs
     from seedwise.search.cluster.submit import search_of
 
-    with jobs.connected(options.address) as client, console.status("it saves what it has"):
+    with jobs.connected(options.address) as client, console.status("waiting for the job to save its state"):
         search_of(jobs.details(client, options.job))
         running = client.stop_job(options.job)
         while not (info := client.get_job_info(options.job)).status.is_terminal():
             time.sleep(POLL)
     console.print(f"{options.job}: {'stopped' if running else f'had ended: {info.status.value}'}.", soft_wrap=True)
-    say_how(options, "fetch")
-    print(f"go on with it: {called('submit')}, with the same specification")
+    print_next_commands(options, "fetch")
+    print(f"continue it: {called('submit')}, with the same specification")
     return DONE
 
 
 def fetch(options: argparse.Namespace, console: Console) -> int:
-    """Bring the results of a job as they are now."""
+    """Fetch its results so far."""
     from seedwise.search.cluster import jobs
 
     with jobs.connected(options.address) as client:
-        _bring(client, jobs.details(client, options.job), options.out, console)
+        _fetch(client, jobs.details(client, options.job), options.out, console)
     return DONE
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
-    """Say whether a job runs, for how long, and what it said last."""
+    """Show whether and for how long it has been running, and the last line of its log."""
     from seedwise.search.cluster import jobs
     from seedwise.search.cluster.submit import search_of
     from seedwise.text import minutes_in_words
 
     with jobs.connected(options.address) as client:
         info = jobs.details(client, options.job)
-        said = client.get_job_logs(options.job).strip().splitlines()
-    _, there, _ = search_of(info)
+        log = client.get_job_logs(options.job).strip().splitlines()
+    _, remote, _ = search_of(info)
     minutes = ((info.end_time or time.time() * 1000) - info.start_time) / 60_000
-    console.print(f"{options.job}: {info.status.value}, {minutes_in_words(minutes)}, in {there}", soft_wrap=True)
-    console.print(*said[-1:], soft_wrap=True)
+    console.print(f"{options.job}: {info.status.value}, {minutes_in_words(minutes)}, in {remote}", soft_wrap=True)
+    console.print(*log[-1:], soft_wrap=True)
     return DONE
 
 
-def _bring(client: "JobSubmissionClient", info: "JobDetails", out: Path | None, console: Console) -> None:
-    from seedwise.search.cluster.fetch import fetch as bring
+def _fetch(client: "JobSubmissionClient", info: "JobDetails", out: Path | None, console: Console) -> None:
+    from seedwise.search.cluster.fetch import fetch
     from seedwise.search.cluster.submit import search_of
 
-    name, there, store = search_of(info)
+    name, remote, store = search_of(info)
     out = out or Path("runs") / name
     with console.status("fetching the results"):
-        bring(client, there, out)
+        fetch(client, remote, out)
     console.print(f"fetched {out}; look at it with: {called('report', out)}", soft_wrap=True)
     if store:
-        console.print(f"into MLflow here: {called('track', out, '--uri', store)}", soft_wrap=True)
+        console.print(f"write it into MLflow here: {called('track', out, '--uri', store)}", soft_wrap=True)
 
 
-def say_how(options: argparse.Namespace, *commands: str, file: object = None) -> None:
-    from seedwise.credentials import mask
-
+def print_next_commands(options: argparse.Namespace, *commands: str, file: object = None) -> None:
+    """Print the `job` commands, complete with id and address, that can be typed next."""
     for command in commands:
         out = ("--out", options.out) if options.out and command != "stop" else ()
         line = called("job", command, options.job, "--address", mask(options.address), *out)

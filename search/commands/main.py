@@ -35,17 +35,14 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(markup=False, emoji=False, highlight=False)  # a path or an error may hold [brackets]
     try:
         return options.command(options, console)
-    except RequestError as error:
+    except (RequestError, SearchError) as error:
         print(f"seedwise: {error}", file=sys.stderr)
-        return WRONG
-    except SearchError as error:
-        print(f"seedwise: {error}", file=sys.stderr)
-        return FAILED
+        return WRONG if isinstance(error, RequestError) else FAILED
     except KeyboardInterrupt:
         folder = getattr(options, "folder", None)
         begun = folder is not None and (folder / LEDGER).exists()
-        again = f" Go on with: {called('resume', folder)}" if begun else ""
-        print(f"seedwise: interrupted.{again}", file=sys.stderr)
+        resume = f" Continue with: {called('resume', folder)}" if begun else ""
+        print(f"seedwise: interrupted.{resume}", file=sys.stderr)
         return INTERRUPTED
 
 
@@ -60,5 +57,7 @@ def parser() -> argparse.ArgumentParser:
     top.set_defaults(command=search.run, spec="demo", set=[], out=None, address=None, dry_run=False, earlier=[])
     commands = top.add_subparsers(metavar="COMMAND")
     for command in COMMANDS:
-        command.add_to(commands)
+        one = commands.add_parser(command.__name__.rpartition(".")[2], help=command.__doc__)
+        one.set_defaults(command=getattr(command, "run", None))  # `job` and `vectors` have commands of their own
+        command.add_arguments(one)
     return top

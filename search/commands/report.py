@@ -1,4 +1,4 @@
-"""`report`: what was found, here and as one page."""
+"""Report on a search so far, here and as a page: DIR/report.html."""
 
 import argparse
 
@@ -7,11 +7,7 @@ from rich.console import Console
 from seedwise.exit_codes import DONE
 from seedwise.search.commands.arguments import add_folder
 
-
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("report", help="what was found, here and as one page: DIR/report.html")
-    add_folder(parser)
-    parser.set_defaults(command=run)
+add_arguments = add_folder
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

@@ -1,4 +1,4 @@
-"""`resume`: go on with a search after any interruption."""
+"""Continue a search after any interruption."""
 
 import argparse
 
@@ -8,12 +8,10 @@ from seedwise.search.commands.arguments import add_address, add_folder, add_sett
 from seedwise.search.commands.conclude import conclude
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("resume", help="go on after any interruption")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     add_address(parser)
-    add_settings(parser, "go on with another sampler: sampler=tpe")
-    parser.set_defaults(command=run)
+    add_settings(parser, "continue with another sampler: sampler=tpe")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

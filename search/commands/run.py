@@ -1,4 +1,4 @@
-"""`run`: rerun an exported configuration and compare its scores."""
+"""Rerun an exported configuration and compare its scores."""
 
 import argparse
 from pathlib import Path
@@ -7,24 +7,20 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED
-from seedwise.search.commands.arguments import add_anyway, positive
+from seedwise.search.commands.arguments import add_allow_changed_inputs, positive
 from seedwise.search.commands.conclude import conclude
 
+SHOWN_DIFFERENCES = 10
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("run", help="rerun an exported configuration and compare its scores")
-    parser.add_argument("file", type=Path, metavar="FILE")
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="an exported configuration, such as best.yaml")
     parser.add_argument("--replicates", type=positive, metavar="N", help="how many seeds (default: those of the file)")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME-rerun, NAME-decompose)"
-    )
-    parser.add_argument(
-        "--decompose",
-        action="store_true",
-        help="vary one random stream at a time: where does the spread come from?",
-    )
-    add_anyway(parser)
-    parser.set_defaults(command=run)
+    folder = "the search folder (default: runs/NAME-rerun, NAME-decompose)"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=folder)
+    decompose = "vary one random stream at a time: where does the spread come from?"
+    parser.add_argument("--decompose", action="store_true", help=decompose)
+    add_allow_changed_inputs(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -38,25 +34,25 @@ def run(options: argparse.Namespace, console: Console) -> int:
     outcome = launch(specification, options.folder, console)
     conclude(outcome, options.folder, console)
     compared, changed = differences(exported, outcome.results.state)
-    for line in changed[:10]:
+    for line in changed[:SHOWN_DIFFERENCES]:
         console.print(line)
     console.print(
         f"{len(changed)} metrics of {compared} replicates differ from {options.file}."
         if changed
-        else f"All scores of {compared} replicates are those of {options.file}.",
+        else f"All scores of {compared} replicates equal those of {options.file}.",
         soft_wrap=True,
     )
     return FAILED if changed else DONE
 
 
 def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
-    """Where data or model are not those of an exported configuration, say which; go on only with --anyway."""
+    """Refuse data or a model other than those of an exported configuration, unless --allow-changed-inputs is given."""
     from seedwise.search.export.rerun import other_inputs
     from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(exported["specification"])):
         problem = f"not what it was made with: {', '.join(changed)}"
-        if not options.anyway:
-            fix = "Bring those files back, or run it on these with --anyway."
+        if not options.allow_changed_inputs:
+            fix = "Bring those files back, or run it on these with --allow-changed-inputs."
             raise RequestError(str(options.file), problem, fix)
         console.print(f"{options.file}: {problem}.", style="yellow", soft_wrap=True)

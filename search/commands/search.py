@@ -1,4 +1,4 @@
-"""`search`: start a search, or go on with it."""
+"""Start a search, or continue it."""
 
 import argparse
 from pathlib import Path
@@ -14,23 +14,14 @@ if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("search", help="start a search, or go on with it")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("spec", metavar="SPEC", help="a YAML file, or a built-in name such as demo")
-    add_settings(parser, "override a key of it, e.g. budget.runs=20")
+    add_settings(parser, "override one of its keys, e.g. budget.runs=20")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the search folder (default: runs/NAME)")
     add_address(parser)
-    parser.add_argument(
-        "--from",
-        dest="earlier",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="DIR",
-        help="learn from an earlier search",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="print what would be searched, and start nothing")
-    parser.set_defaults(command=run)
+    earlier = {"dest": "earlier", "action": "append", "default": [], "type": Path, "metavar": "DIR"}
+    parser.add_argument("--from", **earlier, help="learn from an earlier search")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be searched")
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -47,11 +38,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:
+    """Print the resolved specification, the slots of this machine and the plan; start nothing."""
     from seedwise import yaml12
+    from seedwise.credentials import mask
     from seedwise.search.cluster.placement import this_machine
     from seedwise.search.decide.warm_start import read_earlier
     from seedwise.search.studies.study import study_of
-    from seedwise.search.tracking.mirror import mask
 
     warm = read_earlier(earlier, specification.parts.selection, specification.parts.resolved["method"])
     print(mask(yaml12.dump(specification.as_dict())), end="")

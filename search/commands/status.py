@@ -1,4 +1,4 @@
-"""`status`: what ran, what runs, what is left."""
+"""Show what ran, what is running, and what is left."""
 
 import argparse
 from functools import partial
@@ -8,11 +8,7 @@ from rich.console import Console
 from seedwise.exit_codes import DONE
 from seedwise.search.commands.arguments import add_folder
 
-
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("status", help="what ran, what runs, what is left")
-    add_folder(parser)
-    parser.set_defaults(command=run)
+add_arguments = add_folder
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -23,7 +19,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.study import study_of
 
     state = read_search(options.folder)
-    with paths.relative_to(state.started_in):  # where its own code is, if it has any
+    with paths.relative_to(state.started_in):  # a person's own method is imported from there
         study = study_of(recorded(state))
         words = {"total": study.total(state), "phase": study.phase(state), "named": partial(study.named, state)}
         show(options.folder, state, study.specification.parts, console, **words)

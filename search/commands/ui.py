@@ -1,4 +1,4 @@
-"""`ui`: MLflow's pages on the right store."""
+"""Serve MLflow's pages on the right store, on 127.0.0.1."""
 
 import argparse
 from pathlib import Path
@@ -11,11 +11,9 @@ from seedwise.search.commands.arguments import add_port
 DEFAULT_STORE = "sqlite:///runs/mlflow.db"
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("ui", help="MLflow's pages on the right store, on 127.0.0.1")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", nargs="?", help="a search folder (default: runs/mlflow.db)")
     add_port(parser, "of the server (default: 5000)")
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

@@ -90,7 +90,7 @@ class Searched:
         return sum(runs[replicate].failed for replicate in replicates)
 
 
-def searches_of(results: dict[Path, Results]) -> list[Searched]:
+def compared_searches(results: dict[Path, Results]) -> list[Searched]:
     """The searches of these folders by name; where two have the same one, all are called by their folder."""
     names = [one.state.search["name"] for one in results.values()]
     alike = len(set(names)) < len(names)

@@ -36,5 +36,5 @@ def show(
     if begun:
         names = "; ".join(run_name(run.config_id, run.replicate) for run in begun)
         console.print(f"without a result: {names}", soft_wrap=True)
-    console.print(f"interrupted; go on with: {called('resume', folder)}", soft_wrap=True)
+    console.print(f"interrupted; continue with: {called('resume', folder)}", soft_wrap=True)
     console.print("If another machine writes it, wait: its lock cannot always be seen from here.", style="dim")

@@ -75,7 +75,7 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
             "TEXT: nowhere.txt",
         ),
         (["align", "en", "fr=x.vec", "--to", "x"], "en: write LANG=FILE, for example fr=fr.vec."),
-        (["align", "en=a.vec", "en=b.vec", "--to", "x"], "en=b.vec: en stands there twice."),
+        (["align", "en=a.vec", "en=b.vec", "--to", "x"], "en=b.vec: en is listed twice."),
         (
             ["align", "en=a.vec", "fr=b.vec", "--dictionary", "fi=c.txt", "--to", "x"],
             "--dictionary fi=...: no such lang",

@@ -81,7 +81,7 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output
     assert "stopping: running epochs have 20 s to end and be saved" in output
-    assert f"interrupted. Go on with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
+    assert f"interrupted. Continue with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
     assert not results(folder)
     kept = {path.name.partition("-")[2]: path for path in (folder / "checkpoints").iterdir()}
     assert kept.keys() == {"0.tar", "1.tar"}

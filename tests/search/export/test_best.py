@@ -215,13 +215,13 @@ def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeyp
     error = capsys.readouterr().err
     assert error.startswith("seedwise: other.yaml: not what it was made with: inputs.lexicons.qan (was no file, is ")
     assert "model (was aaaaaaaaaa, is " in error
-    assert error.endswith("Bring those files back, or run it on these with --anyway.\n")
+    assert error.endswith("Bring those files back, or run it on these with --allow-changed-inputs.\n")
     assert "task.data" not in error
     assert error.count("\n") == 1
     assert not (tmp_path / "runs").exists()
 
 
-def test_with_anyway_it_runs_and_says_what_is_other(folder, tmp_path, capsys, monkeypatch):
+def test_with_allow_changed_inputs_it_runs_and_says_which_differ(folder, tmp_path, capsys, monkeypatch):
     from seedwise.search.studies import launch
 
     class Launched(Exception):
@@ -235,7 +235,7 @@ def test_with_anyway_it_runs_and_says_what_is_other(folder, tmp_path, capsys, mo
     content["config_id"] = config_id(content["params"])
     (tmp_path / "other.json").write_text(json.dumps(content))
     with pytest.raises(Launched):
-        main(["run", str(tmp_path / "other.json"), "--anyway"])
+        main(["run", str(tmp_path / "other.json"), "--allow-changed-inputs"])
     assert "not what it was made with" in capsys.readouterr().out
 
 

@@ -40,7 +40,7 @@ def test_without_its_lock_it_says_what_was_begun_and_that_another_machine_may_ha
     assert main(["status", str(folder)]) == 0
     output = capsys.readouterr().out
     assert "without a result: a, replicate 1" in output
-    assert f"interrupted; go on with: {called('resume', folder)}" in output
+    assert f"interrupted; continue with: {called('resume', folder)}" in output
     assert "If another machine writes it, wait" in output
 
 

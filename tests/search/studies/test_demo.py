@@ -65,7 +65,7 @@ def test_the_best_configuration_reruns_to_the_same_scores(searched):
     home, _ = searched
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
     output = run(home, "run", "runs/demo/best.yaml")
-    assert f"All scores of {len(exported['replicates'])} replicates are those of runs/demo/best.yaml." in output
+    assert f"All scores of {len(exported['replicates'])} replicates equal those of runs/demo/best.yaml." in output
     assert sum(one["phase"] == "confirm" for one in exported["replicates"]) == 2
     assert len(exported["checksums"]) == 4
     assert exported["versions"]["torch"]

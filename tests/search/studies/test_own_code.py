@@ -221,7 +221,7 @@ def test_a_search_that_goes_on_from_another_folder_leaves_no_traces(tmp_path, fa
     monkeypatch.chdir("/")
     for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own
         del sys.modules[name]
-    assert "interrupted; go on with" in run(Path("/"), "status", folder)
+    assert "interrupted; continue with" in run(Path("/"), "status", folder)
     optuna.logging.set_verbosity(optuna.logging.INFO)
     before, output, failures = traces(), io.StringIO(), []
 

@@ -299,7 +299,7 @@ def test_the_best_of_a_race_has_its_fresh_scores_and_reruns_to_them(raced):
     assert exported["confirmed"]["optimism"] == pytest.approx(exported["score"]["estimate"] - sum(fresh) / 3)
     assert exported["test"]["test/value"]["x"]["n"] == 3
     output = run(home, "run", without_tracking(folder / "best.yaml"), "--out", "again")
-    assert f"All scores of {len(exported['replicates'])} replicates are those of" in output
+    assert f"All scores of {len(exported['replicates'])} replicates equal those of" in output
 
 
 def test_an_earlier_search_goes_first_in_a_later_one(raced, fake_loop):
@@ -324,7 +324,7 @@ def test_a_decomposition_tells_the_streams_apart(undisturbed):
     assert rows["order"]["share"] == pytest.approx(1.0)
     assert all(row["sd"] == 0 for stream, row in rows.items() if stream not in ("all", "order"))
     assert "Most of the spread comes from data order" in output
-    assert "All scores of 3 replicates are those of best.yaml." in output
+    assert "All scores of 3 replicates equal those of best.yaml." in output
     assert not (folder / "parts" / "report.html").exists()
     assert "parts: one configuration, streams apart. Report on" in run(folder, "report", "parts", code=2)
 
@@ -371,7 +371,7 @@ def test_the_exported_configuration_reruns_to_the_same_scores(undisturbed):
     assert len(exported["replicates"]) == 3
     assert {"head", "order", "dropout"} <= exported["replicates"][0]["seeds"].keys()
     output = run(home, "run", "mine.yaml", "--out", "again")
-    assert "All scores of 3 replicates are those of mine.yaml." in output
+    assert "All scores of 3 replicates equal those of mine.yaml." in output
     rerun = board(home / "again")
     assert len(rerun) == 1
     assert rerun[0]["config_id"] == exported["config_id"]
@@ -452,10 +452,10 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, signal_number):
     write(tmp_path, space={"seconds": 0.3}, budget={"runs": 120})  # far from its end when the signal comes
     code, output = kill_in_the_middle(tmp_path, after=2, signal_number=signal_number)
     assert code == 130, output
-    assert f"interrupted. Go on with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
+    assert f"interrupted. Continue with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
     assert "Traceback" not in output
     status = run(tmp_path, "status", "runs/quadratic")
-    assert "interrupted; go on with" in status
+    assert "interrupted; continue with" in status
     assert "running" not in status
 
 
