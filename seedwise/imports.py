@@ -22,7 +22,7 @@ def import_path(path: str, key: str) -> Any:
     module, _, name = path.partition(":")
     folder = paths.folder()
     try:
-        with importable(folder):
+        with importable():
             _load(module.partition(".")[0], folder)
             return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
@@ -34,9 +34,12 @@ def import_path(path: str, key: str) -> Any:
 
 
 @contextlib.contextmanager
-def importable(folder: Path) -> Iterator[None]:
-    """In this block, modules of a folder can be imported by name, after all that is installed."""
-    entry = str(folder)
+def importable() -> Iterator[None]:
+    """In this block, modules of the folder of `paths` can be imported by name, after all that is installed.
+
+    Every call into code that a specification names needs it: functions import their neighbours when they run.
+    """
+    entry = str(paths.folder())
     sys.path.append(entry)
     invalidate_caches()  # of folders that were looked at before a file was written there
     try:

@@ -37,4 +37,5 @@ def results_in(folder: Path, action: str) -> "Results":
     study = study_of(recorded(state))
     if study.apart:
         raise refusal(folder, study, action)
-    return results_of(state)
+    with state.own_folder():
+        return results_of(state)

@@ -2,6 +2,7 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -9,6 +10,10 @@ from seedwise.exit_codes import DONE
 from seedwise.program import called
 from seedwise.search.commands.arguments import add_folder, positive
 from seedwise.search.commands.conclude import results_in
+
+if TYPE_CHECKING:
+    from seedwise.search.export.best import Request
+    from seedwise.search.ranking.results import Results
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +35,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
     )
     results = results_in(options.folder, "Export from")
+    with results.state.own_folder():
+        return write(request, results, options, console)
+
+
+def write(request: "Request", results: "Results", options: argparse.Namespace, console: Console) -> int:
+    """Write what was asked for and say what to do with it."""
     if options.optuna:
         from seedwise.search.export.optuna_study import write_study
 

@@ -17,5 +17,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.study import study_of
 
     state = read_search(options.folder)
-    study_of(recorded(state)).report(results_of(state), options.folder, console)
+    with state.own_folder():
+        study_of(recorded(state)).report(results_of(state), options.folder, console)
     return DONE

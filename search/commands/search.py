@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from seedwise.exit_codes import DONE
+from seedwise.imports import importable
 from seedwise.search.commands.arguments import add_address, add_settings
 from seedwise.search.commands.conclude import conclude
 
@@ -37,6 +38,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return conclude(outcome, options.folder, console, spec=options.spec)
 
 
+@importable()
 def dry_run(specification: "Specification", earlier: list[Path]) -> int:
     """Print the resolved specification, the slots of this machine and the plan; start nothing."""
     from seedwise import yaml12

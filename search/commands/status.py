@@ -12,14 +12,13 @@ add_arguments = add_folder
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise import paths
     from seedwise.search.ledger.state import read_search
     from seedwise.search.report.status import show
     from seedwise.search.spec.load import recorded
     from seedwise.search.studies.study import study_of
 
     state = read_search(options.folder)
-    with paths.relative_to(state.started_in):  # a person's own method is imported from there
+    with state.own_folder():
         study = study_of(recorded(state))
         words = {"total": study.total(state), "phase": study.phase(state), "named": partial(study.named, state)}
         show(options.folder, state, study.specification.parts, console, **words)

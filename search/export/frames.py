@@ -110,4 +110,6 @@ def _known(value: object) -> object:
 def load_search(folder: str | Path) -> LoadedSearch:
     """Read a search folder, which may be in the middle of a search."""
     folder = Path(folder)
-    return LoadedSearch(folder, results_of(read_search(folder)))
+    state = read_search(folder)
+    with state.own_folder():
+        return LoadedSearch(folder, results_of(state))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
+from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.renamed import with_new_names
 from seedwise.search.decide.policy import FRESH
@@ -59,6 +60,7 @@ def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
     ]
 
 
+@importable()
 def rerun_specification(exported: dict, replicates: int | None, *, decompose: bool = False) -> Specification:
     """A search of nothing but the exported configuration, at its own replicates or at so many.
 

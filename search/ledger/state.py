@@ -4,6 +4,7 @@ One JSON object per line. A line counts once its newline is on disk, so a cut at
 was being written, and never one that somebody already relied on.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -12,9 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from seedwise import paths
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
 from seedwise.folder import LEDGER, run_name
+from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.renamed import with_new_names
 from seedwise.search.ledger.counts import Tally
@@ -115,6 +118,12 @@ class State:
         """The folder whose relative paths the specification has; the current one where that is gone."""
         folder = Path(self.search.get("folder", "."))
         return folder if folder.is_dir() else Path.cwd()
+
+    @contextlib.contextmanager
+    def own_folder(self) -> Iterator[None]:
+        """In this block, relative paths and modules are looked up in the folder where the search was started."""
+        with paths.relative_to(self.started_in), importable():
+            yield
 
     @property
     def method(self) -> str | dict:

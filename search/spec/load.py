@@ -8,6 +8,7 @@ from seedwise import yaml12
 from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
+from seedwise.imports import importable
 from seedwise.renamed import new_key, with_new_names
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.landscape_defaults import normalised
@@ -72,6 +73,7 @@ def parsed(text: str, where: str) -> dict:
     return content
 
 
+@importable()  # a space function may import its neighbours
 def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
     """A checked specification from plain data; `elsewhere` as of `read`."""
     if isinstance(content.get("landscape"), dict):

@@ -42,6 +42,7 @@ class Outcome:
     nothing_new: bool  # it was finished before, and nothing was started
 
 
+@importable()  # a method may import its neighbours while it works
 def search(
     specification: Specification,
     folder: Path,
@@ -68,7 +69,7 @@ def resume(folder: Path, console: Console, *, address: str | None = None, settin
     if not (folder / LEDGER).exists():
         raise RequestError(str(folder), "there is no search here", f"Start one with: {called('search', 'SPEC')}")
     folder = folder.resolve()
-    with opened(folder) as ledger, paths.relative_to(ledger.state.started_in):
+    with opened(folder) as ledger, ledger.state.own_folder():
         content = dict(ledger.state.specification)
         set_all(content, settings)
         changed = ["sampler"] if settings else []
@@ -126,7 +127,7 @@ def _search(
         check_place(path)
     warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
     method = study.method()
-    with console.status("reading the inputs"), importable(paths.folder()):
+    with console.status("reading the inputs"):
         inputs = method.prepare(specification, parts.candidates)
         sums = provenance.checksums(resolved)
     notes = list(getattr(inputs, "notes", ()))
@@ -151,7 +152,6 @@ def _search(
         }
     )
     with (
-        importable(paths.folder()),  # what a method of one's own imports while it works
         tracked(uri, folder, console),
         ray_running(address, console),
         Leaver(specification.checkpoints.grace).listening() as leaver,

@@ -81,9 +81,9 @@ def test_what_cannot_be_imported_is_one_line_with_its_key(folder, path, problem)
 
 def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
     before = list(sys.path)
-    with importable(folder):
+    with paths.relative_to(folder), importable():
         assert sys.path == [*before, str(folder)]
-        with importable(folder):
+        with importable():
             pass
         assert sys.path == [*before, str(folder)]
     assert sys.path == before

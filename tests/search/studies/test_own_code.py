@@ -17,12 +17,13 @@ from rich.console import Console
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from seedwise import load_search, yaml12
 from seedwise.search.ledger.state import read
 from seedwise.search.studies.launch import resume
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
 from tests.search.story import PATIENCE
-from tests.search.studies.test_search import board, command, results, run, typed, write
+from tests.search.studies.test_search import board, command, results, run, typed, without_tracking, write
 
 METHOD = """
 import {neighbour}
@@ -189,6 +190,70 @@ def test_a_search_that_goes_on_from_another_folder_finds_the_files_of_its_own(tm
     output = run(elsewhere, "resume", folder, apart=True)
     assert "failed" not in output
     assert [row["mean"] for row in board(folder)] == [7.5, 7.5]
+
+
+LATE = """
+from seedwise.paths import resolved
+from seedwise.trainables.method import Method
+
+
+class Mine(Method):
+    @classmethod
+    def prepare(cls, request, asked):
+        import sw_near
+        return sw_near.read(resolved("value.txt"))
+
+    @classmethod
+    def streams_used(cls, params):
+        import sw_near
+        return sw_near.STREAMS
+
+    def step(self, number):
+        return {"value": self.inputs - self.params["x"]}
+
+    def export(self, request, folder):
+        import sw_near
+        (folder / "model").mkdir()
+        (folder / "model" / "value.txt").write_text(str(self.inputs))
+        return [folder / "model"]
+
+
+def space(trial):
+    import sw_near
+    return {"x": trial.suggest_float("x", 0.0, sw_near.HIGHEST)}
+"""
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_functions_of_ones_own_import_their_neighbours_and_read_relative_paths_from_any_folder(tmp_path, fake_loop):
+    def command(*arguments, folder=None):
+        for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own
+            del sys.modules[name]
+        return run(folder or elsewhere, *arguments)
+
+    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    for folder in (home, elsewhere):
+        folder.mkdir()
+    policy = {"policy": "race", "min": 1, "confirm": {"top": 1, "fresh": 1}}
+    write_method(home, "sw_mine", budget={"runs": 6}, replicates=policy)
+    (home / "sw_mine.py").write_text(LATE)
+    (home / "sw_near.py").write_text(
+        "HIGHEST, STREAMS = 1.0, ('order',)\n\n\ndef read(path):\n    return float(open(path).read())\n"
+    )
+    (home / "value.txt").write_text("7.5")
+    assert "# space: infinite (x continuous)" in command("search", "spec.yaml", "--dry-run", folder=home)
+    command("search", "spec.yaml", folder=home)
+    folder = home / "runs" / "quadratic"
+    best = board(folder)[0]["config_id"]
+    for arguments in (["status"], ["report"], ["compare"], ["export", "--to", "best.yaml"]):
+        command(arguments[0], folder, *arguments[1:])
+    assert yaml12.load((elsewhere / "best.yaml").read_text())["config_id"] == best
+    assert "the scores are those of the search" in command("export", folder, "--model", "models")
+    assert (elsewhere / "models" / "model" / "value.txt").read_text() == "7.5"
+    command("export", folder, "--optuna", "study.db")
+    command("run", without_tracking(elsewhere / "best.yaml"), "--decompose", "--replicates", 2, folder=home)
+    del sys.modules["sw_mine"], sys.modules["sw_near"]
+    assert load_search(folder).best["config_id"] == best
 
 
 def traces():
