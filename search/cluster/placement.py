@@ -163,9 +163,9 @@ def this_machine(resources: dict) -> tuple[Placement, int]:
     """The placement on this machine alone, before Ray runs and without measuring, and how many runs fit."""
     gpus = 0
     if resources["gpus_per_run"] != 0:
-        from seedwise.trainables.training.device import gpus_here
+        import torch
 
-        gpus = gpus_here()
+        gpus = torch.cuda.device_count()
     nodes = [Node("this machine", os.cpu_count() or 1, gpus)]
     placement = place(resources, nodes)
     return placement, placement.slots(nodes)

@@ -70,13 +70,14 @@ def extract(options: argparse.Namespace, console: Console) -> int:
 
 def align(options: argparse.Namespace, console: Console) -> int:
     """Map vectors of many languages into the space of one of them (VecMap)."""
+    import torch
+
     from seedwise.trainables.inputs.lexicons import read_lexicon
     from seedwise.trainables.inputs.paths import locate
     from seedwise.trainables.static.align import align as run
     from seedwise.trainables.static.align import fixed_table
     from seedwise.trainables.static.align_options import AlignOptions
     from seedwise.trainables.static.write import write_vectors
-    from seedwise.trainables.training.device import gpus_here
 
     settings = settings_of(AlignOptions, options.set)
     files, dictionaries = by_language([options.fixed, *options.moving]), by_language(options.dictionary)
@@ -96,7 +97,7 @@ def align(options: argparse.Namespace, console: Console) -> int:
             lexica,
             settings,
             options.seed,
-            device="cuda" if gpus_here() else "cpu",
+            device="cuda" if torch.cuda.is_available() else "cpu",
             progress=status.update,
         )
         options.to.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,13 @@
 """A masked language model as plain arrays that travel to the workers, and what is built from it there."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedModel
+from transformers import AutoModelForMaskedLM, PreTrainedModel
 
 from seedwise.errors import RequestError
 from seedwise.trainables.dcca.masking import head_of
-from seedwise.trainables.training.encoder import Encoder, loaded, set_weights
+from seedwise.trainables.training.encoder import Encoder, config_of, load_encoder, set_weights
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,9 @@ class Loaded:
 
 def load_masked(name: str, key: str = "model") -> Loaded:
     """The masked language model of a hub id, a folder in the hub's format, or `world:NAME`."""
-    encoder, _ = loaded(name, key, AutoModelForMaskedLM)
-    alone, _ = loaded(name, key, AutoModel)
-    model = skeleton(encoder.config)
+    encoder, _ = load_encoder(name, key, AutoModelForMaskedLM)
+    alone, _ = load_encoder(name, key)
+    model = AutoModelForMaskedLM.from_config(config_of(encoder))
     try:
         head_of(model)
     except ValueError as error:
@@ -42,17 +41,9 @@ def load_masked(name: str, key: str = "model") -> Loaded:
     return Loaded(Encoder(encoder.config, weights), rest, tuple(sorted(once.keys() - weights.keys())))
 
 
-def skeleton(config: dict[str, Any]) -> PreTrainedModel:
-    """A masked language model of this kind, its weights not yet set."""
-    config = dict(config)
-    kind = config.pop("model_type")
-    config.pop("dtype", None)
-    return AutoModelForMaskedLM.from_config(AutoConfig.for_model(kind, **config))
-
-
 def masked_model(encoder: Encoder, seed: int) -> PreTrainedModel:
     """The model with the checkpoint's weights; those that it lacks are drawn from `seed`."""
-    model = skeleton(encoder.config)
+    model = AutoModelForMaskedLM.from_config(config_of(encoder))
     set_weights(model, encoder.weights, seed)
     return model
 

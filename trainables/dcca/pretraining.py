@@ -59,7 +59,7 @@ class Pretrainer(Trainer):
         options = self.options
         encoding = Encoding(self.hiding.pad, options.layer, options.pooling, options.padding)
         if not split_matters(options):
-            rows = by_length(static.pieces, rows)
+            rows = by_length(static.pieces.lengths, rows)
         targets = torch.from_numpy(static.table[rows]).to(self.device)
         parts = [slice(start, start + options.word_batch) for start in range(0, len(rows), options.word_batch)]
         batches = [encoding.batch(static.pieces, rows[part], self.device) for part in parts]

@@ -139,6 +139,6 @@ def sentences(model: PreTrainedModel, data: Encoded, layer: int | str, device: t
 @torch.inference_mode()
 def in_order(data: Pieces, rows: np.ndarray, encode: Callable[[np.ndarray], Tensor]) -> Tensor:
     """What `encode` makes of rows, in their order; it gets those of like lengths together."""
-    places = by_length(data, rows)
+    places = by_length(data.lengths, rows)
     found = torch.cat([encode(places[start : start + BATCH]).float().cpu() for start in range(0, len(rows), BATCH)])
     return found[np.argsort(np.argsort(data.lengths[rows], kind="stable"), kind="stable")]

@@ -1,7 +1,7 @@
 """What EAR and its baselines share: one multilingual classifier, fine-tuned on the source, scored in every language."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
@@ -27,16 +27,6 @@ from seedwise.trainables.training.learner import Learner
 POINTS = 200  # of a curve over a whole run, at most
 
 
-@dataclass(frozen=True)
-class Order:
-    """The rows of an epoch: every example once for each of its copies."""
-
-    lengths: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-
 class Tuned(Classifier):
     """One run. A subclass says what the loss of a few rows is."""
 
@@ -57,7 +47,7 @@ class Tuned(Classifier):
         set_head(model, options.head)
         initialise(model, inputs.encoder, streams.seed("head"))
         self.attach(model)
-        self.learner = Learner(model, options, len(self.order), device)
+        self.learner = Learner(model, options, len(self.lengths), device)
         self.sums: dict[str, float] = {}
         self.curves: dict[str, list[list[float]]] = {}  # by name: [batch from 0, value]
         self.batch_number = 0
@@ -72,7 +62,7 @@ class Tuned(Classifier):
     def train_on(self, train: Examples) -> None:
         """Take these examples for the epochs to come. The schedule stays that of as many as there were at first."""
         self.inputs = replace(self.inputs, train=train)
-        self.order = Order(np.tile(train.lengths, getattr(self.options, "copies", 1)))
+        self.lengths = np.tile(train.lengths, getattr(self.options, "copies", 1))
 
     def attach(self, model: PreTrainedModel) -> None:
         """Prepare the model for more than ordinary passes. Default: nothing."""
@@ -84,8 +74,8 @@ class Tuned(Classifier):
     def step(self, number: int) -> dict[str, float]:
         """Train for one epoch."""
         source, self.sums, self.number = self.inputs.source, {}, number
-        loss = self.learner.pass_over(
-            self.order,
+        loss = self.learner.epoch_of_rows(
+            self.lengths,
             order=self.streams.seed("order", number),
             dropout=self.streams.seed("dropout", number),
             loss_of=self.loss_of,
@@ -98,7 +88,7 @@ class Tuned(Classifier):
 
     def measured(self) -> dict[str, float]:
         """What the batches of this epoch added up to, as means over its rows."""
-        return {name: total / len(self.order) for name, total in self.sums.items()}
+        return {name: total / len(self.lengths) for name, total in self.sums.items()}
 
     def add(self, name: str, total: float) -> None:
         self.sums[name] = self.sums.get(name, 0.0) + total
@@ -125,7 +115,7 @@ class Tuned(Classifier):
 
     def is_due(self, times: int) -> bool:
         """Whether something that is done at most so many times in a run is done at this batch."""
-        batches = -(-len(self.order) // self.options.batch_size) * self.steps
+        batches = -(-len(self.lengths) // self.options.batch_size) * self.steps
         return self.batch_number % -(-batches // times) == 0
 
     def test(self, tests: dict[str, Encoded]) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""options, optimiser, learner, encoder, device: what all methods share"""
+"""What all methods share: options, optimiser, learner, encoder, device."""

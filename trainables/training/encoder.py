@@ -12,6 +12,7 @@ from transformers import (
     AutoModel,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    PreTrainedConfig,
     PreTrainedModel,
     logging,
 )
@@ -23,92 +24,97 @@ from seedwise.trainables.inputs.paths import locate
 
 @dataclass(frozen=True)
 class Encoder:
-    """Configuration and float32 weights; weights that the checkpoint lacks (a pooler, say) are not in it."""
+    """Configuration and float32 weights, without those that the checkpoint lacks (a pooler, say)."""
 
     config: dict[str, Any]
     weights: dict[str, np.ndarray]
 
 
-def load_encoder(name: str, key: str = "model") -> tuple[Encoder, Any]:
-    """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code."""
-    return loaded(name, key, AutoModel)
+def load_encoder(name: str, key: str = "model", kind: Any = AutoModel) -> tuple[Encoder, Any]:
+    """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code.
 
-
-def loaded(name: str, key: str, kind: Any) -> tuple[Encoder, Any]:
-    """The same with the head of a `kind` of model, such as AutoModelForMaskedLM."""
+    `kind` is the class that loads it: AutoModelForMaskedLM, for example, keeps that head.
+    """
     is_folder = name.startswith(("world:", "~")) or resolved(name).is_dir()
     path = str(locate(name, key, folder=True)) if is_folder else name
-    own = {"trust_remote_code": False}  # not left open: a person at a terminal would be asked, and could say yes
+    local_code = {"trust_remote_code": False}  # explicit: the default asks a person at a terminal, who could say yes
     try:
         with quiet():
-            tokenizer = AutoTokenizer.from_pretrained(path, **own)
-            config = AutoConfig.from_pretrained(path, **own)
-            config._attn_implementation = None  # which may name code of the hub
+            tokenizer = AutoTokenizer.from_pretrained(path, **local_code)
+            config = AutoConfig.from_pretrained(path, **local_code)
+            config._attn_implementation = None  # may name code of the hub
             loading = {"config": config, "dtype": torch.float32, "output_loading_info": True, "weights_only": True}
-            model, info = kind.from_pretrained(path, **loading, **own)
+            model, info = kind.from_pretrained(path, **loading, **local_code)
     except Exception as error:  # transformers, tokenizers, safetensors and torch have no error in common
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if "weights_only" in reason:  # torch goes on to say how to read it nevertheless
+        if "weights_only" in reason:  # torch goes on to explain how to read it nevertheless
             reason = "its weights are a pickle of more than tensors, which may be code and is not read."
         raise RequestError(
             key, f"{name}: {reason}", "Write a hub id, or the path of a folder in its format."
         ) from error
     missing, settings = set(info["missing_keys"]), model.config.to_dict()
-    settings.pop("auto_map", None)  # names code, which nobody who gets the model should be asked for either
+    settings.pop("auto_map", None)  # names code, which users of an exported model should not be asked about
     weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
     return Encoder(settings, weights), tokenizer
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """In this block transformers reports no missing or left over heads, which are expected, and no progress."""
-    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    """Silence transformers' progress bars and its warnings of missing or unused heads, which are expected here."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        logging.set_verbosity(before)
+        logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
 
 
-def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, longest: int) -> None:
-    """Refuse an encoder without the tokens that a sentence needs, or with room for fewer tokens than it would get."""
+def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, max_length: int) -> None:
+    """Refuse an encoder that lacks a special token or cannot read `max_length` tokens."""
     for role in ("cls", "sep", "pad", "unk"):
         if getattr(tokenizer, f"{role}_token_id") is None:
             raise RequestError(key, f"{name}: its tokenizer has no {role} token", "Name a BERT-like encoder.")
-    room = encoder.config.get("max_position_embeddings")
-    if room and "roberta" in encoder.config["model_type"]:
-        room -= tokenizer.pad_token_id + 1  # its first positions are never used
-    if room and longest > room:
+    longest = longest_input(encoder, tokenizer)
+    if max_length > longest:
         raise RequestError(
-            "inputs.max_length", f"{longest}, but {name} reads at most {room} tokens", f"Write {room} or less."
+            "inputs.max_length", f"{max_length}, but {name} reads at most {longest} tokens", f"Write {longest} or less."
         )
 
 
+def longest_input(encoder: Encoder, tokenizer: Any) -> int:
+    """How many tokens an encoder can read."""
+    positions = encoder.config.get("max_position_embeddings") or tokenizer.model_max_length
+    unused = tokenizer.pad_token_id + 1 if "roberta" in encoder.config["model_type"] else 0  # its first positions
+    return positions - unused
+
+
+def config_of(encoder: Encoder) -> PreTrainedConfig:
+    """The configuration as an object of transformers; `dtype` is left out, as weights are float32."""
+    settings = {name: value for name, value in encoder.config.items() if name != "dtype"}
+    return AutoConfig.for_model(settings.pop("model_type"), **settings)
+
+
 def skeleton(encoder: Encoder, labels: int) -> PreTrainedModel:
-    """A classifier of the encoder's kind, its weights not yet set: `initialise` does that."""
-    config = dict(encoder.config)
-    kind = config.pop("model_type")
-    config.pop("dtype", None)
-    config = AutoConfig.for_model(kind, **config)
+    """A classifier with this encoder's architecture. `initialise` sets its weights."""
+    config = config_of(encoder)
     config.num_labels = labels
     return AutoModelForSequenceClassification.from_config(config)
 
 
 def initialise(model: PreTrainedModel, encoder: Encoder, seed: int) -> None:
-    """Set every weight: the encoder's from the checkpoint, all others (the head) drawn from `seed`.
-
-    Matrices are normal with the encoder's own initial spread, vectors are zero (biases) or one (norms).
-    """
+    """Set every weight: the encoder's from the checkpoint, all others (the head) drawn from `seed`."""
     prefix = model.base_model_prefix + "."
-    own = {prefix + name: weights for name, weights in encoder.weights.items()}
-    set_weights(model, own, seed)
+    set_weights(model, {prefix + name: weights for name, weights in encoder.weights.items()}, seed)
 
 
 def set_weights(model: PreTrainedModel, known: dict[str, np.ndarray], seed: int) -> None:
-    """Set every weight: to what is known by its name, all others drawn from `seed` as `initialise` says."""
+    """Set every weight: from `known` by name, else drawn from `seed`.
+
+    Drawn matrices are normal with the encoder's own initial spread; vectors are zero (biases) or one (norms).
+    """
     draw = torch.Generator().manual_seed(seed)
     spread = getattr(model.config, "initializer_range", 0.02)
     with torch.no_grad():

@@ -1,5 +1,4 @@
-"""Moving the weights of a model: optimiser, schedule, precision, freezing, checkpoints. What the loss is, is not its
-business."""
+"""Updating a model: optimiser, schedule, precision, freezing, checkpoints. The loss is defined elsewhere."""
 
 import math
 from functools import partial
@@ -9,7 +8,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_model, save_model
 from torch import Tensor, nn
-from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+from torch.utils.checkpoint import create_selective_checkpoint_contexts
 from transformers import PreTrainedModel
 
 from seedwise.trainables.method import RunFailed
@@ -17,11 +16,12 @@ from seedwise.trainables.training.options import OptimiserOptions
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
-PRODUCTS = (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)  # what selective checkpointing keeps
+# What selective checkpointing keeps: matrix products are most of the cost of a forward pass.
+MATRIX_PRODUCTS = [torch.ops.aten.mm.default, torch.ops.aten.addmm.default]
 
 
 class Trainer:
-    """A model under training for so many updates."""
+    """A model in training for a number of `updates`, which sizes the schedule."""
 
     def __init__(self, model: PreTrainedModel, options: OptimiserOptions, updates: int, device: torch.device):
         self.model, self.options, self.device = model.to(device), options, device
@@ -29,7 +29,7 @@ class Trainer:
         if options.gradient_checkpointing:
             settings: dict[str, Any] = {"use_reentrant": False}
             if options.gradient_checkpointing == "selective":
-                settings["context_fn"] = partial(create_selective_checkpoint_contexts, keep_products)
+                settings["context_fn"] = partial(create_selective_checkpoint_contexts, MATRIX_PRODUCTS)
             model.gradient_checkpointing_enable(settings)
         decayed = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
         plain = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
@@ -50,21 +50,21 @@ class Trainer:
         self.schedule.step()
 
     def move(self, device: torch.device) -> None:
-        """Take the model and the optimiser's memory to a device, or back to the host to make room there."""
+        """Move the model and the optimiser's state to a device, or to the host to free the device's memory."""
         self.model.to(device)
         for state in self.optimiser.state.values():
             state |= {name: value.to(device) for name, value in state.items() if isinstance(value, Tensor)}
 
     def autocast(self) -> torch.autocast:
         precision = self.options.precision
-        # Without a cache: a pass that finds weights cast by an earlier one is not what a checkpoint would repeat.
+        # No cache: a forward pass that reuses weights cast earlier differs from its recomputation by a checkpoint.
         return torch.autocast(
             self.device.type, dtype=DTYPES.get(precision), enabled=precision != "fp32", cache_enabled=False
         )
 
     def save(self, folder: Path) -> None:
         """Weights as safetensors; the optimiser's state beside them."""
-        save_model(self.model, str(folder / "model.safetensors"))  # which writes tables that are shared once
+        save_model(self.model, str(folder / "model.safetensors"))  # writes tied tables once
         rest = {"optimiser": self.optimiser, "schedule": self.schedule, "scaler": self.scaler}
         torch.save({name: part.state_dict() for name, part in rest.items()}, folder / "optimiser.pt")
 
@@ -77,7 +77,7 @@ class Trainer:
 
 
 def rate(step: int, updates: int, options: OptimiserOptions) -> float:
-    """The learning rate at an update, as a share of its peak."""
+    """The learning rate at an update, relative to its peak."""
     warm = options.warmup * updates
     if step < warm:
         return (step + 1) / (warm + 1)
@@ -86,7 +86,7 @@ def rate(step: int, updates: int, options: OptimiserOptions) -> float:
 
 
 def freeze(model: PreTrainedModel, options: OptimiserOptions) -> None:
-    """Switch off gradients of the word table and of the lowest layers, as the options say."""
+    """Freeze the word table and the lowest layers, as the options say."""
     if options.freeze_embeddings:
         model.get_input_embeddings().requires_grad_(False)
     if options.freeze_layers:
@@ -95,8 +95,3 @@ def freeze(model: PreTrainedModel, options: OptimiserOptions) -> None:
             raise ValueError(f"freeze_layers: {options.freeze_layers}, but the encoder has {len(layers)} layers")
         for layer in layers[: options.freeze_layers]:
             layer.requires_grad_(False)
-
-
-def keep_products(context: Any, operation: Any, *arguments: Any, **options: Any) -> CheckpointPolicy:
-    """Matrix products are what a pass costs: they are kept, all that is made of them is computed once more."""
-    return CheckpointPolicy.MUST_SAVE if operation in PRODUCTS else CheckpointPolicy.PREFER_RECOMPUTE

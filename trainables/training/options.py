@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from seedwise.trainables.spec import Count
 
-STRICT = ConfigDict(strict=True, extra="forbid")  # "1" and true are no numbers, and every name has to be known
+STRICT = ConfigDict(strict=True, extra="forbid")  # converts no strings or booleans to numbers, refuses unknown names
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -16,19 +16,19 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 @dataclass(frozen=True, config=STRICT)
 class OptimiserOptions:
-    """How weights are moved, whatever the loss."""
+    """How weights are updated, whatever the loss."""
 
     lr: Positive = 2e-5  # peak learning rate of AdamW (eps 1e-8)
     schedule: Literal["linear", "cosine", "constant"] = "linear"  # decay to zero over all updates, or none
     warmup: Share = 0.0  # share of the updates over which the rate rises linearly from zero
-    weight_decay: NotNegative = 0.0  # on matrices only; biases and layer norms are left alone
+    weight_decay: NotNegative = 0.0  # of matrices only, not of biases and layer norms
     clip: NotNegative = 1.0  # largest gradient norm; 0 switches clipping off
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # autocast; weights stay in fp32, fp16 scales its loss
-    # Recompute activations: all (true: about a third slower, least memory), or all but matrix products (selective:
-    # about as fast as none, half the memory).
+    # Recompute activations: all (true: a third slower, least memory) or all but matrix products (selective: about as
+    # fast as without, half the memory).
     gradient_checkpointing: bool | Literal["selective"] = False
-    freeze_embeddings: bool = False  # keep the word table as it is
-    freeze_layers: Annotated[int, Field(ge=0)] = 0  # keep the lowest n encoder layers as they are
+    freeze_embeddings: bool = False  # do not train the word table
+    freeze_layers: Annotated[int, Field(ge=0)] = 0  # do not train the lowest n encoder layers
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -42,7 +42,7 @@ class TrainingOptions(OptimiserOptions):
 
 def names_of(options: type) -> tuple[str, ...]:
     """The names of a class's fields."""
-    return tuple(one.name for one in fields(options))
+    return tuple(field.name for field in fields(options))
 
 
 TRAINING = names_of(TrainingOptions)

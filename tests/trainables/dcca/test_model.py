@@ -5,7 +5,7 @@ from transformers import AutoModel, AutoModelForMaskedLM
 
 from seedwise.errors import RequestError
 from seedwise.trainables.dcca.model import encoder_of, load_masked, masked_model
-from seedwise.trainables.training.encoder import loaded
+from seedwise.trainables.training.encoder import load_encoder
 from seedwise.trainables.world import path
 from tests.trainables.dcca.small import small_model
 
@@ -40,7 +40,7 @@ def test_what_is_trained_is_what_the_encoder_has_and_the_rest_stays(tmp_path, ki
         model.get_input_embeddings().weight += 1
     encoder = encoder_of(model, found.rest)
     np.testing.assert_array_equal(encoder.weights[WORDS], table.detach().numpy() + 1)
-    again, _ = loaded(str(tmp_path), "model", AutoModel)
+    again, _ = load_encoder(str(tmp_path))
     assert encoder.weights.keys() == again.weights.keys()
     others = [name for name in again.weights if name != WORDS]
     assert all(np.array_equal(encoder.weights[name], again.weights[name]) for name in others)
