@@ -1,4 +1,4 @@
-"""Where trained models lie to each other: lengths, angles and shares of directions, from their inner products."""
+"""Distances and angles between trained models, from their inner products."""
 
 import json
 import math
@@ -8,69 +8,70 @@ from pathlib import Path
 import numpy as np
 
 from seedwise.files import write_atomically
+from seedwise.trainables.landscape.jobs import Model
 
-BLOCK = 1 << 20  # numbers of each model that are looked at together
+BLOCK = 1 << 20  # numbers of each model that are in memory at once
 
 
 def inner_products(paths: Sequence[Path], block: int = BLOCK) -> np.ndarray:
-    """Inner products of the differences between models and the first of them, in float64, block by block.
+    """Inner products of the differences between each model and the first model, in float64, block by block.
 
-    Differences, because the models lie close together and far from zero: products of their own parameters would lose
-    in rounding what tells them apart. Blocks, because the word tables of a dozen models are more than a machine has.
+    Differences, because the models are close to each other and far from zero: in products of the parameters themselves,
+    rounding would hide what distinguishes the models. Blocks, because a dozen word tables do not fit in memory.
     """
     from safetensors import safe_open
 
     files = [safe_open(path, framework="numpy") for path in paths]
-    found = np.zeros((len(paths), len(paths)))
+    products = np.zeros((len(paths), len(paths)))
     for name in files[0].keys():  # noqa: SIM118 (no mapping)
         for blocks in _blocks([file.get_slice(name) for file in files], block):
             rows = np.stack(blocks).astype(np.float64)
             rows -= rows[0]
-            found += rows @ rows.T
-    return found
+            products += rows @ rows.T
+    return products
 
 
 def _blocks(tensors: list, block: int) -> Iterator[list[np.ndarray]]:
-    """Slices of tensors of one shape, some rows of all of them at a time, each as a vector."""
+    """The same few rows of each of these tensors of one shape, each tensor's rows as one vector."""
     shape = tensors[0].get_shape()
     if not shape:
         yield [np.reshape(tensor[...], 1) for tensor in tensors]
         return
     step = max(1, block // max(1, math.prod(shape[1:])))
     for start in range(0, shape[0], step):
-        yield [np.asarray(tensor[start : min(start + step, shape[0])]).ravel() for tensor in tensors]
+        end = min(start + step, shape[0])  # safetensors refuses a slice beyond the end
+        yield [np.asarray(tensor[start:end]).ravel() for tensor in tensors]
 
 
-def kept_products(target: str, paths: Sequence[Path], kept: Path) -> np.ndarray | None:
-    """The same, computed once: the file `kept` has those of every target, and the names of the models they are of.
+def stored_products(target: str, paths: Sequence[Path], file: Path) -> np.ndarray | None:
+    """`inner_products`, computed once and stored in `file` by target, with the names of the models.
 
-    So a report can be written again where the models themselves are not. None where neither is there, or a model is
-    damaged: curves need no geometry.
+    So a report can be written again after the models were deleted. None if the products are not stored and a model is
+    missing or damaged: curves need no geometry.
     """
     from safetensors import SafetensorError
 
     names = [path.name for path in paths]
-    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    if known.get(target, {}).get("models") != names:
+    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if stored.get(target, {}).get("models") != names:
         try:
-            known[target] = {"models": names, "products": inner_products(paths).tolist()}
+            stored[target] = {"models": names, "products": inner_products(paths).tolist()}
         except (FileNotFoundError, SafetensorError):
             return None
-        write_atomically(kept, json.dumps(known) + "\n")
-    return np.array(known[target]["products"])
+        write_atomically(file, json.dumps(stored) + "\n")
+    return np.array(stored[target]["products"])
 
 
 class Geometry:
-    """Models by their place in `inner_products`; a vector is a combination of models whose coefficients sum to 0."""
+    """Vectors between models, as coefficients of the models. The coefficients of a vector sum to 0."""
 
-    def __init__(self, products: np.ndarray):
-        self.products = products
+    def __init__(self, models: Sequence[Model], products: np.ndarray):
+        self.models, self.products = models, products
 
-    def minus(self, one: int, other: int) -> np.ndarray:
-        """The vector from model `other` to model `one`."""
-        vector = np.zeros(len(self.products))
-        vector[one] += 1.0
-        vector[other] -= 1.0
+    def vector(self, start: Model, end: Model) -> np.ndarray:
+        vector = np.zeros(len(self.models))
+        vector[self.models.index(end)] += 1.0
+        vector[self.models.index(start)] -= 1.0
         return vector
 
     def inner(self, one: np.ndarray, other: np.ndarray) -> float:
@@ -80,13 +81,13 @@ class Geometry:
         return max(0.0, self.inner(vector, vector)) ** 0.5
 
     def angle(self, one: np.ndarray, other: np.ndarray) -> float | None:
-        """In degrees; None where one of them has no length."""
+        """In degrees; None if a vector is zero."""
         lengths = self.length(one) * self.length(other)
         if lengths == 0:
             return None
         return float(np.degrees(np.arccos(np.clip(self.inner(one, other) / lengths, -1.0, 1.0))))
 
-    def share(self, vector: np.ndarray, along: np.ndarray) -> float:
-        """How far a vector goes along another one, in lengths of that one; 0 where it has none."""
-        whole = self.inner(along, along)
-        return self.inner(vector, along) / whole if whole > 0 else 0.0
+    def projection(self, vector: np.ndarray, onto: np.ndarray) -> float:
+        """The projection of a vector, in lengths of the vector it is projected `onto`; 0 if that is zero."""
+        square = self.inner(onto, onto)
+        return self.inner(vector, onto) / square if square > 0 else 0.0

@@ -1,57 +1,72 @@
-"""The report of a landscape as one page that needs no network, and as a section of that of a search."""
+"""The report of a landscape, as a page that works offline and as a section of its search's report."""
 
 import json
 from operator import itemgetter
+from pathlib import Path
 
+from seedwise.errors import RequestError
+from seedwise.program import called
 from seedwise.search.drawing.chart import escaped
 from seedwise.search.drawing.choices import choosable
 from seedwise.search.drawing.html import frame
 from seedwise.search.drawing.table import Cells, Column, Table
-from seedwise.search.landscape import looks
+from seedwise.search.landscape.captions import counted
 from seedwise.search.landscape.charts import groups
 from seedwise.text import number
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE, TARGET
 
-WORDS = {  # what each kind of picture is for, said once above it
+NUMBERS = "landscape.json"  # in the folder of a landscape
+WORDS = {  # what the charts of each group show
     "lines": "Where the source stays flat while the target rises, source labels cannot tell good seeds from bad ones.",
     "variance": "Where seeds differ on the way. Zero-shot transfer ends at a = 0 of the line from the source's model.",
     "planes": "All three models lie in one plane. Zero-shot transfer ends at the source's model.",
     "seeds": "Source models of different seeds, joined by straight lines: whether they lie in one valley.",
-    "around": "How far a model can be moved at random before it forgets: the wider, the flatter the place it is in.",
+    "around": "How far a model can be moved at random before it forgets: the wider, the flatter the minimum.",
 }
+
+
+def read_numbers(folder: Path) -> dict:
+    """The numbers of a landscape that has ended."""
+    path = folder / NUMBERS
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        problem = str(getattr(error, "strerror", None) or error)
+        raise RequestError(str(path), problem, f"Write it anew with: {called('report', folder)}") from error
 
 
 def page(numbers: dict) -> str:
     """The whole report of a landscape."""
     options = numbers["options"]
-    told = [
-        f"{_method(numbers)}: {looks.counted(options['replicates'])}, from {numbers['source']} to "
-        f"{', '.join(numbers['targets']) or 'no other language'}, {numbers['metric']} on dev sets.",
+    note = (
+        f"{_method(numbers)}: {counted(options['replicates'])}, from {numbers['source']} to "
+        f"{', '.join(numbers['targets']) or 'no other language'}, {numbers['metric']} on dev sets. "
+    )
+    note += (
         "Models of a target and of both are trained on labels of the target: an analysis, which selects nothing."
         if options["labels"]
-        else "No model is trained on labels of a target; nothing here selects anything.",
-    ]
-    parts = [(key, title, f"{_words(key)}\n{choosable(some)}") for key, title, some in groups(numbers)]
+        else "No model is trained on labels of a target; nothing here selects anything."
+    )
+    parts = [(key, title, f"{_words(key)}\n{choosable(charts)}") for key, title, charts in groups(numbers)]
     parts += [("directions", "Where the models lie", _directions(numbers))] if numbers["directions"] else []
     parts += [("models", "The models", _models(numbers))] if numbers["models"] else []
     if numbers["left_out"]:
-        failed = "".join(f"<li>{escaped(one)}</li>" for one in numbers["left_out"])
+        failed = "".join(f"<li>{escaped(failure)}</li>" for failure in numbers["left_out"])
         parts.append(("failures", "What failed and is left out", f"<ul>{failed}</ul>"))
     sentences = numbers["sentences"] or ["Nothing has been measured so far."]
-    return frame(numbers["name"], " ".join(told), [escaped(one) for one in sentences], parts, even=True)
+    return frame(numbers["name"], note, list(map(escaped, sentences)), parts, even=True)
 
 
 def section(numbers: dict) -> str:
     """Sentences and charts for the report of the search that the configuration came from."""
-    told = "".join(f"<p>{escaped(one)}</p>" for one in numbers["sentences"])
-    what = (
+    sentences = "".join(f"<p>{escaped(sentence)}</p>" for sentence in numbers["sentences"])
+    note = (
         f"Interpolation between models of one configuration ({_method(numbers)}; {_params(numbers)}), made after the "
         "search. It had no say in what was selected."
     )
-    found = [f'<p class="note">{escaped(what)}</p>', f'<div class="answer even">{told}</div>' if told else ""]
-    for key, title, some in groups(numbers):
-        found.append(f"<h3>{escaped(title)}</h3>\n{_words(key)}\n{choosable(some)}")
-    return "\n".join(found)
+    answer = f'<div class="answer even">{sentences}</div>' if sentences else ""
+    parts = [f"<h3>{escaped(title)}</h3>\n{_words(key)}\n{choosable(charts)}" for key, title, charts in groups(numbers)]
+    return "\n".join([f'<p class="note">{escaped(note)}</p>', answer, *parts])
 
 
 def _words(key: str) -> str:
@@ -68,7 +83,7 @@ def _params(numbers: dict) -> str:
 
 
 def _directions(numbers: dict) -> str:
-    """Lengths and angles of the directions of equation 3, and how far training went."""
+    """Lengths and angles of the directions of equation 3, and how far training moved the models."""
     source = numbers["source"]
     lengths = {"source_norm": f"both to {source}", "target_norm": "both to target", "ratio": "ratio"}
     moved = {SOURCE: source, TARGET: "target", BOTH: "both"}
@@ -92,15 +107,15 @@ def _directions(numbers: dict) -> str:
 def _models(numbers: dict) -> str:
     """The models' own scores."""
     names = {INITIAL: "before training", SOURCE: numbers["source"], BOTH: "both"}
-    known = {name for row in numbers["models"] for name in row["scores"]}
-    shown = [one for one in dict.fromkeys((numbers["source"], *numbers["targets"])) if one in known]
+    known = {language for row in numbers["models"] for language in row["scores"]}
     cells: list[Cells] = [
         (Column("trained on"), lambda row: names.get(row["on"], row["target"])),
         (Column("for target"), lambda row: row["target"] or "all"),
         (Column("replicate", number=True), lambda row: str(row["replicate"])),
         *(
             (Column(f"{numbers['metric']} {name}", number=True), lambda row, name=name: number(row["scores"].get(name)))
-            for name in shown
+            for name in dict.fromkeys((numbers["source"], *numbers["targets"]))
+            if name in known
         ),
     ]
     note = f"Scores on dev sets. The configuration: {_params(numbers)}."

@@ -4,72 +4,120 @@ from collections.abc import Sequence
 
 import numpy as np
 
-KEPT = 0.9  # the share of a score whose loss ends what counts as flat around a model
+from seedwise.search.ranking.estimate import summary
+from seedwise.trainables.landscape.jobs import LINE_POINTS
+
+KEPT = 0.9  # of a model's score: a lower share is no longer flat
 NEAR = 0.1  # of a line: where the slope at its beginning is measured
+LEAST_FLAT = 0.01  # a change of the score that counts as none, however little seeds differ
+SIGMAS = 2.0  # of the seeds' spread: a smaller change counts as none
 
 
 def banded(curves: dict[int, list[float | None]]) -> dict:
-    """Curves by replicate with their mean, standard deviation and variance at every point; those of one replicate, or
-    of none, have no spread. A replicate that lacks a point counts in none of these."""
-    whole = [curve for curve in curves.values() if None not in curve]
-    found = {"replicates": {str(replicate): curve for replicate, curve in curves.items()}}
-    values = np.array(whole)
-    found["mean"] = values.mean(0).tolist() if whole else []
-    # Replicates that agree have no variance, though the mean of three equal numbers may round to another one.
-    variance = np.where(np.ptp(values, axis=0) > 0, values.var(0, ddof=1), 0.0) if len(whole) > 1 else np.array([])
-    return found | {"sd": np.sqrt(variance).tolist(), "variance": variance.tolist()}
+    """Curves by replicate with mean, standard deviation and variance at every point.
+
+    A replicate that lacks a point is in none of the three; a single replicate has no spread.
+    """
+    complete = np.array([curve for curve in curves.values() if None not in curve])
+    several = len(complete) > 1
+    # Where replicates agree the variance is 0, even if the mean of three equal numbers is rounded to another number.
+    variance = np.where(np.ptp(complete, axis=0) > 0, complete.var(0, ddof=1), 0.0) if several else np.array([])
+    return {
+        "replicates": {str(replicate): curve for replicate, curve in curves.items()},
+        "mean": complete.mean(0).tolist() if len(complete) else [],
+        "sd": np.sqrt(variance).tolist(),
+        "variance": variance.tolist(),
+    }
+
+
+def finding(target: str, source: dict, own: dict, positions: dict[int, float]) -> dict:
+    """What the line from source model to bilingual model says of a target.
+
+    `source` and `own` are the `banded` scores on source and target along the line. `positions` are those of the seeds,
+    by replicate. Numbers that need two replicates are None if there is one.
+    """
+    inside = [index for index, a in enumerate(LINE_POINTS) if 0 <= a <= 1]
+    begin, end = inside[0], inside[-1]
+    mean, sd = source["mean"], source["sd"]
+    change = max((mean[index] - mean[begin] for index in inside), key=abs)
+    curves = own["replicates"]
+    rise = summary([curve[end] - curve[begin] for curve in curves.values()])
+    slopes = summary([slope(LINE_POINTS, curve) for curve in curves.values()])
+    zero_shot = {int(replicate): curve[begin] for replicate, curve in curves.items()}
+    return {
+        "target": target,
+        "replicates": len(curves),
+        "source_start": mean[begin],
+        "source_end": mean[end],
+        "source_change": change,
+        "source_sd": sd[begin] if sd else None,
+        "source_flat": abs(change) <= (max(LEAST_FLAT, SIGMAS * sd[begin]) if sd else LEAST_FLAT),
+        "target_start": own["mean"][begin],
+        "target_end": own["mean"][end],
+        "rise": rise.mean,
+        "rise_low": rise.ci_low,
+        "rise_high": rise.ci_high,
+        "rises": None if rise.ci_low is None else rise.ci_low > 0,
+        "linearity": linearity([LINE_POINTS[index] for index in inside], [own["mean"][index] for index in inside]),
+        "slope": slopes.mean,
+        "slope_sd": slopes.sd,
+        "source_slope": slope(LINE_POINTS, mean),
+        "spread": own["sd"][begin] if own["sd"] else None,
+        "displacement": float(np.std(list(positions.values()), ddof=1)) if len(positions) > 1 else None,
+        "explained": explained(slopes.mean, positions, zero_shot),
+    }
 
 
 def barrier(points: Sequence[float], heights: Sequence[float | None]) -> float | None:
-    """How far a curve rises above the straight line between its ends at 0 and 1, at most; never below 0."""
+    """The largest rise of a curve above the straight line between its ends at 0 and 1; never below 0."""
     if None in heights:
         return None
-    ends = [heights[points.index(end)] for end in (0.0, 1.0)]
-    above = [
-        height - ((1 - a) * ends[0] + a * ends[1]) for a, height in zip(points, heights, strict=True) if 0 <= a <= 1
-    ]
-    return max(0.0, *above)
+    start, end = (heights[points.index(a)] for a in (0.0, 1.0))
+    return max(
+        0.0,
+        *(height - ((1 - a) * start + a * end) for a, height in zip(points, heights, strict=True) if 0 <= a <= 1),
+    )
 
 
 def slope(points: Sequence[float], values: Sequence[float]) -> float:
-    """Of the line that fits a curve best near 0, per unit of its axis."""
-    near = [place for place, a in enumerate(points) if abs(a) <= NEAR]
-    return float(np.polyfit([points[place] for place in near], [values[place] for place in near], 1)[0])
+    """The slope of the line that fits a curve best near 0, per unit of its axis."""
+    near = [(a, value) for a, value in zip(points, values, strict=True) if abs(a) <= NEAR]
+    return float(np.polyfit(*zip(*near, strict=True), 1)[0])
 
 
-def explained(slope: float, along: dict[int, float], scores: dict[int, float]) -> float | None:
-    """How much of the scores' variance over replicates is gone once the slope has been taken out of it.
+def explained(slope: float, positions: dict[int, float], scores: dict[int, float]) -> float | None:
+    """The share of the scores' variance over replicates that the slope explains; None if there is no variance.
 
-    Each replicate is expected to differ from the mean by the slope times how far it lies from the others along the way.
-    1: nothing is left; 0 or less: as much is left as before, or more. None where there is no variance.
+    A replicate is expected to differ from the mean by the slope times its distance from the mean position. 1 if no
+    variance is left without that, 0 or less if as much or more is left.
     """
-    both = [replicate for replicate in scores if replicate in along]
-    if len(both) < 2 or len({scores[replicate] for replicate in both}) == 1:
+    replicates = [replicate for replicate in scores if replicate in positions]
+    if len(replicates) < 2 or len({scores[replicate] for replicate in replicates}) == 1:
         return None
-    actual, places = (np.array([of[replicate] for replicate in both]) for of in (scores, along))
-    actual, expected = actual - actual.mean(), slope * (places - places.mean())
+    actual, along = (np.array([values[replicate] for replicate in replicates]) for values in (scores, positions))
+    actual, expected = actual - actual.mean(), slope * (along - along.mean())
     return 1 - float(((actual - expected) ** 2).sum()) / float((actual**2).sum())
 
 
 def linearity(points: Sequence[float], values: Sequence[float]) -> float | None:
-    """The share of a curve's variance that a straight line has; None for a curve that does not vary."""
+    """The share of a curve's variance that a straight line explains; None for a constant curve."""
     if np.ptp(values) == 0:
         return None
     return float(np.corrcoef(points, values)[0, 1] ** 2)
 
 
 def flat_within(points: Sequence[float], shares: Sequence[float]) -> float | None:
-    """How far one can go from 0, on both sides alike, until the mean share of the score falls below `KEPT`.
+    """The distance from 0, the same on both sides, at which the mean share of the score falls below `KEPT`.
 
-    Between points along straight lines; None where it does not fall that low.
+    Linear between points; None if the share does not fall that low.
     """
     by_radius: dict[float, list[float]] = {}
     for point, share in zip(points, shares, strict=True):
         by_radius.setdefault(abs(point), []).append(share)
-    before = (0.0, 1.0)
+    radius_before, share_before = 0.0, 1.0
     for radius in sorted(by_radius):
-        now = float(np.mean(by_radius[radius]))
-        if now < KEPT:
-            return before[0] + (radius - before[0]) * (before[1] - KEPT) / (before[1] - now)
-        before = (radius, now)
+        share = float(np.mean(by_radius[radius]))
+        if share < KEPT:
+            return radius_before + (radius - radius_before) * (share_before - KEPT) / (share_before - share)
+        radius_before, share_before = radius, share
     return None

@@ -11,8 +11,7 @@ from seedwise.program import called
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.execution.products import Products
 from seedwise.search.landscape.numbers import Numbers
-from seedwise.search.landscape.page import page
-from seedwise.search.landscape.stored import NUMBERS, read_numbers
+from seedwise.search.landscape.page import NUMBERS, page, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State
 from seedwise.search.studies.landscape_phases import FOLDER

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from seedwise.search.drawing.chart import escaped
-from seedwise.search.landscape.page import section
-from seedwise.search.landscape.stored import NUMBERS, read_numbers
+from seedwise.search.landscape.page import NUMBERS, read_numbers, section
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.html_report import Section, write
 

@@ -12,14 +12,25 @@ from safetensors.numpy import save_file
 
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.execution.products import Products
-from seedwise.search.landscape import looks
+from seedwise.search.landscape import captions
 from seedwise.search.landscape.geometry import Geometry, inner_products
 from seedwise.search.landscape.numbers import Numbers
-from seedwise.search.landscape.statistics import banded, barrier, explained, flat_within, linearity, slope
+from seedwise.search.landscape.statistics import banded, barrier, explained, finding, flat_within, linearity, slope
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import PLANNED, State
 from seedwise.search.studies.landscape_request import landscape_specification
-from seedwise.trainables.landscape.jobs import AROUND, BOTH, EVEN, INITIAL, LINE_POINTS, RADII, SOURCE, TARGET, TRAIN
+from seedwise.trainables.landscape.jobs import (
+    AROUND,
+    BOTH,
+    EVEN,
+    INITIAL,
+    LINE_POINTS,
+    RADII,
+    SOURCE,
+    TARGET,
+    TRAIN,
+    Model,
+)
 from tests import landscapes
 
 TOPS = {"qel": np.array([1.0, 1.0, 0.0]), "qan": np.array([1.0, -1.0, 0.5]), "qor": np.array([0.0, 2.0, 1.0])}
@@ -162,23 +173,23 @@ def test_what_is_kept_around_a_model_is_a_share_of_its_own_score(found):
 
 
 def test_the_finding_says_how_steep_and_how_much_of_the_spread(found):
-    (finding,) = [one for one in found["findings"] if one["target"] == "qan"]
+    (values,) = [one for one in found["findings"] if one["target"] == "qan"]
     starts = [model(SOURCE, "", r) for r in range(3)]
     ways = [model(BOTH, "qan", r) - start for r, start in enumerate(starts)]
     scores = [score(start, "qan") for start in starts]
-    assert finding["rise"] == pytest.approx(
+    assert values["rise"] == pytest.approx(
         np.mean([score(model(BOTH, "qan", r), "qan") for r in range(3)] - np.array(scores))
     )
     # The derivative of the quadratic at a = 0; the fit over -0.1 to 0.1 sees a little of its curvature.
     derivatives = [-2 * SHARP["qan"] * (start - TOPS["qan"]) @ way for start, way in zip(starts, ways, strict=True)]
-    assert finding["slope"] == pytest.approx(np.mean(derivatives), abs=0.02)
+    assert values["slope"] == pytest.approx(np.mean(derivatives), abs=0.02)
     way = np.mean(ways, axis=0)
     along = [float((start - starts[0]) @ way / (way @ way)) for start in starts]
-    assert finding["displacement"] == pytest.approx(np.std(along, ddof=1), rel=1e-4)
-    left = np.array(scores) - np.mean(scores) - finding["slope"] * (np.array(along) - np.mean(along))
+    assert values["displacement"] == pytest.approx(np.std(along, ddof=1), rel=1e-4)
+    left = np.array(scores) - np.mean(scores) - values["slope"] * (np.array(along) - np.mean(along))
     whole = np.array(scores) - np.mean(scores)
-    assert finding["explained"] == pytest.approx(1 - (left**2).sum() / (whole**2).sum(), abs=1e-3)
-    assert finding["spread"] == pytest.approx(np.std(scores, ddof=1))
+    assert values["explained"] == pytest.approx(1 - (left**2).sum() / (whole**2).sum(), abs=1e-3)
+    assert values["spread"] == pytest.approx(np.std(scores, ddof=1))
 
 
 def test_numbers_made_by_hand_for_other_tests_have_the_keys_of_real_ones(found):
@@ -194,14 +205,16 @@ def test_numbers_made_by_hand_for_other_tests_have_the_keys_of_real_ones(found):
 def test_sentences_name_every_target_its_numbers_and_the_barriers(found):
     told = sentences(found)
     assert [text.partition(":")[0] for text in told[:2]] == ["qan", "qor"]
-    for text, finding in zip(told, found["findings"], strict=False):
+    for text, values in zip(told, found["findings"], strict=False):
         for key in ("rise", "slope", "displacement", "spread"):
-            assert f"{finding[key]:.3f}" in text, key
+            assert f"{values[key]:.3f}" in text, key
     assert "3 replicates" in told[0]
     assert f"at most {abs(found['findings'][0]['source_change']):.3f} lower" in told[0]
     assert told[2].startswith("Between the source models of two seeds")
     (source,) = [one for one in found["around"] if one["on"] == SOURCE]
-    radii = [f"{looks.far(radius, RADII)} in {language}" for language, radius in source["radius"].items()]
+    radii = [
+        f"{captions.radius_in_words(radius, RADII)} in {language}" for language, radius in source["radius"].items()
+    ]
     within = f"keeps 90 % of its macro_f1 within a radius of {' and '.join(radii)}."
     assert told[3] == f"Moved in random directions, the model of qel {within}"
     assert len(told) == 4
@@ -279,19 +292,10 @@ def test_the_sentence_says_what_straight_lines_of_known_heights_are(source, targ
             r: [0.5 + (rise + uneven * (seed - np.mean(seeds))) * a + seed for a in LINE_POINTS]
             for r, seed in enumerate(seeds)
         }
-        return {"score": banded(known)}
+        return banded(known)
 
-    class Known(Numbers):
-        source, metric = "qel", "macro_f1"
-
-        def line(self, target_language, language):
-            return straight(source, 0.0) if language == "qel" else straight(target, 0.2)
-
-        def along_the_way(self, target_language):
-            return {}
-
-    finding = Known(None, None, None).finding("qan")
-    shown = {"findings": [finding], "source": "qel", "lines": [], "seeds": [], "around": [], "left_out": []}
+    shown = finding("qan", straight(source, 0.0), straight(target, 0.2), {})
+    shown = {"findings": [shown], "source": "qel", "lines": [], "seeds": [], "around": [], "left_out": []}
     (sentence,) = sentences(shown)
     assert told in sentence
     assert f"qan rises {target:.3f} per unit of interpolation, qel {source:.3f}." in sentence
@@ -307,8 +311,8 @@ def test_seeds_that_agree_have_no_spread_and_nothing_to_explain():
 
 def test_one_replicate_shows_no_spread_and_the_sentence_says_so(tmp_path):
     found = numbers_of(tmp_path, replicates=1)
-    (finding, _) = found["findings"]
-    assert [finding[key] for key in ("rises", "rise_low", "spread", "displacement", "explained", "source_sd")] == [
+    (values, _) = found["findings"]
+    assert [values[key] for key in ("rises", "rise_low", "spread", "displacement", "explained", "source_sd")] == [
         None
     ] * 6
     assert found["seeds"] == []
@@ -338,9 +342,10 @@ def test_inner_products_of_files_are_those_of_the_differences(block, rows):
         for path, vector in zip(paths, vectors, strict=True):
             some = {"a": vector[:4].reshape(2, 2), "b": vector[4:5], "scale": np.array(vector[5]), "none": vector[:0]}
             save_file({name: one.copy() for name, one in some.items()}, path)
-        geometry = Geometry(inner_products(paths, block))
+        models = [Model(SOURCE, "", number) for number in range(len(rows))]
+        geometry = Geometry(models, inner_products(paths, block))
     exact = vectors.astype(np.float64)
-    step, other = geometry.minus(1, 0), geometry.minus(len(rows) - 1, 1)
+    step, other = geometry.vector(models[0], models[1]), geometry.vector(models[1], models[-1])
     assert geometry.length(step) == pytest.approx(np.linalg.norm(exact[1] - exact[0]), abs=1e-9)
     assert geometry.inner(step, other) == pytest.approx((exact[1] - exact[0]) @ (exact[-1] - exact[1]), abs=1e-6)
 
