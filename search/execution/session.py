@@ -29,6 +29,7 @@ from seedwise.search.execution.worker_loss import (
     NOT_STARTED,
     OUT_OF_MEMORY,
     RESTARTS,
+    lacks_module,
     lost_too_often,
 )
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run
@@ -49,6 +50,10 @@ class Session:
     order: Callable[..., RunOrder]  # of a run: what all orders have in common is in it already
     on_result: Callable[[Run], None] = lambda run: None
     shutdown: Shutdown = field(default_factory=Shutdown)
+    # Of this session alone: whatever succeeded before a resume ran elsewhere.
+    progressed: bool = False  # whether any run has completed a step
+    failed_starts: int = 0  # of workers
+    ended: list[Run] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -134,6 +139,7 @@ class Session:
         """Write what a run reported; True where it should end here."""
         flight = self.runs.by_trial[trial_id]
         progress = {"step": report.epoch, "epochs": report.epochs, "metrics": report.metrics}
+        self.progressed = True
         self.write({"event": "step", **identity(flight.run), **progress})
         if report.state:
             self.files.states.keep(flight, self.runs.watch.silence)
@@ -148,6 +154,9 @@ class Session:
         if flight is None or (self.files.products and report.product and not self.keep_product(trial_id, flight)):
             return
         self.runs.end(trial_id)
+        self.progressed |= report.status == DONE
+        if self.stops_without_module(report.error):
+            return
         if self.shutdown.asked and report.status == DONE and report.epoch < report.epochs:
             return  # it was stopped with its state saved, and goes on when the search does
         run, status, error = flight.run, report.status, mask(report.error)  # which may quote an address
@@ -214,21 +223,31 @@ class Session:
 
         Nothing is written of that run, so that it is started again when the search goes on.
         """
-        runs = list(self.ledger.state.runs())
-        failures = 1 + sum(before.startswith(NOT_STARTED) for run in runs for before, _ in run.losses)
+        self.failed_starts += 1
         enough = max(len(nodes_now()), RESTARTS + 1 if because == ENDED_AT_START else 1)  # one may have been killed
-        if any(run.steps or run.status == DONE for run in runs) or failures < enough:
+        if self.progressed or self.failed_starts < enough:
             return False
         cause, folder = because.removeprefix(f"{NOT_STARTED}: "), self.ledger.state.search["folder"]
         self.fail(f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then:")
         return True
 
+    def stops_without_module(self, error: str) -> bool:
+        """Whether a run lacks a module that this process lacks too: the search then stops at the first run.
+
+        Nothing is written of that run, as in `none_starts`. Where an earlier session recorded this error beside other
+        results, only some configurations need the module.
+        """
+        recorded = any(run.error == error for run in self.ledger.state.runs())
+        if self.progressed or recorded or not lacks_module(error):
+            return False
+        self.fail(f"a run needs what is not installed: {error}. Install it here and where runs are. Then:")
+        return True
+
     def stop_where_nothing_imports(self, error: str) -> None:
-        """The search goes no further where all its runs ended with one failed import. Only some may need a package."""
-        finished = [run for run in self.ledger.state.runs() if run.finished]
-        several = len({run.config_id for run in finished}) >= ALIKE
-        if several and all(run.error == error for run in finished):
-            self.fail(f"all {len(finished)} runs failed: {error}. Install what is missing where runs are. Then:")
+        """Stop where this process has what all runs lack. Other configurations may not need it, so three must fail."""
+        several = len({run.config_id for run in self.ended}) >= ALIKE
+        if several and all(run.error == error for run in self.ended):
+            self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing where runs are. Then:")
 
     def fail(self, problem: str) -> None:
         """The search cannot go on; `problem` ends where the command to resume it follows."""
@@ -241,6 +260,7 @@ class Session:
         else:
             alone = {"alone": True} if run.alone else {}
             self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
+            self.ended.append(run)
             if ended["error"].startswith(NO_IMPORT):
                 self.stop_where_nothing_imports(ended["error"])
             self.on_result(run)

@@ -1,6 +1,8 @@
 """Why a run lost its worker, and when it has lost it too often to be started once more."""
 
+import re
 from collections.abc import Collection, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from seedwise.search.cluster.ray_internals import what_happened
@@ -29,6 +31,15 @@ def cause_of(error_file: Path) -> str:
         return {"memory": OUT_OF_MEMORY, "node": NODE, "process": DIED}[kind]
     last = text.strip().splitlines()[-1][:300]
     return f"{NOT_STARTED if kind == 'start' else 'its worker failed'}: {last}"
+
+
+def lacks_module(error: str) -> bool:
+    """Whether the error of a run names a module that this process cannot find either."""
+    named = re.match(r"ModuleNotFoundError: No module named '([\w.]+)'", error)
+    try:
+        return named is not None and find_spec(named[1]) is None
+    except ModuleNotFoundError:  # the package that it is in
+        return True
 
 
 def lost_too_often(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:

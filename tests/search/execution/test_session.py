@@ -17,6 +17,7 @@ from seedwise.search.decide.policy import Fixed, Stop
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
+from seedwise.search.execution.worker_loss import NOT_STARTED
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
@@ -64,6 +65,22 @@ def test_no_run_waits_for_workers_that_only_the_confirmation_would_have(tmp_path
     session.slots.now = lambda: 4
     session.decisions.total, session.decisions.reserved = total, reserved
     assert session.start_next("trial").workers == workers
+
+
+def test_workers_that_cannot_start_after_a_resume_stop_the_search_whatever_succeeded_before(tmp_path, monkeypatch):
+    monkeypatch.setattr("seedwise.search.execution.session.nodes_now", list)
+    session = session_of(tmp_path)
+    session.start_next("before")
+    session.record_result("before", FINE)
+    session.ledger.close()
+    again = session_of(tmp_path)
+    again.ledger.state.search["folder"] = "here"
+    again.start_next("trial")
+    again.runs.by_trial["trial"].lost = f"{NOT_STARTED}: ModuleNotFoundError: No module named 'x'"
+    again.record_loss("trial")
+    with pytest.raises(SearchError, match="no run can start: ModuleNotFoundError: No module named 'x'"):
+        again.look_after()
+    assert not events(again, "lost")
 
 
 def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):

@@ -118,15 +118,32 @@ def test_a_search_that_cannot_import_its_method_stops_at_the_first_run(tmp_path)
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_a_search_all_of_whose_runs_lack_one_package_stops_after_three_configurations(tmp_path, fake_loop):
-    write_method(tmp_path, "sw_mine", budget={"runs": 12})
+def test_a_search_that_lacks_a_package_in_a_run_and_here_stops_at_the_first_run(tmp_path, fake_loop, monkeypatch):
+    write_method(tmp_path, "sw_mine", budget={"runs": 6})
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    import sw_not_installed\n")
+    output = run(tmp_path, "search", "spec.yaml", code=1)
+    folder = tmp_path / "runs" / "quadratic"
+    assert "a run needs what is not installed: ModuleNotFoundError: No module named 'sw_not_installed' (sw_n" in output
+    assert not results(folder)
+    assert not (folder / "best.yaml").exists()
+    (tmp_path / "sw_not_installed.py").write_text("")
+    monkeypatch.setattr(sys.modules["sw_near"], "better", lambda value, x: x)
+    run(tmp_path, "resume", folder)
+    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"done"}
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_search_whose_runs_lack_a_package_that_is_here_stops_after_three_configurations(tmp_path, fake_loop):
+    write_method(tmp_path, "sw_mine", budget={"runs": 12})
+    (tmp_path / "sw_near.py").write_text(
+        """def better(value, x):\n    raise ModuleNotFoundError("No module named 'json'")\n"""
+    )
     output = run(tmp_path, "search", "spec.yaml", code=1)
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
     failed = sum(one.finished for one in state.runs())
     assert len(state.configurations) <= 4
     assert 3 <= failed < 12
-    assert f"all {failed} runs failed: ModuleNotFoundError: No module named 'sw_not_installed' (sw_near.py:2)" in output
+    assert f"all {failed} runs failed: ModuleNotFoundError: No module named 'json' (sw_near.py:2)" in output
     assert not (tmp_path / "runs" / "quadratic" / "best.yaml").exists()
 
 
@@ -145,7 +162,7 @@ def test_a_search_whose_workers_end_before_their_first_step_stops_at_the_first_r
 
 @pytest.mark.usefixtures("forgotten")
 def test_a_package_that_only_some_configurations_need_costs_these_alone(tmp_path, fake_loop):
-    write_method(tmp_path, "sw_mine", budget={"runs": 6})
+    write_method(tmp_path, "sw_mine", budget={"runs": 6}, enqueue=[{"x": 0.1}])
     (tmp_path / "sw_near.py").write_text(
         "def better(value, x):\n    if x > 0.3:\n        import sw_not_installed\n    return x\n"
     )
