@@ -138,7 +138,6 @@ from seedwise.search.export import best
 from seedwise.search.export.card import Card
 from seedwise.search.export.formats import as_text
 from seedwise.search.spec.load import read
-from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.parts import results_of
 from seedwise.spaces.baselines import baseline_space
 from seedwise.spaces import load
@@ -146,7 +145,7 @@ from seedwise.trainables.streams import Streams
 from tests.search.told import Told
 
 specification = read("toy.yaml")
-parts, method = specification.parts, method_class(specification)
+parts, method = specification.parts, specification.parts.method
 inputs, tests = method.prepare(specification, parts.candidates), method.prepare_test(specification)
 told = Told(parts.resolved)
 own = [*parts.space.first(), *(params for params, _ in parts.baseline_spaces["plain"].grid())]

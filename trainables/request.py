@@ -1,6 +1,6 @@
 """What a specification says about models and data, typed: a method is prepared from it. No torch here."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
@@ -94,8 +94,17 @@ class Request(Protocol):
         """The same as plain data."""
 
 
-def by_language(files: str | dict[str, str], task: Task) -> dict[str, str]:
-    """Files of all languages of a task: one by each, or a path with {language} in it."""
-    if not isinstance(files, str):
-        return files
-    return {language: files.replace("{language}", language) for language in task.languages()}
+def file_for(language: str, files: Files) -> str:
+    """The file of a language, where each has its own or a path has {language} in it."""
+    return files.replace("{language}", language) if isinstance(files, str) else files[language]
+
+
+def files_of(key: str, value: Any, languages: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The files and names that an input holds, each with its own key; `value` may be nested in any way."""
+    if isinstance(value, str) and "{language}" in value:
+        yield from ((f"{key}.{language}", file_for(language, value)) for language in languages)
+    elif isinstance(value, str):
+        yield key, value
+    else:
+        for name, inner in value.items() if isinstance(value, Mapping) else enumerate(value or ()):
+            yield from files_of(f"{key}.{name}", inner, languages)

@@ -112,11 +112,7 @@ VECTOR_ROWS = Input("value", type=Count, default=200_000)  # rows read from the 
 
 def without_files(key: str, files: Mapping[str, Any], languages: Iterable[str]) -> Iterable[RequestError]:
     """An error for each language that has no file below a key."""
-    kind = key.rpartition(".")[2].replace("_", " ")
     for language in languages:
         if language not in files:
-            yield RequestError(
-                f"{key}.{language}",
-                f"this target language has no {kind}",
-                f"Add `{language}: FILE` there, or drop it from task.targets.",
-            )
+            fix = f"Add `{language}: FILE` there, or drop it from task.targets."
+            yield RequestError(f"{key}.{language}", "this language has no file", fix)

@@ -15,7 +15,6 @@ from seedwise.search.export.card import Card
 from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.spec.load import from_dict
-from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method, RunFailed
@@ -33,7 +32,7 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     specification = from_dict(state.specification)
     resources = specification.parts.resolved["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
     configuration = state.configurations[exported["config_id"]]
-    method = method_class(specification)
+    method = specification.parts.method
     if method.export is Method.export:
         raise RequestError("--model", "this method has no models to export", "Leave it out.")
     if replicate < 0:

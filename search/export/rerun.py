@@ -11,7 +11,6 @@ from seedwise.renamed import with_new_names
 from seedwise.search.decide.policy import FRESH
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.load import from_dict
-from seedwise.search.spec.methods import method_class
 from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 
@@ -72,7 +71,7 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
     streams = []
     if decompose:
         n = replicates or max(n, DECOMPOSED)
-        streams = list(method_class(from_dict(exported["specification"])).streams_used(exported["params"]))
+        streams = list(from_dict(exported["specification"]).parts.method.streams_used(exported["params"]))
     specification = from_dict(
         {
             **exported["specification"],

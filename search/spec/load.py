@@ -1,4 +1,4 @@
-"""Reads a specification from a file, a text or plain data, with the overrides of the command line, and checks it."""
+"""Reads a specification from a file or plain data, with the overrides of the command line, and checks it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +11,7 @@ from seedwise.folder import LEDGER
 from seedwise.imports import importable
 from seedwise.renamed import new_key, with_new_names
 from seedwise.search.ledger.state import State
-from seedwise.search.spec.landscape_defaults import normalised
+from seedwise.search.spec.landscape import completed
 from seedwise.search.spec.schema import Specification, named
 from seedwise.search.spec.validate import check
 from seedwise.suggest import nearest
@@ -21,11 +21,11 @@ from seedwise.validation import request_errors
 BUILT_IN = Path(__file__).with_name("builtin")
 
 
-def read(source: str, overrides: list[str] = (), *, elsewhere: bool = False) -> Specification:
+def read(source: str, overrides: Iterable[str] = (), *, elsewhere: bool = False) -> Specification:
     """Read a YAML file or a built-in name, apply `key.sub=value` overrides, check everything that can be checked.
 
     Paths in a file are relative to the current folder; `world:NAME` is a file of the embedded world. `elsewhere`: the
-    search will run on another machine, where absolute paths are looked up; what is wrong with those is left to it.
+    search will run on another machine, so absolute paths are not looked up here.
     """
     content = content_of(source)
     set_all(content, overrides)
@@ -38,14 +38,22 @@ def content_of(source: str) -> dict:
 
 
 def yaml_of(source: str) -> dict:
-    """The same, as it stands there."""
+    """The same, with the names that the file has."""
     path = Path(source)
     if not path.is_file():
         path = BUILT_IN / f"{source}.yaml"
     if not path.is_file():
         known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
         raise RequestError(source, "no such file, and no built-in specification", nearest(source, known))
-    return parsed(read_text(path, "specification"), str(source))
+    try:
+        content = yaml12.load(read_text(path, "specification"))
+    except yaml12.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        raise RequestError(f"{source}{line}", f"not YAML: {getattr(error, 'problem', error)}") from error
+    if not isinstance(content, dict):
+        raise RequestError(source, f"a specification is a mapping of keys to values, this is {mask(repr(content))}")
+    return content
 
 
 def recorded(state: State) -> Specification:
@@ -53,31 +61,11 @@ def recorded(state: State) -> Specification:
     return Specification.model_validate(state.specification)
 
 
-def from_text(text: str, overrides: list[str] = ()) -> Specification:
-    """A checked specification from YAML."""
-    content = with_new_names(parsed(text, "specification"))
-    set_all(content, overrides)
-    return from_dict(content)
-
-
-def parsed(text: str, where: str) -> dict:
-    """YAML as plain data; `where` begins an error."""
-    try:
-        content = yaml12.load(text)
-    except yaml12.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark else ""
-        raise RequestError(f"{where}{line}", f"not YAML: {getattr(error, 'problem', error)}") from error
-    if not isinstance(content, dict):
-        raise RequestError(where, f"a specification is a mapping of keys to values, this is {mask(repr(content))}")
-    return content
-
-
 @importable()  # a space function may import its neighbours
 def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
-    """A checked specification from plain data; `elsewhere` as of `read`."""
+    """A checked specification from plain data; `elsewhere` as in `read`."""
     if isinstance(content.get("landscape"), dict):
-        content = normalised(content)
+        content = completed(content)
     with request_errors(model=Specification):
         specification = Specification.model_validate(content)
     check(specification, elsewhere=elsewhere)
@@ -94,28 +82,28 @@ def set_all(content: dict, overrides: Iterable[str]) -> None:
 def _set(content: dict, override: str) -> None:
     """Apply one `key.sub=value`; the value is YAML, so numbers, lists and mappings are written as in a file."""
     key, equals, value = override.partition("=")
-    told = f"--set {override}"
+    shown = f"--set {override}"
     if has_password(override):
-        told = f"--set {key.partition(':')[0]}{equals}{HIDDEN}"
+        shown = f"--set {key.partition(':')[0]}{equals}{HIDDEN}"
     if not equals or not key:
-        raise RequestError(told, "write key=value, for example --set budget.runs=20")
+        raise RequestError(shown, "write key=value, for example --set budget.runs=20")
     try:
         parsed = yaml12.load(value)
     except yaml12.YAMLError as error:
-        raise RequestError(told, f"the value is not YAML ({getattr(error, 'problem', error)})") from error
+        raise RequestError(shown, f"the value is not YAML ({getattr(error, 'problem', error)})") from error
     *parents, last = new_key(key).split(".")
-    place = content
+    section = content
     for parent in parents:
-        place[parent] = _mapping(place.get(parent), parent, told)
-        place = place[parent]
-    place[last] = parsed
+        section[parent] = _mapping(section.get(parent), parent, shown)
+        section = section[parent]
+    section[last] = parsed
 
 
-def _mapping(value: Any, name: str, told: str) -> dict:
-    """What a key holds, as a mapping that another key can be set in; `told` begins an error."""
+def _mapping(value: Any, name: str, shown: str) -> dict:
+    """The value of a key as a mapping, in which another key can be set; `shown` begins an error."""
     if name == "space" and isinstance(value, str):
         return {"base": value}
     value = named(value) if name == "baselines" else value
     if value is not None and not isinstance(value, dict):
-        raise RequestError(told, f"{name} is {mask(repr(value))} there, which has no keys", f"Set {name} as a whole.")
+        raise RequestError(shown, f"{name} is {mask(repr(value))} there, which has no keys", f"Set {name} as a whole.")
     return value or {}

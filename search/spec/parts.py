@@ -3,6 +3,7 @@
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from seedwise.imports import import_path
 from seedwise.search.decide.baselines import Baselines, baseline_spaces, every_candidate, total_runs
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Policy, policy_of
@@ -12,7 +13,8 @@ from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, load
-from seedwise.trainables.method import Candidates
+from seedwise.trainables.method import Candidates, Method
+from seedwise.trainables.methods import spec_of
 
 if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
@@ -44,6 +46,12 @@ class Parts:
     def resolved(self) -> dict:
         """The specification as plain data."""
         return self._specification.as_dict()
+
+    @cached_property
+    def method(self) -> type[Method]:
+        """The class of a built-in method, or one's own by its import path."""
+        name = self._specification.method
+        return import_path(spec_of(name).trainable if isinstance(name, str) else name.trainable, "method.trainable")
 
     @cached_property
     def space(self) -> Space:

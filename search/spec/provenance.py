@@ -61,38 +61,22 @@ def checksums(specification: dict) -> dict[str, str]:
     from seedwise.trainables.request import Task
     from seedwise.trainables.tasks.sources import Classification
 
-    found = {}
+    sums, paths = {}, {key: path_of(name) for key, name in named(specification).items()}
     if specification["task"] and (files := Classification(Task(**specification["task"])).paths()):
-        found["task.data"] = _checksum_of_all(files)
-    for key, name in named(specification).items():
-        if (path := path_of(name)).exists():
-            found[key] = checksum(path)
-    return found
+        sums["task.data"] = _checksum_of_all(files)
+    return sums | {key: checksum(path) for key, path in paths.items() if path.exists()}
 
 
 def named(specification: dict) -> dict[str, str]:
     """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
     from seedwise.trainables.methods import all_inputs
-    from seedwise.trainables.request import Task, by_language
+    from seedwise.trainables.request import Task, files_of
 
-    names: dict[str, str] = {}
-    if specification["model"]:
-        names["model"] = specification["model"]
-    task = specification["task"] and Task(**specification["task"])
-    for name, one in all_inputs().items():
-        key, value = f"inputs.{name}", specification["inputs"].get(name)
-        if not value or one.shape == "value":
-            continue
-        if one.shape == "one":
-            names[key] = value
-        elif one.shape == "pairs":
-            names |= {
-                f"{key}.{language}.{side}": file for language, pair in value.items() for side, file in enumerate(pair)
-            }
-        else:
-            sets = {f"{key}.{name}": files for name, files in value.items()} if one.shape == "sets" else {key: value}
-            for key, files in sets.items():
-                names |= {f"{key}.{language}": file for language, file in by_language(files, task).items()}
+    names = {"model": specification["model"]} if specification["model"] else {}
+    languages = Task(**specification["task"]).languages() if specification["task"] else []
+    for name, described in all_inputs().items():
+        if described.shape != "value":
+            names |= files_of(f"inputs.{name}", specification["inputs"].get(name), languages)
     return names
 
 

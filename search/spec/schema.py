@@ -10,7 +10,7 @@ from seedwise.errors import RequestError
 from seedwise.search.decide.policy import options_of
 from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.ranking.selection import AGGREGATES
-from seedwise.search.spec.landscape_defaults import SEARCH_ALONE
+from seedwise.search.spec.landscape import SEARCH_KEYS
 from seedwise.search.spec.parts import Parts
 from seedwise.suggest import nearest
 from seedwise.trainables.landscape.jobs import PARTS
@@ -193,7 +193,7 @@ class Specification(Model):
     def as_dict(self) -> dict:
         """Plain data, as it stands in search.yaml and in the ledger."""
         if self.landscape:
-            return self.model_dump(mode="json", exclude=set(SEARCH_ALONE))
+            return self.model_dump(mode="json", exclude=set(SEARCH_KEYS))
         return self.model_dump(mode="json") | {"replicates": self.replicates.resolved()}
 
     @cached_property

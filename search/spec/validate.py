@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import NotHere, RequestError, collected, one_of
 from seedwise.search.spec.check_inputs import check_inputs
-from seedwise.search.spec.landscape_check import LABELS, check_landscape
+from seedwise.search.spec.landscape import NEEDS_LABELS, check_landscape
 from seedwise.spaces import Space
 from seedwise.spaces.space import compat_of
 from seedwise.suggest import nearest
@@ -190,7 +190,7 @@ def _task(specification: "Specification", spec: MethodSpec | None) -> Iterable[R
         return
     labels = ""
     if landscape and landscape.labels:
-        labels = LABELS
+        labels = NEEDS_LABELS
     elif spec:
         for name in specification.baselines:
             if name in spec.baselines and "target_train" in spec.baselines[name].needs:

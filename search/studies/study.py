@@ -19,7 +19,6 @@ from seedwise.search.ledger.state import Run, State
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.table import show_leaderboard
-from seedwise.search.spec.methods import method_class
 from seedwise.search.studies import decomposition
 from seedwise.search.studies.report import write_report
 from seedwise.text import short
@@ -46,7 +45,7 @@ class Search:
 
     def method(self) -> type:
         """The class of all its runs."""
-        return method_class(self.specification)
+        return self.specification.parts.method
 
     def searched(self) -> dict[str, list[str]]:
         """The parameters that distinguish its runs, by baseline; see `distinguishing_parameters`."""

@@ -17,7 +17,7 @@ from seedwise.trainables.ear.prepare import EarInputs, read_task
 from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Candidates
-from seedwise.trainables.request import Request, by_language
+from seedwise.trainables.request import Request, file_for
 from seedwise.trainables.tasks.classification import METRICS
 from seedwise.trainables.training.encoder import Encoder
 
@@ -60,7 +60,7 @@ def prepare(request: Request, candidates: Candidates) -> DccaInputs:
         )
     for language in reader.languages:
         key = f"inputs.text.{language}"
-        path = locate(by_language(inputs.text, request.task)[language], key)
+        path = locate(file_for(language, inputs.text), key)
         found = read_blocks(path, key, reader.tokenizer, length=reader.longest, most=inputs.text_blocks)
         blocks.append(found.train)
         dev[language] = Hidden(*hiding(found.dev, MASK_RATE, MASK_SEED))

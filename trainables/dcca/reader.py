@@ -11,7 +11,7 @@ from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.reading import read_lines
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
-from seedwise.trainables.request import Request, by_language
+from seedwise.trainables.request import Request, file_for
 from seedwise.trainables.static.align import align, fixed_table
 from seedwise.trainables.static.align_options import AlignOptions
 
@@ -49,7 +49,7 @@ class DccaReader(Reader):
     def static(self, key: str, files: str | dict[str, str], language: str) -> Vectors:
         """The vectors of one language as they are in their file."""
         key = f"{key}.{language}"
-        path = locate(by_language(files, self.request.task)[language], key)
+        path = locate(file_for(language, files), key)
         return read_vectors(path, key, rows=self.inputs.vector_rows)
 
     def aligned(self, key: str, found: dict[str, Vectors], notes: list[str]) -> tuple[dict[str, Vectors], list[str]]:

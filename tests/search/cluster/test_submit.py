@@ -169,9 +169,9 @@ def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_conten
 
 
 def read_again(text: str) -> dict:
-    from seedwise.search.spec.load import from_text
+    from seedwise.search.spec.load import from_dict
 
-    return from_text(text).as_dict()
+    return from_dict(yaml12.load(text)).as_dict()
 
 
 def test_what_is_wrong_with_an_absolute_path_is_left_to_the_cluster(folder):

@@ -191,7 +191,7 @@ def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
             [],
             "landscape.match: 'steps' is wrong: input should be 'updates' or 'epochs'",
         ),
-        ("demo-ear", {}, ["landscape.parts=[all, all]"], "landscape.parts: all, all: one stands there twice."),
+        ("demo-ear", {}, ["landscape.parts=[all, all]"], "landscape.parts: all, all: a part is listed twice."),
         ("demo-ear", {}, ["landscape.plane.parts=[body]"], "landscape.plane.parts.0: 'body' is wrong"),
         (
             "demo-ear",

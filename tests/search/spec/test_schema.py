@@ -2,7 +2,7 @@ import pytest
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
-from seedwise.search.spec.load import from_dict, from_text, read
+from seedwise.search.spec.load import from_dict, read
 from seedwise.spaces import space
 
 DEMO = "demo"
@@ -86,10 +86,10 @@ def fewer_walks(monkeypatch):
         ("task.targets=[qan, qel]", "task.targets: qel is the source."),
         (
             "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
-            "inputs.vectors.qor: this target language has no vectors.",
+            "inputs.vectors.qor: this language has no file.",
         ),
         ("inputs.lexicons.qan=gone.txt", "inputs.lexicons.qan: gone.txt: there is no such file."),
-        ("inputs.vectors.xx=a.vec", "inputs.vectors.xx: not one of task.targets."),
+        ("inputs.vectors.xx=a.vec", "inputs.vectors.xx: not a language of the task."),
         ("inputs.splitting={qan: foo}", "inputs.splitting.qan: 'foo' is wrong"),
         ("inputs.multilingual=./none", "inputs.multilingual: ./none: there is no such folder."),
         ("inputs.splitting={zh: jieba}", "inputs.splitting.zh: not one of task.targets."),
@@ -206,9 +206,10 @@ def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
         ("name: x\nmethod: stitching\nbudget: {runs: 50}\n", "task: select.on is source_dev, which needs a task."),
     ],
 )
-def test_a_file_that_is_no_specification(text, message):
+def test_a_file_that_is_no_specification(text, message, tmp_path):
+    (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(RequestError, match=message.replace("(", r"\(").replace("{", r"\{")):
-        from_text(text)
+        read(str(tmp_path / "x.yaml"))
 
 
 def test_a_name_that_is_no_file():
@@ -234,7 +235,7 @@ def test_an_override_of_one_baseline_keeps_the_others():
 
 
 def test_a_named_space_becomes_the_base_of_its_overrides():
-    specification = from_text(yaml12.dump(read(DEMO).as_dict() | {"space": "paper"}), ["space.tau=0.1"])
+    specification = read(DEMO, ["space=paper", "space.tau=0.1"])
     assert specification.space == {"base": "paper", "tau": 0.1}
     taus = {params.get("tau") for params, _ in specification.parts.space.grid()}
     assert taus == {0.1, None}
@@ -251,7 +252,7 @@ def test_the_papers_settings_are_not_overridden_in_silence():
 
 def test_the_resolved_specification_reads_back_as_itself():
     specification = read(DEMO)
-    assert from_text(yaml12.dump(specification.as_dict())).as_dict() == specification.as_dict()
+    assert from_dict(yaml12.load(yaml12.dump(specification.as_dict()))).as_dict() == specification.as_dict()
     assert from_dict(specification.as_dict()).as_dict() == specification.as_dict()
 
 

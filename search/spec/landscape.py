@@ -1,0 +1,68 @@
+"""A specification with a landscape: one configuration and no search. How it is completed, and what it must have."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from seedwise.errors import RequestError
+from seedwise.spaces import load
+from seedwise.suggest import nearest
+from seedwise.trainables.methods import METHODS, built_in, spec_of
+
+if TYPE_CHECKING:
+    from seedwise.search.spec.schema import Specification
+
+SEARCH_KEYS = ("sampler", "budget", "replicates", "prune", "baselines", "decompose")  # they mean nothing here
+NEEDS_LABELS = (
+    "Models of the target and of both are trained on it. Add it, or compare seeds alone, without training on targets: "
+    "--seeds-only, or landscape.labels: false."
+)
+
+
+def completed(content: dict) -> dict:
+    """Plain data of a specification with `landscape`, without the keys of a search; idempotent.
+
+    The configuration is the first of `enqueue`, or else the first of its space. While models train, the metric that
+    ranks in a search is shown on the source; nothing is selected.
+    """
+    complete = {key: value for key, value in content.items() if key not in SEARCH_KEYS}
+    if isinstance(select := content.get("select", {}), dict):  # anything else is refused with all that is wrong
+        complete["select"] = {"on": "source_dev"} | {key: select[key] for key in ("metric",) if key in select}
+    spec = built_in(content.get("method"))
+    if spec and spec.landscape:
+        params = _configuration(content)
+        # A space of one configuration, so that no input is read for others. Its parameters have what `compat` fixes.
+        complete |= {"space": params, "enqueue": [params], "compat": "ours"}
+    return complete
+
+
+def _configuration(content: dict) -> dict:
+    """All parameters of the one configuration."""
+    space = load(content["method"], content.get("space", "default"), content.get("compat", "ours"))
+    enqueued = content.get("enqueue")
+    enqueued = space.first() or [{}] if enqueued in (None, []) else enqueued
+    if not isinstance(enqueued, list) or not isinstance(enqueued[0], dict):
+        raise RequestError("enqueue", f"{enqueued!r}: write a list of configurations, such as [{{k: 10}}]")
+    return space.complete(enqueued[0], "enqueue.0")
+
+
+def check_landscape(specification: "Specification") -> Iterable[RequestError]:
+    """What would keep a landscape from starting."""
+    options, method = specification.landscape, specification.method
+    able = [name for name in METHODS if spec_of(name).landscape]
+    if method not in able:
+        name = method if isinstance(method, str) else method.trainable
+        yield RequestError("landscape", f"{name} has none", f"Choose one of {', '.join(able)}.")
+        return
+    spec, key = spec_of(method), f"landscape.baseline: {options.baseline}"
+    if options.baseline and not spec.landscape.baselines:
+        yield RequestError(key, f"no baseline of {method} has a landscape", "Remove it.")
+    elif options.baseline and options.baseline not in spec.baselines:
+        yield RequestError(key, f"there is no such baseline of {method}", nearest(options.baseline, spec.baselines))
+    if options.plane.replicates > options.replicates:
+        problem = f"{options.plane.replicates}, but there are {options.replicates}"
+        yield RequestError("landscape.plane.replicates", problem, "Write fewer.")
+    for key, parts in (("parts", options.parts), ("plane.parts", options.plane.parts)):
+        if len(set(parts)) < len(parts):
+            yield RequestError(f"landscape.{key}", f"{', '.join(parts)}: a part is listed twice", "Remove it.")
+    if not options.labels and options.replicates < 2 and not options.directions:
+        yield RequestError("landscape.replicates", "one seed has no other to be compared with", "Write 2 or more.")
