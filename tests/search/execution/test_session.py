@@ -70,17 +70,17 @@ def test_no_run_waits_for_workers_that_only_the_confirmation_would_have(tmp_path
 def test_workers_that_cannot_start_after_a_resume_stop_the_search_whatever_succeeded_before(tmp_path, monkeypatch):
     monkeypatch.setattr("seedwise.search.execution.session.nodes_now", list)
     session = session_of(tmp_path)
-    session.start_next("before")
-    session.record_result("before", FINE)
-    session.ledger.close()
-    again = session_of(tmp_path)
-    again.ledger.state.search["folder"] = "here"
-    again.start_next("trial")
-    again.runs.by_trial["trial"].lost = f"{NOT_STARTED}: ModuleNotFoundError: No module named 'x'"
-    again.record_loss("trial")
+    before = {"config_id": "a", "replicate": 1000, "phase": "confirm"}
+    session.ledger.append({"event": "start", **before})
+    session.ledger.append({"event": "result", **before, "status": "done", "metrics": {"value": 0.5}, "seconds": 1.0})
+    session.ledger.append({"event": "search", "search_id": "x"})
+    session.ledger.state.search["folder"] = "here"
+    session.start_next("trial")
+    session.runs.by_trial["trial"].lost = f"{NOT_STARTED}: ModuleNotFoundError: No module named 'x'"
+    session.record_loss("trial")
     with pytest.raises(SearchError, match="no run can start: ModuleNotFoundError: No module named 'x'"):
-        again.look_after()
-    assert not events(again, "lost")
+        session.look_after()
+    assert not events(session, "lost")
 
 
 def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):
