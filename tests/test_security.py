@@ -476,7 +476,7 @@ def called(node):
     return ast.unparse(node.func)
 
 
-@pytest.mark.parametrize("folder", ["search", "spaces", "trainables"])
+@pytest.mark.parametrize("folder", ["seedwise", "search", "spaces", "trainables"])
 def test_nothing_in_the_code_unpickles_or_evaluates(folder):
     """The readers above are those we know; this is for the next one."""
     for file in (ROOT / folder).rglob("*.py"):
