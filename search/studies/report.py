@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from seedwise.errors import RequestError
+from seedwise.program import command
 from seedwise.search.drawing.chart import escaped
 from seedwise.search.landscape.page import NUMBERS, read_numbers, section
 from seedwise.search.ranking.results import Results
@@ -27,7 +29,9 @@ def landscape(folder: Path) -> list[Section]:
     try:
         content = section(read_numbers(latest))
     except Exception as error:  # a file that somebody changed: the report is of the search, and goes on
-        text = f"{NUMBERS} of this folder cannot be shown ({type(error).__name__}: {error})."
+        problem = error.problem if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"
+        again = command("report", latest.name)
+        text = f"{NUMBERS} of {latest.name} cannot be shown ({problem}). Write it anew with: {again}"
         content = f'<p class="note">{escaped(text)}</p>'
     return [("landscape", "Why seeds disagree", content)] if content else []
 

@@ -369,6 +369,8 @@ def test_a_landscape_that_cannot_be_read_costs_the_report_nothing_but_itself(tmp
     (found,) = [one for one in root.iter("section") if one.get("id") == "landscape"]
     assert "cannot be shown" in found.find("p").text
     assert told in found.find("p").text
+    assert found.find("p").text.endswith(f"Write it anew with: seedwise report {tmp_path.name}")
+    assert str(tmp_path) not in found.find("p").text  # a page that is kept is read elsewhere
     assert len(list(root.iter("figure"))) >= 8
 
 
