@@ -1,6 +1,7 @@
-"""Charts of scores: replicates of every configuration, the course of the search, selection against target."""
+"""Charts of scores: the replicates of every configuration, scores over runs, selection against target."""
 
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 
 from seedwise.search.decide.policy import run_name
 from seedwise.search.drawing.chart import (
@@ -22,104 +23,102 @@ from seedwise.search.ranking.leaderboard import selection_and_target
 from seedwise.search.ranking.results import Results
 from seedwise.text import number
 
-KINDS = {  # of runs: colours, and shapes for whoever does not see these
+KINDS = {  # of runs: colours, and shapes for those who cannot tell the colours apart
     "search seeds": (BLUE, "circle-open"),
     "fresh seeds": (GREEN, "diamond-open"),
     "failed": (RED, "x-thin"),
 }
-BELOW = 0.32  # of a row: fresh seeds stand below those of the search
+FRESH_OFFSET = 0.32  # of a row: fresh seeds are drawn below those of the search
 ENDS = ("estimate_low", "estimate_high")
 NOTHING = "All runs failed: there is no score to show."
 
 
-def replicates(found: Results) -> Chart | str:
+def replicates(results: Results) -> Chart | str:
     """Every replicate of the best configurations and of the baselines as a point, with estimate and interval."""
-    if not found.measured:
+    if not results.measured:
         return NOTHING
-    rows = found.charted
-    places = {row["config_id"]: place for place, row in enumerate(rows)}
-    runs = (run for row in rows for run in found.state.configurations[row["config_id"]].runs.values())
-    data = _runs(found, runs, lambda run, score: (score, places[run.config_id] + BELOW * (run.phase == CONFIRM)))
+    rows = results.charted
+    lines = {row["config_id"]: line for line, row in enumerate(rows)}
+    runs = (run for row in rows for run in results.state.configurations[row["config_id"]].runs.values())
+    data = _runs(
+        results, runs, lambda run, score: (score, lines[run.config_id] + FRESH_OFFSET * (run.phase == CONFIRM))
+    )
     scores = [x for trace in data for x in trace["x"]]
-    ranked = [row for row in rows if not row["baseline"]]
-    measured = [row for row in rows if not found.only_failed(row["config_id"])]
+    measured = [row for row in rows if not results.only_failed(row["config_id"])]
     known = [row for row in measured if not row["baseline"]]
-    confirmed = [
-        row | row["fresh"] for row in rows if row["fresh"] and not found.only_failed(row["config_id"], CONFIRM)
-    ]
     baselines = [row for row in measured if row["baseline"]]
-    named = "estimate, 95 % interval" if found.estimate.replicated else "estimate"
+    confirmed = [
+        row | row["fresh"] for row in rows if row["fresh"] and not results.only_failed(row["config_id"], CONFIRM)
+    ]
+    named = "estimate, 95 % interval" if results.estimate.replicated else "estimate"
     data += [
-        _means(named, known, "estimate", "estimate", RED, places),
-        _means("mean of a baseline, 95 % interval", baselines, "mean", "ci", ORANGE, places),
-        _means("mean of fresh seeds, 95 % interval", confirmed, "mean", "ci", GREEN, places, BELOW),
+        _means(named, known, "estimate", "estimate", RED, lines),
+        _means("mean of a baseline, 95 % interval", baselines, "mean", "ci", ORANGE, lines),
+        _means("mean of fresh seeds, 95 % interval", confirmed, "mean", "ci", GREEN, lines, FRESH_OFFSET),
     ]
     ends = [row[end] for row in known for end in ENDS]
     ends += [row[end] for row in confirmed if row["replicates"] > 2 for end in ("ci_low", "ci_high")]
     shown = focus(scores + [end for end in ends if end is not None])
-    best, fresh = found.chosen, ""
+    best, fresh = results.chosen, ""
     if best["fresh"]:
-        failed = found.only_failed(best["config_id"], CONFIRM)
+        failed = results.only_failed(best["config_id"], CONFIRM)
         fresh = f", on fresh seeds {'all failed' if failed else in_interval(best['fresh'], 'mean', 'ci')}"
     text = (
-        f"Scores of {len(ranked)} configurations and {len(found.baselines)} baselines, one point per replicate. "
+        f"Scores of {len(rows) - len(results.baselines)} configurations and {len(results.baselines)} baselines, one "
+        "point per replicate. "
         f"{best['config_id']} was chosen: estimate {in_interval(best, 'estimate', 'estimate')}{fresh}."
     )
     caption = (
-        "Rows in order of rank, baselines below. The estimate takes out the effects of seeds and is drawn towards what "
-        "the other configurations make one expect, so it may lie beside the mean of the points. A run that failed "
-        "stands at the lowest score, as it counts. Intervals of means are Student's t; those of two or three seeds may "
-        f"reach beyond the chart. {found.left_out}{beyond([(score,) for score in scores], shown)}"
+        "Rows in order of rank, baselines below. The estimate removes the effects of seeds and shrinks towards what "
+        "the other configurations predict, so it may differ from the mean of the points. A failed run is drawn at the "
+        "lowest score, which it counts as. Intervals of means are Student's t; those of two or three seeds may reach "
+        f"beyond the chart. {results.left_out}{beyond([(score,) for score in scores], shown)}"
     )
-    layout = listed(found.names(rows), found.selection.label, range=shown)
+    layout = listed(results.names(rows), results.selection.label, range=shown)
     return Chart("replicates", "", text, caption, [trace for trace in data if trace["x"]], layout)
 
 
-def course(found: Results) -> Chart | str:
+def course(results: Results) -> Chart | str:
     """Scores in the order in which the runs ended, and the best configuration tried so far."""
-    if not found.measured:
+    if not results.measured:
         return NOTHING
-    own = {one.config_id for one in found.state.configurations.values() if not one.baseline}
-    runs = [run for run in found.state.runs() if run.finished and run.status != PRUNED and run.config_id in own]
+    own = (one for one in results.state.configurations.values() if not one.baseline)
+    runs = [run for one in own for run in one.runs.values() if run.finished and run.status != PRUNED]
     runs.sort(key=lambda run: run.ended)
-    estimates = {row["config_id"]: row["estimate"] for row in found.measured}
+    estimates = {row["config_id"]: row["estimate"] for row in results.measured}
     best = best_so_far([estimates.get(run.config_id) for run in runs])
-    data = _runs(found, runs, lambda run, score: (run.ended, score))
+    data = _runs(results, runs, lambda run, score: (run.ended, score))
     scores = [y for trace in data for y in trace["y"]]
     line = {"color": ORANGE, "width": 2.5, "shape": "hv"}
     x = [run.ended for run in runs]
     data.append({"type": "scatter", "mode": "lines", "name": "best so far", "x": x, "y": best, "line": line})
     first = runs[best.index(best[-1])].ended
     text = (
-        f"{len(runs)} runs of {len(found.ranked)} configurations in the order in which they ended. The configuration "
+        f"{len(runs)} runs of {len(results.ranked)} configurations in the order in which they ended. The configuration "
         f"with the highest estimate, {number(best[-1])}, had its first run as number {first}."
     )
     caption = (
         "Best so far is the highest final estimate among the configurations tried up to there: what the search would "
         "have chosen then, had it known them as well as it does now. Baselines and pruned runs are left out."
     )
-    layout = _axes("runs that have ended", found.selection.label)
+    layout = _axes("runs that have ended", results.selection.label)
     layout["yaxis"]["range"] = shown = focus(scores)
     return Chart("course", "", text, caption + beyond([(score,) for score in scores], shown), data, layout)
 
 
 def best_so_far(values: Iterable[float | None]) -> list[float | None]:
-    """The highest value up to each place; None until there is one."""
-    best, found = None, []
-    for value in values:
-        best = value if best is None or (value is not None and value > best) else best
-        found.append(best)
-    return found
+    """The highest value so far at each position; None until there is one."""
+    return list(accumulate(values, lambda *pair: max((score for score in pair if score is not None), default=None)))
 
 
-def target(found: Results) -> Chart | str:
+def target(results: Results) -> Chart | str:
     """Selection score against target score, with the gap between the chosen configuration and the oracle."""
-    price = found.underspecification
-    if found.selection.oracle:
+    price = results.underspecification
+    if results.selection.oracle:
         return "The selection is the oracle itself: it ranks by target labels, so there is no gap to show."
     if price is None:
         return "Fewer than three configurations have both a selection score from labels and scores on target dev sets."
-    both = selection_and_target(found.state, found.estimator)
+    both = selection_and_target(results.state, results.estimator)
     chosen, oracle = price["selected"]["config_id"], price["oracle"]["config_id"]
 
     def trace(name: str, keys: list[str], colour: str, **look: object) -> dict:
@@ -136,52 +135,53 @@ def target(found: Results) -> Chart | str:
         gap = {"x": [both[chosen][0]] * 2, "y": [both[chosen][1], both[oracle][1]], "hoverinfo": "skip"}
         look = {"color": GREY, "dash": "dot", "width": 2}
         data.append({"type": "scatter", "mode": "lines", "name": f"gap {number(price['gap'])}", "line": look, **gap})
-    told = price["rank_correlation"]
-    correlation = "they do not vary" if told is None else f"their rank correlation is {told:.2f}"
+    rho = price["rank_correlation"]
+    correlation = "they do not vary" if rho is None else f"their rank correlation is {rho:.2f}"
     text = (
         f"Selection score against target score of {len(both)} configurations; {correlation}. The chosen one, {chosen}, "
         f"has {number(price['selected']['target_score'])} on target dev, the best there, {oracle}, "
         f"{number(price['oracle']['target_score'])}: a gap of {number(price['gap'])}."
     )
-    languages = ", ".join(found.selection.targets)
+    languages = ", ".join(results.selection.targets)
     caption = (
-        "Both axes are estimates. The oracle is whom target labels would have chosen; the gap is the price of choosing "
-        f"without them. Nothing here ranks. Target: the {found.selection.aggregate} of {languages}."
+        "Both axes are estimates. The oracle is the configuration that target labels would have chosen; the gap is the "
+        "price of choosing without labels. Nothing here ranks. "
+        f"Target: the {results.selection.aggregate} of {languages}."
     )
-    layout = _axes(found.selection.label, f"{found.selection.metric} on target dev")
+    layout = _axes(results.selection.label, f"{results.selection.metric} on target dev")
     shown = [focus(list(values)) for values in zip(*both.values(), strict=True)]
     layout["xaxis"]["range"], layout["yaxis"]["range"] = shown
     return Chart("target", "", text, caption + beyond(list(both.values()), *shown), data, layout)
 
 
 def in_interval(row: dict, name: str, of: str) -> str:
-    """A number with its 95 % interval, whose ends are `of`_low and `of`_high; equal scores say nothing of a spread."""
+    """A number with its 95 % interval, whose ends are `of`_low and `of`_high; without it where the ends are equal."""
     low, high = row[f"{of}_low"], row[f"{of}_high"]
     interval = "" if low == high else f" (95 % interval {number(low)} to {number(high)})"
     return number(row[name]) + interval
 
 
 def _means(
-    name: str, rows: list[dict], value: str, of: str, colour: str, places: dict[str, int], below: float = 0.0
+    name: str, rows: list[dict], value: str, of: str, colour: str, lines: dict[str, int], offset: float = 0.0
 ) -> dict:
     """Means as strokes, with bars from `of`_low to `of`_high; one without an interval has no bar."""
     rows = [row for row in rows if row[value] is not None]
-    x, y = [row[value] for row in rows], [places[row["config_id"]] + below for row in rows]
+    x, y = [row[value] for row in rows], [lines[row["config_id"]] + offset for row in rows]
     ends = [[row[f"{of}_{end}"] for row in rows] for end in ("high", "low")]
     up, down = ([0.0 if e is None else abs(e - mean) for e, mean in zip(end, x, strict=True)] for end in ends)
     bars = {"type": "data", "array": up, "arrayminus": down, "color": colour, "thickness": 1.5, "width": 3}
     return points(name, x, y, colour, symbol="line-ns-open", size=11, error_x=bars, hovertemplate="%{x:.4f}")
 
 
-def _runs(found: Results, runs: Iterable[Run], at: Callable[[Run, float], tuple[float, float]]) -> list[dict]:
+def _runs(results: Results, runs: Iterable[Run], at: Callable[[Run, float], tuple[float, float]]) -> list[dict]:
     """Runs as points, one trace for each kind that there is; `at` says where. Runs without a score are left out."""
-    tables = [found.scores(phase) for phase in (SEARCH, CONFIRM)]
+    tables = [results.scores(phase) for phase in (SEARCH, CONFIRM)]
     scores = {(key, n): score for table in tables for key, of in table.items() for n, score in of.items()}
     kinds: dict[str, list[tuple]] = {name: [] for name in KINDS}
     for run in runs:
         score = scores.get((run.config_id, run.replicate)) if run.finished else None
         if score is not None:
-            failed = found.selection.failed(run, found.selection.score(run.metrics))
+            failed = results.selection.failed(run, results.selection.score(run.metrics))
             kind = "failed" if failed else "search seeds" if run.phase == SEARCH else "fresh seeds"
             kinds[kind].append((*at(run, score), label(f"{run_name(run.config_id, run.replicate)}: {score:.4f}")))
     return [

@@ -8,8 +8,12 @@ from seedwise.search.drawing.chart import BLUE, GREEN, LEGEND, ORANGE, Chart, la
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 
-COLOURS = (BLUE, ORANGE, GREEN)
-LANGUAGES = 20  # that are shown at most
+CHARTED_LANGUAGES = 20
+CAPTION = (
+    "Standard deviations in units of the score. Configurations: of their means, less what the rest adds to those. "
+    "Seeds: effects that a replicate has on all configurations, which pairing takes out of comparisons. The rest: what "
+    "neither explains."
+)
 
 
 @dataclass(frozen=True)
@@ -27,18 +31,21 @@ class Components:
     rest: float | None
 
 
-def components(found: Results) -> list[Components]:
+def components(results: Results) -> list[Components]:
     """Of the score that ranks, then of the same metric in every language that has it."""
-    tables = {found.selection.label: found.estimator}
-    if found.selection.on != "metric":
-        several = found.selection.names if len(found.selection.names) > 1 else []  # a single one is the score itself
-        for name in [*several, *found.selection.audit][:LANGUAGES]:
-            tables[name.rpartition("/")[2]] = Estimator(replace(found.selection, metric=name, on="metric", second=None))
-    return [one for name, estimator in tables.items() if (one := _components(found, name, estimator)) is not None]
+    selection = results.selection
+    estimators = {selection.label: results.estimator}
+    if selection.on != "metric":
+        ranking = selection.names if len(selection.names) > 1 else []  # a single one is the score itself
+        for name in [*ranking, *selection.audit][:CHARTED_LANGUAGES]:
+            by_metric = replace(selection, metric=name, on="metric", second=None)
+            estimators[name.rpartition("/")[2]] = Estimator(by_metric)
+    known = (_components(results, name, estimator) for name, estimator in estimators.items())
+    return [parts for parts in known if parts is not None]
 
 
-def _components(found: Results, name: str, estimator: Estimator) -> Components | None:
-    estimate = estimator.estimate(found.state)
+def _components(results: Results, name: str, estimator: Estimator) -> Components | None:
+    estimate = estimator.estimate(results.state)
     whole = estimate.failed == 0
     if not whole.any():
         return None
@@ -51,56 +58,40 @@ def _components(found: Results, name: str, estimator: Estimator) -> Components |
     return Components(name, spread, estimate.seeds, estimate.noise)
 
 
-def in_words(one: Components) -> str:
-    """Which part of the spread is how large."""
-    parts = [("configurations", one.configurations), ("seeds", one.seeds), ("the rest", one.rest)]
-    told = ", ".join(f"{name} {'unknown' if sd is None else f'{sd:.4f}'}" for name, sd in parts)
-    if one.seeds is None or not one.configurations:
-        return f"Standard deviation between {told}."
-    luck = (one.seeds**2 + one.rest**2) ** 0.5
-    return f"Standard deviation between {told}. By its seed alone a single run is off by {luck:.4f}."
+def in_words(parts: Components) -> str:
+    """How large each part of the spread is."""
+    named = {"configurations": parts.configurations, "seeds": parts.seeds, "the rest": parts.rest}
+    sizes = ", ".join(f"{name} {'unknown' if sd is None else f'{sd:.4f}'}" for name, sd in named.items())
+    if parts.seeds is None or not parts.configurations:
+        return f"Standard deviation between {sizes}."
+    luck = (parts.seeds**2 + parts.rest**2) ** 0.5
+    return f"Standard deviation between {sizes}. A single run is off by {luck:.4f} because of its seed alone."
 
 
-def chart(found: Results) -> Chart | str:
+def chart(results: Results) -> Chart | str:
     """The standard deviations as bars, side by side for the score and every language."""
-    known = components(found)
+    known = components(results)
     if not known:
-        return "Every configuration has failed runs: no spread can be told."
-    parts = {
-        "configurations": [one.configurations for one in known],
-        "seeds (the same for all configurations)": [one.seeds for one in known],
-        "the rest": [one.rest for one in known],
-    }
+        return "Every configuration has failed runs, so the spread is unknown."
+    x = list(range(len(known)))
+    bars = (
+        ("configurations", BLUE, [parts.configurations for parts in known]),
+        ("seeds (the same for all configurations)", ORANGE, [parts.seeds for parts in known]),
+        ("the rest", GREEN, [parts.rest for parts in known]),
+    )
+    look = {"type": "bar", "x": x, "hovertemplate": "%{y:.4f}"}
     data = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": list(range(len(known))),
-            "y": values,
-            "marker": {"color": colour},
-            "hovertemplate": "%{y:.4f}",
-        }
-        for (name, values), colour in zip(parts.items(), COLOURS, strict=True)
-        if any(value is not None for value in values)
+        look | {"name": name, "y": sds, "marker": {"color": colour}}
+        for name, colour, sds in bars
+        if any(sd is not None for sd in sds)
     ]
+    names = ["selection score" if parts.name == results.selection.label else label(parts.name) for parts in known]
     layout = {
         "barmode": "group",
         "legend": LEGEND,
-        "xaxis": {
-            "tickvals": list(range(len(known))),
-            "ticktext": ["selection score" if one.name == found.selection.label else label(one.name) for one in known],
-            "automargin": True,
-        },
+        "xaxis": {"tickvals": x, "ticktext": names, "automargin": True},
         "yaxis": {"title": {"text": "standard deviation"}, "automargin": True},
     }
-    text = " ".join(f"{one.name}: {in_words(one)}" for one in known)
-    caption = (
-        "Standard deviations in units of the score. Configurations: of their means, less what the rest adds to those. "
-        "Seeds: effects that a replicate has on all configurations, which pairing takes out of comparisons. The rest: "
-        "what neither explains."
-    )
-    if known[0].seeds is None:
-        caption += (
-            " No configuration has two replicates, so seeds and the rest are unknown, and the rest is in the first."
-        )
-    return Chart("components", "", text, caption, data, layout)
+    text = " ".join(f"{parts.name}: {in_words(parts)}" for parts in known)
+    unknown = " No configuration has two replicates, so seeds and the rest are unknown, and the rest is in the first."
+    return Chart("components", "", text, CAPTION + (unknown if known[0].seeds is None else ""), data, layout)

@@ -1,7 +1,7 @@
 """The report: the answer, the leaderboard, charts and all pictures of a search as one page that needs no network."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.search.ranking.results import Results
 from seedwise.search.report import charts, components, costs, importance
 from seedwise.search.report.answer import answer
-from seedwise.search.report.failures import MOST, counted, failures, in_common
-from seedwise.search.report.languages import languages, of_fewer
+from seedwise.search.report.failures import LISTED, count_runs, failures, in_common
+from seedwise.search.report.languages import languages, of_fewer_runs, scores_by_language
 from seedwise.search.report.table import notes, title
 from seedwise.text import number
 
@@ -35,100 +35,97 @@ FAILURES: list[Cells] = [
 ]
 
 
-def write(found: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
-    """Write `report.html` of a search folder. `ended` says why the search did; without it the page is one so far.
+def write(results: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
+    """Write `report.html` of a search folder. `ended` is why the search ended, empty while it runs.
 
     `more` are sections after the report's own.
     """
     path = folder / REPORT
-    write_atomically(path, page(found, folder, ended=ended, more=more))
+    write_atomically(path, page(results, folder, ended=ended, more=more))
     return path
 
 
-def page(found: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> str:
+def page(results: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> str:
     """The page as text."""
-    runs, compared = sum(run.finished for run in found.state.runs()), sum(not row["baseline"] for row in found.rows)
-    said = f"{ended}." if ended else "the search has not ended, this is what there is so far."
-    *sentences, last = answer(found, command("run", folder / BEST))
+    runs, compared = sum(run.finished for run in results.state.runs()), sum(not row["baseline"] for row in results.rows)
+    status = f"{ended}." if ended else "the search has not ended; these are the results so far."
+    *sentences, last = answer(results, command("run", folder / BEST))
     words, colon, rerun = last.partition(": ")
     closing = f"{escaped(words + colon)}<code>{escaped(rerun)}</code>" if rerun else escaped(last)
     return frame(
-        found.state.search["name"],
-        f"{compared} configurations, {runs} runs: {said}",
+        results.state.search["name"],
+        f"{compared} configurations, {runs} runs: {status}",
         [*map(escaped, sentences), closing],
-        [*_parts(found, folder), *more] if found.ranked else [],
+        [*_sections(results, folder), *more] if results.ranked else [],
     )
 
 
-def _parts(found: Results, folder: Path) -> Iterator[Section]:
+def _sections(results: Results, folder: Path) -> Iterator[Section]:
     """The sections of every search."""
-    pictures = {row["config_id"]: drawn for row in found.rows if (drawn := _pictures(row, found, folder))}
-    yield "leaderboard", "Leaderboard", _board(found, links=set(pictures))
-    yield "replicates", "Replicates of every configuration", _shown(charts.replicates(found))
-    yield "course", "Score over runs", _shown(charts.course(found))
-    slices = "\n".join(chart.html() for chart in importance.slices(found))
-    bars = "Bars are 95 % intervals, the" if found.estimate.replicated else "The"
+    pictures = {row["config_id"]: drawn for row in results.rows if (drawn := _pictures(row, results, folder))}
+    yield "leaderboard", "Leaderboard", _leaderboard(results, pictures.keys())
+    yield "replicates", "Replicates of every configuration", _chart(charts.replicates(results))
+    yield "course", "Score over runs", _chart(charts.course(results))
+    slices = "\n".join(chart.html() for chart in importance.slices(results))
+    bars = "Bars are 95 % intervals, the" if results.estimate.replicated else "The"
     about = f'<h3>Estimates against every parameter</h3>\n<p class="note">{bars} star is the chosen.'
     slices = f'{about}</p>\n<div class="slices">\n{slices}\n</div>' if slices else ""
-    yield "importance", "Which parameters matter", _shown(importance.chart(found)) + slices
-    yield "target", "Selection score against target scores", _shown(charts.target(found))
-    yield "languages", "Languages", "\n".join(_shown(languages(found, split)) for split in ("dev", "test"))
-    yield "components", "Where the variance comes from", _shown(components.chart(found))
-    told = f"<p>{escaped(costs.in_words(costs.cost(found.state)))}</p>\n"
-    yield "cost", "Time and cost", told + _shown(costs.chart(found))
-    yield "failures", "What was tried and failed", _failures(found)
+    yield "importance", "Which parameters matter", _chart(importance.chart(results)) + slices
+    yield "target", "Selection score against target scores", _chart(charts.target(results))
+    yield "languages", "Languages", "\n".join(_chart(languages(results, split)) for split in ("dev", "test"))
+    yield "components", "Where the variance comes from", _chart(components.chart(results))
+    cost = f"<p>{escaped(costs.in_words(costs.cost(results.state)))}</p>\n"
+    yield "cost", "Time and cost", cost + _chart(costs.chart(results))
+    yield "failures", "What was tried and failed", _failures(results)
     if pictures:
         yield "pictures", "Pictures of fresh runs", "\n".join(pictures.values())
 
 
-def _shown(chart: Chart | str) -> str:
+def _chart(chart: Chart | str) -> str:
     """A chart, or why there is none."""
     return f'<p class="note">{escaped(chart)}</p>' if isinstance(chart, str) else chart.html()
 
 
-def _board(found: Results, links: set[str]) -> str:
-    """The table, the best of each baseline below the configurations; those in `links` point to their pictures."""
-    rows, selection = found.rows, found.selection
+def _leaderboard(results: Results, pictured: Collection[str]) -> str:
+    """The table, the best of each baseline below the configurations; those that are `pictured` link to the pictures."""
+    rows, selection = results.rows, results.selection
     ranked = [row for row in rows if not row["baseline"]]
-    shown, metric = [*ranked, *found.baselines], f"test/{found.metric}"
-    ranks = {row["config_id"]: str(rank) for rank, row in enumerate(found.ranked, start=1)}
-    tests = found.languages(name for row in rows for name in _tests(row, metric))
+    shown, metric = [*ranked, *results.baselines], f"test/{results.metric}"
+    ranks = {row["config_id"]: str(rank) for rank, row in enumerate(results.ranked, start=1)}
+    tested = results.languages(name for row in rows for name in scores_by_language(row, metric))
     cells: list[Cells] = [
         (Column("rank", number=True), lambda row: ranks.get(row["config_id"], "")),
         *columns(rows, selection),
         *(
-            (Column(f"test {name}", number=True), lambda row, name=name: number(_tests(row, metric).get(name)))
-            for name in tests
+            (
+                Column(f"test {name}", number=True),
+                lambda row, name=name: number(scores_by_language(row, metric).get(name, {}).get("mean")),
+            )
+            for name in tested
         ),
     ]
-    fewer = of_fewer(shown, metric)
+    fewer = of_fewer_runs(shown, metric)
     remarks = [*notes(rows, shown, selection), *([f"test scores leave out failed runs: {fewer}"] if fewer else [])]
-    table = Table.of(cells, [ranked, found.baselines], title=title(selection), notes=remarks)
+    table = Table.of(cells, [ranked, results.baselines], title=title(selection), notes=remarks)
     ids = [row["config_id"] for row in shown]
-    pictured = {place: config_id for place, config_id in enumerate(ids) if config_id in links}
-    return table.html(chosen=ids.index(found.chosen["config_id"]), links=pictured)
+    links = {index: config_id for index, config_id in enumerate(ids) if config_id in pictured}
+    return table.html(chosen=ids.index(results.chosen["config_id"]), links=links)
 
 
-def _tests(row: dict, metric: str) -> dict[str, float]:
-    """Mean test scores by language."""
-    scores = row["fresh"]["scores"].get(metric, {}) if row["fresh"] else {}
-    return {language: of["mean"] for language, of in scores.items()}
-
-
-def _failures(found: Results) -> str:
+def _failures(results: Results) -> str:
     """A table of the runs without a score of their own."""
-    rows = failures(found)
+    rows = failures(results)
     if not rows:
         return "<p>No run that has ended failed, was pruned or predicts a single class.</p>"
-    told = [in_common(found), f"{len(rows) - MOST} more are in the ledger." if len(rows) > MOST else ""]
-    words = f"<p>{counted(len(rows))}. {escaped(' '.join(filter(None, told)))}</p>\n"
-    return words + Table.of(FAILURES, [rows[:MOST]]).html()
+    remarks = [in_common(results), f"{len(rows) - LISTED} more are in the ledger." if len(rows) > LISTED else ""]
+    words = f"<p>{count_runs(len(rows))}. {escaped(' '.join(filter(None, remarks)))}</p>\n"
+    return words + Table.of(FAILURES, [rows[:LISTED]]).html()
 
 
-def _pictures(row: dict, found: Results, folder: Path) -> str:
+def _pictures(row: dict, results: Results, folder: Path) -> str:
     """The pictures of one configuration; empty where it has none."""
     config_id, figures = row["config_id"], []
-    for run in found.state.configurations[config_id].of_phase(CONFIRM):
+    for run in results.state.configurations[config_id].of_phase(CONFIRM):
         for picture in read(folder, config_id, run.replicate) if run.status == DONE else []:
             drawing = svg(picture, prefix=f"{config_id}-{run.replicate}-{picture['name']}-")
             caption = escaped(f"{picture['text']} {replicate_name(run.replicate).capitalize()}.")

@@ -12,12 +12,12 @@ from seedwise.search.ranking.ranks import ranks
 from seedwise.search.ranking.results import Results
 from seedwise.spaces.dimension import Dimension
 
-FEWEST = 8  # configurations that have a parameter: below, chance explains as much
+FEWEST = 8  # configurations that have a parameter: with fewer, chance explains as much
 LEVEL = 0.05  # of the F test
-SIDE_BY_SIDE = 3  # values whose names fit below a slice
+PARABOLA = 2  # degrees of freedom of a number, so that an optimum in the middle counts
+HORIZONTAL = 3  # values whose names fit below a slice without turning them
 ENDS = ("estimate_high", "estimate_low")
-WIDTH = 0.6  # of the place of a value, over which its points are spread
-TURN = 2  # degrees of freedom of a number: a curve with one turn, so that an optimum in the middle counts
+SPREAD = 0.6  # of the distance between two values, over which the points of a value are spread
 
 
 @dataclass(frozen=True)
@@ -38,30 +38,30 @@ class Importance:
         return self.p < LEVEL
 
 
-def importances(found: Results) -> list[Importance]:
+def importances(results: Results) -> list[Importance]:
     """Of every searched parameter that enough configurations have, the most important first.
 
     A parameter that exists only beside certain values of others is judged among the configurations that have it. Scores
     are the configurations' own means with the seeds' effects taken out. Not the estimates: those are drawn towards a
     surface over these very parameters, which would then seem to explain them.
     """
-    known, place = [], found.estimate.index_of
-    for name in searched(found):
-        rows = _having(found, name)
-        scores = [float(found.estimate.raw[place[row["config_id"]]]) for row in rows]
-        one = importance(name, [row["params"][name] for row in rows], scores)
-        known += [one] if one is not None else []
-    known = [replace(one, p=p) for one, p in zip(known, holm([one.p for one in known]), strict=True)]
-    return sorted(known, key=lambda one: (-one.share, one.name))
+    index, known = results.estimate.index_of, []
+    for name in searched(results):
+        rows = _having(results, name)
+        scores = [float(results.estimate.raw[index[row["config_id"]]]) for row in rows]
+        known.append(importance(name, [row["params"][name] for row in rows], scores))
+    known = [single for single in known if single is not None]
+    known = [replace(single, p=p) for single, p in zip(known, holm([single.p for single in known]), strict=True)]
+    return sorted(known, key=lambda single: (-single.share, single.name))
 
 
 def holm(values: list[float]) -> list[float]:
-    """p values so corrected that below 5 % at most one search in twenty has any by chance (Holm 1979)."""
-    found, highest = [1.0] * len(values), 0.0
-    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
-        found[index] = highest
-    return found
+    """p values corrected for their number: at most one search in twenty has any below 5 % by chance (Holm 1979)."""
+    order = np.argsort(values, kind="stable")
+    factors = np.arange(len(values), 0, -1)
+    corrected = np.empty(len(values))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(factors * np.array(values)[order]))
+    return corrected.tolist()
 
 
 def importance(name: str, values: list, scores: list[float]) -> Importance | None:
@@ -70,7 +70,7 @@ def importance(name: str, values: list, scores: list[float]) -> Importance | Non
     None with fewer than 8 configurations, with one value, or with about as many values as configurations.
     """
     n, kinds = len(values), list(dict.fromkeys(map(repr, values)))
-    freedom = min(TURN, len(kinds) - 1) if _numeric(values) else len(kinds) - 1
+    freedom = min(PARABOLA, len(kinds) - 1) if _numeric(values) else len(kinds) - 1
     rest = n - freedom - 1
     if n < FEWEST or freedom < 1 or rest < FEWEST // 2:
         return None
@@ -89,20 +89,20 @@ def importance(name: str, values: list, scores: list[float]) -> Importance | Non
     return Importance(name, n, share, float(fdtrc(freedom, rest, odds)))
 
 
-def searched(found: Results) -> list[str]:
+def searched(results: Results) -> list[str]:
     """Parameters that differ between the ranked configurations, and that the space varies where it says so."""
-    names = varying([row["params"] for row in found.ranked])
-    return [name for name in names if _dimension(found, name)] or names
+    names = varying([row["params"] for row in results.ranked])
+    return [name for name in names if _dimension(results, name)] or names
 
 
-def chart(found: Results) -> Chart | str:
+def chart(results: Results) -> Chart | str:
     """The importances as bars."""
-    known = importances(found)
+    known = importances(results)
     if not known:
-        several = len(searched(found))
+        several = len(searched(results))
         return (
-            f"No importance can be told: {len(_whole(found))} configurations without a failed run, {several} searched "
-            f"parameters that differ between them. At least {FEWEST} configurations must have a parameter."
+            f"Importance is unknown: {len(_whole(results))} configurations have no failed run, and {several} searched "
+            f"parameters differ between them. At least {FEWEST} configurations must have a parameter."
         )
     bars = {
         "type": "bar",
@@ -121,7 +121,7 @@ def chart(found: Results) -> Chart | str:
         "Adjusted R squared of the configurations' means, the effects of seeds taken out, on one parameter, over the "
         "configurations that have it: a parabola over the ranks of a number, the means of other values; 0 is what "
         "chance explains. Blue: clear, by an F test that is corrected for the number of parameters (Holm), so that in "
-        f"{LEVEL:.0%} of searches at most chance alone makes any of them so. Grey: unclear. Parameters that the "
+        f"{LEVEL:.0%} of searches at most chance alone makes any parameter clear. Grey: unclear. Parameters that the "
         "sampler moved together share the credit."
     )
     layout = listed([one.name for one in known], "share of the variance explained", legend=False, range=[0, 1.08])
@@ -132,72 +132,71 @@ def in_words(known: list[Importance]) -> str:
     return ", ".join(f"{one.name} {one.share:.2f}" + ("" if one.clear else " (unclear)") for one in known) + "."
 
 
-def slices(found: Results) -> list[Chart]:
+def slices(results: Results) -> list[Chart]:
     """One small chart per searched parameter: estimates with intervals against its values."""
-    named = {name: _having(found, name) for name in searched(found)}
-    return [_slice(found, name, rows, number) for number, (name, rows) in enumerate(named.items()) if rows]
+    named = {name: _having(results, name) for name in searched(results)}
+    return [_slice(results, name, rows, number) for number, (name, rows) in enumerate(named.items()) if rows]
 
 
-def _slice(found: Results, name: str, rows: list[dict], number: int) -> Chart:
+def _slice(results: Results, name: str, rows: list[dict], number: int) -> Chart:
     values = [row["params"][name] for row in rows]
     axis: dict = {"title": {"text": label(name)}, "zeroline": False, "automargin": True, "exponentformat": "e"}
     if _numeric(values):
-        x, dimension = values, _dimension(found, name)
+        x, dimension = values, _dimension(results, name)
         axis |= {"type": "log" if dimension is not None and dimension.log else "linear", "nticks": 4, "tickangle": 0}
         ends = f"from {min(values):g} to {max(values):g}"
     else:
         kinds = sorted(dict.fromkeys(map(str, values)))
-        x = [kinds.index(str(value)) + beside for value, beside in zip(values, _beside(values), strict=True)]
+        x = [kinds.index(str(value)) + offset for value, offset in zip(values, _offsets(values), strict=True)]
         axis |= {"tickvals": list(range(len(kinds))), "ticktext": [label(kind) for kind in kinds]}
-        axis |= {"range": [-0.5, len(kinds) - 0.5], "tickangle": -35 if len(kinds) > SIDE_BY_SIDE else 0}
+        axis |= {"range": [-0.5, len(kinds) - 0.5], "tickangle": -35 if len(kinds) > HORIZONTAL else 0}
         ends = f"over {', '.join(kinds)}"
     best = max(rows, key=lambda row: row["estimate"])
-    data, known = [], found.estimate.replicated
+    data, known = [], results.estimate.replicated
     for chosen, colour, symbol, size in ((False, BLUE, "circle-open", 6), (True, RED, "star", 12)):
-        few = [place for place, row in enumerate(rows) if (row is found.chosen) == chosen]
-        up, down = ([abs(rows[i][end] - rows[i]["estimate"]) for i in few if known] for end in ENDS)
+        shown = [i for i, row in enumerate(rows) if (row is results.chosen) == chosen]
+        up, down = ([abs(rows[i][end] - rows[i]["estimate"]) for i in shown if known] for end in ENDS)
         bars = {"type": "data", "array": up, "arrayminus": down, "thickness": 1, "width": 0, "color": colour}
-        text = [label(f"{rows[i]['config_id']}: {rows[i]['estimate']:.4f} at {values[i]}") for i in few]
+        text = [label(f"{rows[i]['config_id']}: {rows[i]['estimate']:.4f} at {values[i]}") for i in shown]
         hover = {"text": text, "hovertemplate": "%{text}<extra></extra>", **({"error_y": bars} if known else {})}
-        y = [rows[i]["estimate"] for i in few]
-        data += [points("", [x[i] for i in few], y, colour, symbol=symbol, size=size, **hover)] if few else []
+        y = [rows[i]["estimate"] for i in shown]
+        data += [points("", [x[i] for i in shown], y, colour, symbol=symbol, size=size, **hover)] if shown else []
     text = (
         f"Estimates of {len(rows)} configurations against {name}, {ends}; the highest, {best['estimate']:.3f}, "
         f"at {best['params'][name]}."
     )
     layout = {"height": 230, "showlegend": False, "margin": {"l": 45, "r": 10, "t": 10, "b": 40}, "xaxis": axis}
-    whole = _whole(found)  # one range for all slices, so that they can be compared
-    shown = focus([row[name] for row in whole for name in ("estimate", *(ENDS if known else ()))])
-    layout["yaxis"] = {"zeroline": False, "automargin": True, "range": shown}
+    whole = _whole(results)  # one range for all slices, so that they can be compared
+    visible = focus([row[name] for row in whole for name in ("estimate", *(ENDS if known else ()))])
+    layout["yaxis"] = {"zeroline": False, "automargin": True, "range": visible}
     return Chart(f"slice-{number}", "", text, f"{len(rows)} configurations", data, layout)
 
 
-def _beside(values: list) -> list[float]:
-    """How far points of the same value are moved apart, so that their bars can be told apart."""
-    total, seen = Counter(map(str, values)), Counter()
-    found = []
+def _offsets(values: list) -> list[float]:
+    """How far points of the same value are moved apart, so that their bars do not overlap."""
+    total, seen, offsets = Counter(map(str, values)), Counter(), []
     for value in map(str, values):
-        found.append(WIDTH * ((seen[value] + 0.5) / total[value] - 0.5))
+        offsets.append(SPREAD * ((seen[value] + 0.5) / total[value] - 0.5))
         seen[value] += 1
-    return found
+    return offsets
 
 
-def _whole(found: Results) -> list[dict]:
-    """Configurations none of whose runs failed: the estimates of the others are made lower by rule."""
-    estimate = found.estimate
-    return [row for row in found.ranked if not estimate.failed[estimate.index_of[row["config_id"]]]]
+def _whole(results: Results) -> list[dict]:
+    """Configurations without a failed run: failures lower the estimates of others by rule."""
+    estimate = results.estimate
+    return [row for row in results.ranked if not estimate.failed[estimate.index_of[row["config_id"]]]]
 
 
-def _having(found: Results, name: str) -> list[dict]:
-    """Those of them that have a parameter; of one with a range only numbers, for `k: all` has no place among them."""
-    rows = [row for row in _whole(found) if name in row["params"]]
-    dimension = _dimension(found, name)
+def _having(results: Results, name: str) -> list[dict]:
+    """Those that have a parameter; of a parameter with a range only numbers, since `k: all` is not on its axis."""
+    rows = [row for row in _whole(results) if name in row["params"]]
+    dimension = _dimension(results, name)
     ranged = dimension is not None and dimension.choices is None
     return [row for row in rows if _numeric([row["params"][name]])] if ranged else rows
 
 
-def _dimension(found: Results, name: str) -> Dimension | None:
-    return None if found.space is None else found.space.searched.get(name)
+def _dimension(results: Results, name: str) -> Dimension | None:
+    return results.space and results.space.searched.get(name)
 
 
 def _numeric(values: list) -> bool:

@@ -18,25 +18,18 @@ from seedwise.search.report.table import as_table
 from seedwise.text import minutes_in_words, number
 
 REFRESH_SECONDS = 1.0
-SPARING = 20  # times what the last drawing took, until the next: thousands of configurations must not slow the search
-SHOWN = 10  # rows of the live view
-BAR = 16  # columns of the bar that shows how far a run is
+IDLE_FACTOR = 20  # the next drawing waits this many times what the last one took, so that drawing costs at most 5 %
+TABLE_ROWS = 10
+BAR_COLUMNS = 16
 
-Named = Callable[[Run], str]  # what a person calls the configuration of a run
+Named = Callable[[Run], str]  # a person's name for the configuration of a run
 BY_ID: Named = attrgetter("config_id")
 
 
 class Progress:
     """A table that redraws itself in a terminal; in a pipe or a log file, one line per finished run."""
 
-    def __init__(
-        self,
-        console: Console,
-        state: State,
-        estimator: Estimator,
-        total: int | None,
-        named: Named = BY_ID,
-    ):
+    def __init__(self, console: Console, state: State, estimator: Estimator, total: int | None, named: Named = BY_ID):
         self.console, self.state, self.estimator, self.total, self.named = console, state, estimator, total, named
         self.selection = estimator.selection
         self.started, self.due = time.monotonic(), 0.0
@@ -53,42 +46,42 @@ class Progress:
             self.live.stop()
 
     def result(self, run: Run) -> None:
-        """A run ended: say so where nothing redraws."""
+        """Print the result of a run, where no live table shows it."""
         if self.live:
             return
         score = f"{self.selection.label} {number(self.selection.score(run.metrics))}"
         if "point/a" in run.metrics:
-            score = f"{run.step} points"  # the last of which is no better than the others
-        told = score if run.status == DONE else run.error
+            score = f"{run.step} points"  # of a landscape, where the metrics of the last point are no result
+        outcome = score if run.status == DONE else run.error
         name, done = run_name(self.named(run), run.replicate), self._count(self.state.tally.finished)
-        self.console.print(f"{done}  {name}: {run.status}, {told} ({run.seconds:.1f} s)", soft_wrap=True)
+        self.console.print(f"{done}  {name}: {run.status}, {outcome} ({run.seconds:.1f} s)", soft_wrap=True)
 
     def say(self, text: str) -> None:
-        """Show one line that stays."""
+        """Print a line above the live table."""
         self.console.print(text, soft_wrap=True)
 
     def tick(self) -> None:
-        """Redraw if it is time to. Cheap enough to be called in every turn of Tune's loop."""
+        """Redraw if it is time to. Cheap enough for every turn of Tune's loop."""
         start = time.monotonic()
         if self.live and start >= self.due:
             self.live.update(self.view(), refresh=True)
-            self.due = start + max(REFRESH_SECONDS, SPARING * (time.monotonic() - start))
+            self.due = start + max(REFRESH_SECONDS, IDLE_FACTOR * (time.monotonic() - start))
 
     def view(self) -> Group:
         running = [run for run in self.state.tally.open_runs() if run.status == RUNNING]
-        rows = leaderboard(self.state, self.estimator, SHOWN)
+        rows = leaderboard(self.state, self.estimator, TABLE_ROWS)
         kind = " (oracle)" if self.selection.oracle else ""
         best = f", best so far{kind} {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
         lines: list[Text | Table] = [Text(self.headline() + best, style="bold")]
         if rows:
             finished = [any(run.finished for run in one.runs.values()) for one in self.state.configurations.values()]
             left = sum(finished) - len(rows)
-            lines.append(as_table(rows, self.selection, width=self.console.width, most=SHOWN, left=left))
+            lines.append(as_table(rows, self.selection, width=self.console.width, most=TABLE_ROWS, left=left))
         if running:
             table = Table(box=None, show_header=False)
             for run in running:
                 partial = self.selection.score(run.metrics) if run.metrics else None
-                bar = ProgressBar(total=run.epochs or 1, completed=run.step, width=BAR)
+                bar = ProgressBar(total=run.epochs or 1, completed=run.step, width=BAR_COLUMNS)
                 table.add_row(
                     "running", self.named(run), replicate_name(run.replicate), bar, f"epoch {run.step}", number(partial)
                 )

@@ -16,10 +16,10 @@ from seedwise.text import ago
 def show(
     folder: Path, state: State, parts: Parts, console: Console, *, total: int | None, phase: str, named: Named
 ) -> None:
-    """The status of a search folder. It may be written meanwhile, by another process or another machine.
+    """The status of a search folder, which another process or machine may be writing.
 
-    `total` is how many runs there will be, `phase` where it is in a word, `named` what a person calls a run's
-    configuration: these differ between kinds of studies.
+    `total` (runs there will be), `phase` (in a word) and `named` (a person's name for the configuration of a run)
+    differ between kinds of studies.
     """
     console.print(Progress(console, state, parts.estimator, total, named).view())
     done = sum(run.finished for run in state.runs())
@@ -32,9 +32,7 @@ def show(
     if busy(folder / LEDGER):
         console.print("the search is running")
         return
-    begun = [run for run in state.runs() if not run.finished]
-    if begun:
-        names = "; ".join(run_name(run.config_id, run.replicate) for run in begun)
-        console.print(f"without a result: {names}", soft_wrap=True)
+    if begun := [run_name(run.config_id, run.replicate) for run in state.runs() if not run.finished]:
+        console.print(f"without a result: {'; '.join(begun)}", soft_wrap=True)
     console.print(f"interrupted; continue with: {called('resume', folder)}", soft_wrap=True)
-    console.print("If another machine writes it, wait: its lock cannot always be seen from here.", style="dim")
+    console.print("If another machine is running it, wait: its lock may be invisible from here.", style="dim")

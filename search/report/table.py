@@ -10,15 +10,15 @@ from seedwise.search.ranking.selection import Selection
 
 WIDE = 100  # columns of a terminal that has room for intervals
 NO_REPLICATES = (
-    "no configuration has two replicates: there is no estimate of the noise between seeds, so nothing can be said "
-    "about P(best), ties and intervals of estimates"
+    "no configuration has two replicates: the noise between seeds is unknown, and so are P(best), ties and "
+    "intervals of estimates"
 )
 
 
 def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12, left: int = 0) -> Table:
     """The leaderboard for a terminal of `width` columns: the best `most`, and the best of each baseline.
 
-    `left` configurations are not even among the rows.
+    `left` is how many configurations were left out of `rows`.
     """
     ranked, baselines = [row for row in rows if not row["baseline"]], best_baselines(rows)
     shown = [*ranked[:most], *baselines]
@@ -37,27 +37,23 @@ def title(selection: Selection) -> str:
 
 
 def notes(rows: list[dict], shown: list[dict], selection: Selection) -> list[str]:
-    """What the marks behind a configuration mean, where any of them is shown, and what the dim columns are."""
-    ties = replicated(rows) and any(row["tied"] for row in shown[1:])
-    found = ["= cannot be told apart from the best"] if ties else []
-    found += [] if replicated(rows) else [NO_REPLICATES]
-    found += ["! a single class is predicted in some runs"] if any(row["collapsed"] for row in shown) else []
-    if selection.second:
-        reported = any(row.get("second") is not None for row in rows)
-        by, goal = selection.second
-        found.append(f"* on the Pareto front with {goal} {by}" if reported else f"no run reports {by}")
-    if audited(rows, selection):
-        found.append(f"dim: {selection.metric} on dev sets that are not ranked on")
-    return found
-
-
-def replicated(rows: list[dict]) -> bool:
-    """Whether the noise between seeds is known; no rows need no remark."""
-    return all(row["replicated"] for row in rows)
+    """What the marks behind the configurations shown mean, and what the dim columns are."""
+    replicated = all(row["replicated"] for row in rows)  # whether the noise between seeds is known
+    by, goal = selection.second or ("", "")
+    second = any(row.get("second") is not None for row in rows)
+    remarks = {
+        "= cannot be told apart from the best": replicated and any(row["tied"] for row in shown[1:]),
+        NO_REPLICATES: not replicated,
+        "! a single class is predicted in some runs": any(row["collapsed"] for row in shown),
+        f"* on the Pareto front with {goal} {by}": by and second,
+        f"no run reports {by}": by and not second,
+        f"dim: {selection.metric} on dev sets, which do not rank": audited(rows, selection),
+    }
+    return [remark for remark, applies in remarks.items() if applies]
 
 
 def show_leaderboard(results: Results, console: Console) -> None:
-    """The leaderboard, how much was compared, and what it cost to choose without target labels."""
+    """Print the leaderboard, how much was compared, and what it cost to choose without target labels."""
     console.print(as_table(results.leaderboard, results.selection, width=console.width))
     compared = sum(not row["baseline"] for row in results.leaderboard)
     runs = sum(run.finished for run in results.state.runs())

@@ -383,7 +383,7 @@ def test_the_answer_compares_seed_by_seed(found):
 def test_without_fresh_seeds_the_answer_warns_of_luck_and_without_replicates_of_more():
     lines = [line for line in events(replicates=1) if line.get("phase") != "confirm" and line["event"] != "freeze"]
     told = " ".join(answer(findings(replay(lines)), "x"))
-    assert "the luck that being the best of many brings" in told
+    assert "the estimate is optimistic: the best of many was lucky too" in told
     assert "No configuration has two replicates" in told
     assert "tied" not in told
     assert "seeds of the search" in told  # where the baseline is compared
@@ -471,7 +471,7 @@ def test_where_all_fresh_runs_failed_there_is_no_score_of_them():
 def test_a_baseline_that_only_failed_is_not_compared_with():
     found = findings(replay(failing(list(events()), "baseline", *range(3), *range(1000, 1004))))
     told = answer(found, "x")
-    assert "The baseline LS failed on all its fresh seeds: there is no difference to tell." in told
+    assert "The baseline LS failed on all its fresh seeds, so it cannot be compared." in told
     assert not any("than the baseline" in line for line in told)
     drawn = charts.replicates(found)
     assert "mean of a baseline, 95 % interval" not in [one["name"] for one in drawn.data]

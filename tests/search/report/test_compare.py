@@ -10,8 +10,8 @@ from rich.console import Console
 from scipy import stats
 
 from seedwise.search.commands.main import main
-from seedwise.search.report.compare import Searched, pairs, side_by_side
-from seedwise.search.report.compare_table import as_table
+from seedwise.search.report.compare import ComparedSearch, pairs
+from seedwise.search.report.compare_table import as_table, side_by_side
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.parts import results_of
 from tests.search.studies.test_search import SPECIFICATION
@@ -30,7 +30,7 @@ def confirmed(name, scores, *changes, checksums=None, metric="macro_f1"):
     for replicate, of_run in enumerate(scores, start=1000):
         values = of_run and metrics("dev", *of_run, metric=metric) | metrics("test", *of_run, metric=metric)
         told.run("only", replicate, values)
-    return Searched(name, results_of(told.state))
+    return ComparedSearch(name, results_of(told.state))
 
 
 def only(one, other):
@@ -156,14 +156,14 @@ def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
     told.ask("only", k=50, weighting="standard")
     for replicate, of_run in enumerate(SECOND):
         told.run("only", replicate, metrics("dev", *of_run))
-    found = only(confirmed("a", FIRST), Searched("b", results_of(told.state)))
+    found = only(confirmed("a", FIRST), ComparedSearch("b", results_of(told.state)))
     assert found.measure.label == "macro_f1 on dev, seeds of the search"
-    assert found.notes == ["not all are confirmed: these are scores that the choice was made by, so each is optimistic"]
+    assert found.notes == ["not all are confirmed: these scores made the choice, so they are optimistic"]
     assert by_language(found)["qel"].n == (1, 1)  # replicate 0 is all that both have
 
 
 def test_rows_are_the_chosen_configuration_and_the_best_baselines():
-    measure, (chosen, baseline) = side_by_side([Searched("demo", results_of(demo().state))])
+    measure, (chosen, baseline) = side_by_side([ComparedSearch("demo", results_of(demo().state))])
     assert measure.label == "macro_f1 on test, fresh seeds"
     assert (chosen.config_id, chosen.method, chosen.n, chosen.failed) == ("good", "stitching", 3, 0)
     scores = np.array([0.75, 0.72, 0.74])
@@ -175,7 +175,7 @@ def test_rows_are_the_chosen_configuration_and_the_best_baselines():
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_table_fits_its_terminal(width):
-    searches = [Searched(name, results_of(demo(name=name).state)) for name in ("demo", "again")]
+    searches = [ComparedSearch(name, results_of(demo(name=name).state)) for name in ("demo", "again")]
     console = Console(width=width, file=io.StringIO())
     console.print(as_table(searches, width=width))
     text = console.file.getvalue()
@@ -225,7 +225,7 @@ def test_a_method_without_a_task_is_compared_by_its_metric():
         told.ask("only", x=0.5)
         for replicate, value in enumerate(scores):
             told.run("only", replicate, {"value": value})
-        searches.append(Searched(name, results_of(told.state)))
+        searches.append(ComparedSearch(name, results_of(told.state)))
     assert only(*searches).measure.label == "value, seeds of the search"
     (statement,) = only(*searches).statements
     interval = stats.ttest_rel((0.5, 0.7, 0.6), (0.4, 0.6, 0.4)).confidence_interval(0.95)
@@ -245,6 +245,6 @@ def test_a_choice_that_always_fails_has_the_lowest_scores_of_its_search():
         told.run("only", replicate, None)
         told.run("other", replicate, metrics("dev", 0.4, 0.3, 0.2) | metrics("test", 0.4, 0.3, 0.2))
     told.run("only", 0, metrics("dev", 0.7, 0.6, 0.5))
-    statement = by_language(only(confirmed("a", FIRST), Searched("b", results_of(told.state))))["qan"]
+    statement = by_language(only(confirmed("a", FIRST), ComparedSearch("b", results_of(told.state))))["qan"]
     assert statement.difference == pytest.approx((0.61 + 0.66) / 2 - 0.3)
     assert "2 failed, counted as the lowest score" in statement.in_words()

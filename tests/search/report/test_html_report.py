@@ -83,7 +83,7 @@ def test_the_same_ledger_gives_the_same_page(text):
 def test_an_unfinished_search_is_reported_as_far_as_it_is():
     lines = [line for line in events() if line["event"] != "end"]
     text = page_of(findings(replay(lines)), Path("x"), ended="")
-    assert "the search has not ended, this is what there is so far." in text
+    assert "the search has not ended; these are the results so far." in text
     lines = [line for line in lines if line.get("phase") != "confirm" and line["event"] != "freeze"]
     assert "Best so far: " in page_of(findings(replay(lines)), Path("x"), ended="")
 
