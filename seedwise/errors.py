@@ -1,7 +1,6 @@
 """The errors that a person is meant to read."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 
 class RequestError(Exception):
@@ -26,49 +25,29 @@ class RequestError(Exception):
 
 
 class RequestErrors(RequestError):
-    """Several things are wrong with one request."""
+    """All that is wrong with one request; the key, problem and fix of the error itself are those of the first."""
 
     def __init__(self, problems: Iterable[RequestError]):
-        self.several = list(problems)
-        first = self.several[0]
-        super().__init__(first.key, first.problem, first.fix)
-        self.args = (self.several,)  # from which another process makes it again
+        self._problems = list(problems)
+        super().__init__(*self._problems[0].args[:3])
+        self.args = (self._problems,)  # from which another process makes it again
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.several))
+        return "\n".join(map(str, self._problems))
 
     @property
     def problems(self) -> list[RequestError]:
-        return self.several
+        return self._problems
 
 
-class NotHere(RequestError):
+class MissingFile(RequestError):
     """A file or folder that this machine does not have. `name` is what the specification calls it."""
 
     def __init__(self, key: str, problem: str, fix: str, name: str):
         super().__init__(key, problem, fix)
-        self.name = name
         self.args = (key, problem, fix, name)  # from which another process makes it again
-
-    @property
-    def absolute(self) -> bool:
-        """Whether another machine may have it: one that a search is sent to has nothing else of this one's."""
-        return self.name.startswith(("/", "~"))
+        self.absolute = name.startswith(("/", "~"))  # then the machine that a search is sent to may have it
 
 
 class SearchError(Exception):
     """The search cannot go on. The text says why, and how to go on later; the command line exits with 1."""
-
-
-@contextmanager
-def collected(found: list[RequestError]) -> Iterator[None]:
-    """In this block, what is wrong is added to `found` instead of raised; the rest of the block is left out."""
-    try:
-        yield
-    except RequestError as error:
-        found += error.problems
-
-
-def one_of(found: list[RequestError]) -> RequestError:
-    """All that was found wrong as one error."""
-    return found[0] if len(found) == 1 else RequestErrors(found)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seedwise.credentials import HIDDEN, has_password, mask
-from seedwise.errors import RequestError, one_of
+from seedwise.errors import RequestError, RequestErrors
 from seedwise.suggest import nearest
 
 EXAMPLES = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
@@ -25,13 +25,14 @@ def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None
     try:
         yield
     except ValidationError as error:
-        raise one_of([_error(f"{prefix}{key}", problems, model) for key, problems in _meant(error)]) from error
+        raise RequestErrors([_error(f"{prefix}{key}", problems, model) for key, problems in _meant(error)]) from error
     except ValueError as error:  # by code of one's own
         raise RequestError(prefix.rstrip("."), str(error)) from error
     except RequestError as error:
         if not prefix:
             raise
-        raise one_of([RequestError(prefix + each.key, each.problem, each.fix) for each in error.problems]) from error
+        prefixed = (RequestError(prefix + each.key, each.problem, each.fix) for each in error.problems)
+        raise RequestErrors(prefixed) from error
 
 
 def _meant(error: ValidationError) -> list[tuple[str, list[dict]]]:

@@ -14,7 +14,7 @@ from seedwise.search.spec.load import read
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.ear.options import REFERENCE
 from seedwise.trainables.ear.prepare import check_layers
-from seedwise.trainables.request import Task, by_language
+from seedwise.trainables.request import Task, files_of
 from seedwise.trainables.tasks.layouts import LAYOUTS
 from seedwise.trainables.training.encoder import Encoder
 from tests.conftest import ROOT, real
@@ -32,8 +32,8 @@ def specification(name: str) -> Specification:
         files = [inputs["synonyms"]]
     elif content["method"] == "dcca":
         files = [name for pair in inputs["parallel"].values() for name in pair]
-        for of_all in (inputs["text"], *inputs["static"].values()):
-            files += by_language(of_all, Task(**task)).values()
+        for key in ("text", "static"):
+            files += dict(files_of(key, inputs[key], Task(**task).languages())).values()
     else:
         files = [*inputs["vectors"].values(), *inputs["lexicons"].values()]
     if task["name"] in ROWS:

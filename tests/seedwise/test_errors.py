@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from seedwise.errors import NotHere, RequestError, RequestErrors
+from seedwise.errors import MissingFile, RequestError, RequestErrors
 from seedwise.validation import request_errors
 
 STRICT = ConfigDict(strict=True, extra="forbid")
@@ -34,7 +34,7 @@ class Outer(BaseModel):
         (RequestError("space.k", "0 is too few", "Write more."), "space.k: 0 is too few. Write more."),
         (RequestError("space.k", "which one?", ""), "space.k: which one?"),
         (RequestError("space.k", "no such name", "Did you mean j?"), "space.k: no such name. Did you mean j?"),
-        (NotHere("task.data", "/x is missing", "Add it.", "/x"), "task.data: /x is missing. Add it."),
+        (MissingFile("task.data", "/x is missing", "Add it.", "/x"), "task.data: /x is missing. Add it."),
         (RequestErrors([RequestError("a", "b", "C."), RequestError("d", "e")]), "a: b. C.\nd: e."),
     ],
 )

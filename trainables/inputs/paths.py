@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from seedwise.errors import NotHere, RequestError
+from seedwise.errors import MissingFile, RequestError
 from seedwise.paths import resolved
 
 FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the embedded world
@@ -19,7 +19,7 @@ def locate(name: str, key: str, *, folder: bool = False) -> Path:
     path = path_of(name)
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
-        raise NotHere(key, f"{name}: there is no such {kind}", "Write the path of one that exists.", name)
+        raise MissingFile(key, f"{name}: there is no such {kind}", "Write the path of one that exists.", name)
     return path
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from seedwise.errors import NotHere, RequestError
+from seedwise.errors import MissingFile, RequestError
 from seedwise.paths import resolved
 from seedwise.suggest import nearest
 from seedwise.trainables.inputs.reading import read_lines
@@ -140,7 +140,7 @@ class Classification:
         """Check that a file exists, and that its columns and its language do."""
         path, form = self.files.path(language, split), self._form(split)
         if not path.is_file():
-            raise NotHere(key, f"{path} is missing", fix, self.task.data)
+            raise MissingFile(key, f"{path} is missing", fix, self.task.data)
         first = first_row(path, quoted=form.quoted)
         has_header = is_json(path) or not form.columns
         columns = first if has_header else form.columns

@@ -29,11 +29,11 @@ def fewer_walks(monkeypatch):
         ("budget={}", "budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}."),
         (
             "replicates={policy: fixed, n: 99, confirm: {top: 0}}",
-            "budget.runs: 32 pays for no configuration at 99 replicates. Set it to 99 or more.",
+            "budget.runs: 32 is too few: one configuration takes 99 runs. Set it to 99 or more.",
         ),
         (
             "replicates.confirm={top: 4, fresh: 8}",
-            "budget.runs: 32 pays for no configuration at 2 replicates beside replicates.confirm (4 x 8). "
+            "budget.runs: 32 leaves 0 runs after replicates.confirm (4 x 8), one configuration takes 2. "
             "Set it to 34 or more, or confirm less.",
         ),
         ("replicates.policy=rase", "replicates.policy: there is no 'rase'. Did you mean race?"),
@@ -43,7 +43,7 @@ def fewer_walks(monkeypatch):
         ("seed=-1", "seed: -1 is wrong: input should be greater than or equal to 0"),
         ("prune=hyperband", "prune: 'hyperband' is wrong: input should be 'off', 'asha' or 'median'"),
         ("select.on=pivot_dev", "select.on: pivot_dev needs languages with labels that are not reported on."),
-        ("task.pivots=[qan]", "task.pivots: qan, qor, qan: a language stands there twice."),
+        ("task.pivots=[qan]", "task.pivots: qan, qor, qan: a language is listed twice."),
         ("task.pivots=[qel]", "task.pivots: qel is the source."),
         ("select.second={by: dev/macro_f1/qan}", "select.second.by: dev/macro_f1/qan uses labels of a target language"),
         ("select.second={by: seconds, goal: up}", "select.second.goal: 'up' is wrong: input should be 'min' or 'max'"),
@@ -102,7 +102,7 @@ def fewer_walks(monkeypatch):
         ("inputs.synonyms='world:synonyms/qel.json'", "inputs.synonyms: stitching does not read it. Remove it."),
         ("model=world:none", "model: world:none: there is no such folder."),
         ("select={on: metric, metric: dev/macro_f1/qan}", "select.on: metric is for methods of one's own."),
-        ("task.targets=[qan, qan]", "task.targets: qan, qan: a language stands there twice."),
+        ("task.targets=[qan, qan]", "task.targets: qan, qan: a language is listed twice."),
         ("task.data=setup.py", "task.data: setup.py: there is no such folder."),
         ("inputs.max_length=1", "inputs.max_length: 1 is wrong: input should be greater than or equal to 3"),
         ("space.k={choices: 5}", "space.k.choices: 5 is not a list."),
