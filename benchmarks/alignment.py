@@ -13,9 +13,9 @@ import numpy as np
 from seedwise.trainables.inputs.lexicons import Lexicon, read_lexicon
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.static.align import align, fixed_table
-from seedwise.trainables.static.align_options import AlignOptions
 from seedwise.trainables.static.evaluate import lexicon_induction
 from seedwise.trainables.static.mapping import PRESETS
+from seedwise.trainables.static.options import AlignOptions
 
 FILES = ("en.100d.vec.gz", "fr.300d.vec.gz")
 ROWS = 20_000

@@ -17,18 +17,24 @@ def check_file_name(where: str, name: object) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[TextIO]:
-    """A text file that appears under `path` only when the block ends without an error."""
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path to write to, which is renamed to `path` if the block ends without an error, and else deleted."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with open(partial, "w", encoding="utf-8", newline="") as file:
-            yield file
-            file.flush()
+        yield partial
+        with open(partial, "rb") as file:
             os.fsync(file.fileno())
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[TextIO]:
+    """A text file that appears under `path` only when the block ends without an error."""
+    with replacing(path) as partial, open(partial, "w", encoding="utf-8", newline="") as file:
+        yield file
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -76,7 +76,7 @@ def align(options: argparse.Namespace, console: Console) -> int:
     from seedwise.trainables.inputs.paths import locate
     from seedwise.trainables.static.align import align as run
     from seedwise.trainables.static.align import fixed_table
-    from seedwise.trainables.static.align_options import AlignOptions
+    from seedwise.trainables.static.options import AlignOptions
     from seedwise.trainables.static.write import write_vectors
 
     settings = settings_of(AlignOptions, options.set)
@@ -142,7 +142,7 @@ def evaluate(options: argparse.Namespace, console: Console) -> int:
         _show(console, lexicon_induction(*sides, [(entry.source, entry.target) for entry in entries]))
     if options.similarity:
         judgements = read_judgements(locate(str(options.similarity), "--similarity"), "--similarity")
-        _show(console, word_similarity(*sides, judgements.pairs))
+        _show(console, word_similarity(*sides, judgements))
     return DONE
 
 

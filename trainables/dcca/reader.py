@@ -13,7 +13,7 @@ from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.request import Request, file_for
 from seedwise.trainables.static.align import align, fixed_table
-from seedwise.trainables.static.align_options import AlignOptions
+from seedwise.trainables.static.options import AlignOptions
 
 PROBED = 5000  # words of each language in a lexicon induction, besides those of the lexicon, the most frequent ones
 

@@ -1,11 +1,9 @@
-"""How good word vectors are: translation by nearest neighbours, and similarity as people judge it.
-
-All functions take words and tables as they come, so that any representation of words can be measured.
-"""
+"""How good word vectors are: translation by nearest neighbours, and similarity as people judge it."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from scipy.stats import rankdata
 from torch import Tensor
 
 from seedwise.trainables.static.retrieval import crowding, nearest, unit
@@ -28,7 +26,7 @@ def lexicon_induction(
     out; `nn_p1_all`, ... count them as wrong. `coverage` is the share that is not left out, `words` the number of
     distinct source words in the lexicon. A share of nothing is nan. Words must match in case.
     For CSLS (k is `neighbours`) every word of one vocabulary is compared with every word of the other: cut large ones
-    (MUSE has 200 000 words), or name a GPU as `device`.
+    (MUSE has 200 000 words), or use a GPU as `device`.
     """
     source_rows, target_rows = _rows(source_words), _rows(target_words)
     gold: dict[str, set[int]] = {}
@@ -37,16 +35,16 @@ def lexicon_induction(
         if source in source_rows and target in target_rows:
             gold[source].add(target_rows[target])
     covered = [source for source, right in gold.items() if right]
-    found = {"words": float(len(gold)), "coverage": _share(len(covered), len(gold))}
+    metrics = {"words": float(len(gold)), "coverage": _share(len(covered), len(gold))}
     sources, targets = unit(source_table, device), unit(target_table, device)
     queries = sources[[source_rows[source] for source in covered]]
     for name, crowded in (("nn", 0.0), ("csls", crowding(targets, sources, neighbours))):
         ranks = _ranks(nearest(queries, targets, crowded, max(ks)), [gold[source] for source in covered])
         for k in ks:
             right = int((ranks <= k).sum())
-            found[f"{name}_p{k}"] = _share(right, len(covered))
-            found[f"{name}_p{k}_all"] = _share(right, len(gold))
-    return found
+            metrics[f"{name}_p{k}"] = _share(right, len(covered))
+            metrics[f"{name}_p{k}_all"] = _share(right, len(gold))
+    return metrics
 
 
 def word_similarity(
@@ -58,10 +56,10 @@ def word_similarity(
 ) -> dict[str, float]:
     """`spearman`: the rank correlation of cosines with human scores, over the pairs (word, word, score) with vectors.
 
-    The first word of a pair is looked up among the first words, the second among the second ones: give the same twice
-    where a test has one language. A phrase without a vector of its own is the mean of its words' vectors. Words are
-    tried as they stand, lower-cased, capitalised, and with every part capitalised. `coverage` is the share of pairs
-    with vectors on both sides, `pairs` the number of all.
+    The first word of a pair is looked up in the first vocabulary, the second in the second: for a test in one language
+    pass the same twice. A phrase without a vector of its own is the mean of its words' vectors. Words are tried as they
+    are, lower-cased, capitalised, and with every part capitalised. `coverage` is the share of pairs with vectors on
+    both sides, `pairs` the number of all.
     """
     sides = (_rows(first_words), first_table), (_rows(second_words), second_table)
     cosines, scores, count = [], [], 0
@@ -76,8 +74,8 @@ def word_similarity(
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's rank correlation; equal values share the mean of their ranks. Nan where a side is constant."""
-    first, second = (_centred_ranks(np.asarray(values, dtype=np.float64)) for values in (first, second))
+    """Spearman's rank correlation; nan, without scipy's warnings, where a side is constant or empty."""
+    first, second = (rankdata(values) - (len(values) + 1) / 2 for values in (first, second))
     spread = np.sqrt((first @ first) * (second @ second))
     return float(first @ second / spread) if spread else np.nan
 
@@ -91,29 +89,23 @@ def _share(part: int, whole: int) -> float:
 
 
 def _ranks(best: Tensor, gold: list[set[int]]) -> np.ndarray:
-    """The place, from 1, of the first right answer among the best ones; infinite where there is none."""
-    places = [
-        next((place for place, row in enumerate(rows, start=1) if row in right), np.inf)
+    """The rank, from 1, of the first right answer among the best; infinite without one."""
+    ranks = [
+        next((rank for rank, row in enumerate(rows, start=1) if row in right), np.inf)
         for rows, right in zip(best.tolist(), gold, strict=True)
     ]
-    return np.array(places)
+    return np.array(ranks)
 
 
 def _vector(phrase: str, rows: dict[str, int], table: np.ndarray) -> np.ndarray | None:
-    """The vector of a word or phrase in float64, or None where a word of it has none."""
+    """The vector of a word or phrase in float64; None where a word of it has none."""
     for words in ([phrase], phrase.split()):
-        found = [_row(word, rows) for word in words]
-        if found and None not in found:
-            return table[found].astype(np.float64).mean(axis=0)
+        matches = [_row(word, rows) for word in words]
+        if matches and None not in matches:
+            return table[matches].astype(np.float64).mean(axis=0)
     return None
 
 
 def _row(word: str, rows: dict[str, int]) -> int | None:
     forms = (word, word.lower(), word.capitalize(), word.title())
     return next((rows[form] for form in forms if form in rows), None)
-
-
-def _centred_ranks(values: np.ndarray) -> np.ndarray:
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[place] - (len(values) + 1) / 2

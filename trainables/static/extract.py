@@ -1,8 +1,8 @@
-"""Word vectors out of a frozen encoder: X2Static at the level of sentences (section 3 of the paper).
+"""Word vectors out of a frozen encoder: X2Static at sentence level (section 3 of the paper).
 
 Only a table of word vectors is trained. A word of a sentence is predicted from the mean of the encoder's states of that
-sentence, against words drawn at random. Text is split and brought to lower case, and so the encoder reads it: words
-joined by spaces, as in X2Static's released code.
+sentence, against words drawn at random. The encoder reads text as X2Static's released code prepares it: split,
+lower-cased, and joined by spaces.
 """
 
 import json
@@ -28,14 +28,14 @@ from seedwise.trainables.static.write import write_vectors
 from seedwise.trainables.training import device
 from seedwise.trainables.training.encoder import load_encoder
 
-VERSION = 1  # of the training: checkpoints of another one are not used
+VERSION = 1  # of the training: checkpoints of another version are not used
 
 
 @dataclass(frozen=True)
 class Summary:
     """What an extraction read, left out and wrote."""
 
-    words: int  # written, each with a vector
+    words: int  # written
     sentences: int  # read in each epoch
     left_out: tuple[str, ...]  # sentences and words, by reason
     loss: float  # mean per target word over the last epoch
@@ -50,54 +50,54 @@ def extract(
     seed: int,
     console: Console | None = None,
 ) -> Summary:
-    """Train vectors of the words of a text and write them to `to` in fastText's text form, packed if it ends in .gz.
+    """Train vectors of the words of a text and write them to `to` in fastText's text format, compressed if it is .gz.
 
-    A word that never became a target has a vector that was at most pushed away from sentences: it is left out, and
-    counted. Checkpoints are kept beside `to`. After an interruption the same call goes on from there and writes the
-    same bytes as an undisturbed one; a checkpoint of other options or data is not used, and this is said.
+    A word that never became a target was at most pushed away from sentences: it is left out, and counted. Checkpoints
+    are kept beside `to`. After an interruption the same call continues from there and writes the same bytes as an
+    uninterrupted one; a checkpoint of other options or data is reported and not used.
     """
     console = console or Console(quiet=True)
     with console.status(f"reading {encoder_name} and counting the words of {text}"):
         training, fingerprint, left_out = prepare(encoder_name, text, language, options, seed)
     checkpoint = to.with_name(f"{to.name}.checkpoint")
     if checkpoint.exists():
-        resumed = training.resume(checkpoint, fingerprint)
-        place = f"goes on from epoch {training.epoch + 1}, sentence {training.sentences + 1}"
-        said = place if resumed else "damaged, or of other options or data, and not used"
-        console.print(f"{checkpoint}: {said}.", soft_wrap=True, highlight=False, markup=False)
+        message = "damaged, or of other options or data, and not used"
+        if training.resume(checkpoint, fingerprint):
+            message = f"continues from epoch {training.epoch + 1}, sentence {training.sentences + 1}"
+        console.print(f"{checkpoint}: {message}.", soft_wrap=True, highlight=False, markup=False)
     _train(training, checkpoint, fingerprint, console)
-    vocabulary, chosen = training.vocabulary, training.trained.nonzero()[:, 0]
-    if not len(chosen):
+    vocabulary, rows = training.vocabulary, training.trained.nonzero()[:, 0]
+    if not len(rows):
         raise RequestError(
             "subsampling", f"{options.subsampling} makes no word of {text} a target", "Write more, or 0."
         )
     with console.status(f"writing {to}"):
-        table = training.table.detach().cpu()[chosen].numpy()
-        write_vectors(to, [vocabulary.words[row] for row in chosen.tolist()], table)
+        table = training.table.detach().cpu()[rows].numpy()
+        write_vectors(to, [vocabulary.words[row] for row in rows.tolist()], table)
     checkpoint.unlink(missing_ok=True)
-    untrained = len(vocabulary.words) - len(chosen)
-    left_out += (f"words that never were a target: {untrained}",) if untrained else ()
-    return Summary(len(chosen), vocabulary.sentences, left_out, training.loss)
+    untrained = len(vocabulary.words) - len(rows)
+    left_out += (f"words that were never a target: {untrained}",) if untrained else ()
+    return Summary(len(rows), vocabulary.sentences, left_out, training.loss)
 
 
 def prepare(
     encoder_name: str, text: Path, language: str, options: ExtractOptions, seed: int
 ) -> tuple[Training, str, tuple[str, ...]]:
-    """A training at its beginning, the fingerprint of its checkpoints, and what of the text it leaves out."""
-    weights, tokenizer = load_encoder(encoder_name)
+    """A training at its beginning, the fingerprint of its checkpoints, and what it leaves out of the text."""
+    encoder, tokenizer = load_encoder(encoder_name)
     place = device.set_up(torch.get_num_threads(), gpu_share=1.0)
-    encoder = FrozenEncoder(encoder_name, weights, tokenizer, options, place)
+    frozen = FrozenEncoder(encoder_name, encoder, tokenizer, options, place)
     words = Words([], language, splitting=options.splitting, casing=True)
 
     def corpus(left_out: LeftOut | None = None) -> Iterator[str]:
-        return sentences(text, "text", options, words=lambda one: words.split([one])[0], left_out=left_out)
+        return sentences(text, "text", options, words=lambda line: words.split([line])[0], left_out=left_out)
 
     left_out = LeftOut()
     vocabulary = count_words(corpus(left_out), words, least=options.least_count, rows=options.rows)
     notes = left_out.notes()
     if vocabulary.rare:
-        forgotten = f", the rarest forgotten {vocabulary.pruned} times while counting" if vocabulary.pruned else ""
-        notes += (f"rare words: {vocabulary.rare}{forgotten}",)
+        dropped = f", the rarest dropped {vocabulary.pruned} times while counting" if vocabulary.pruned else ""
+        notes += (f"rare words: {vocabulary.rare}{dropped}",)
     if not vocabulary.words:
         raise RequestError(
             "text",
@@ -105,26 +105,26 @@ def prepare(
             "are left of it",
             f"Lower least_count, or name another text. Left out: {'; '.join(notes) or 'nothing'}.",
         )
-    depends = {"version": VERSION, "language": language, "seed": seed, "encoder": weights.config}
-    depends["options"] = {**asdict(options), "checkpoint_seconds": None}  # which changes nothing in the result
-    parts: list[str | np.ndarray] = [part for entry in weights.weights.items() for part in entry]
+    depends = {"version": VERSION, "language": language, "seed": seed, "encoder": encoder.config}
+    depends["options"] = {**asdict(options), "checkpoint_seconds": None}  # which does not affect the result
+    weights: list[str | np.ndarray] = [part for entry in encoder.weights.items() for part in entry]
     described = json.dumps(depends, sort_keys=True, default=str)
-    fingerprint = content_hash(described, text, tokenizer.backend_tokenizer.to_str(), *parts)
-    return Training(encoder, corpus, words, vocabulary, options, seed), fingerprint, notes
+    fingerprint = content_hash(described, text, tokenizer.backend_tokenizer.to_str(), *weights)
+    return Training(frozen, corpus, words, vocabulary, options, seed), fingerprint, notes
 
 
 def _train(training: Training, checkpoint: Path, fingerprint: str, console: Console) -> None:
-    """All updates that are left, with a bar, and a checkpoint from time to time."""
-    began = saved = time.monotonic()
+    """Do the remaining updates, with a progress bar and regular checkpoints."""
+    start = saved = time.monotonic()
     before, total = training.done, training.options.epochs * training.vocabulary.sentences
     columns = ("{task.description}", BarColumn(), "{task.percentage:>3.0f}%", TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("extracting", total=total, completed=before)
         for _ in training.updates():
             now = time.monotonic()
-            rate = (training.done - before) / max(now - began, 1e-9)
-            said = f"epoch {training.epoch + 1}, loss {training.loss:.3f}, {rate:,.0f} sentences/s"
-            progress.update(bar, completed=training.done, description=said)
+            rate = (training.done - before) / max(now - start, 1e-9)
+            status = f"epoch {training.epoch + 1}, loss {training.loss:.3f}, {rate:,.0f} sentences/s"
+            progress.update(bar, completed=training.done, description=status)
             if now - saved >= training.options.checkpoint_seconds:
                 training.save(checkpoint, fingerprint)
                 saved = time.monotonic()

@@ -1,30 +1,18 @@
 """A dictionary of two languages from their vectors alone, by self-learning (VecMap; Artetxe et al., ACL 2018)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from seedwise.trainables.static.align_options import AlignOptions
 from seedwise.trainables.static.mapping import orthogonal
 from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.options import AlignOptions
 from seedwise.trainables.static.retrieval import crowding, match, unit
 
 START = ("unit", "centre", "unit")  # normalisation of the sorted similarities
-
-Progress = Callable[[int, float, float], None]  # iteration from 1, probability of being kept, objective
-
-
-@dataclass(frozen=True)
-class Induced:
-    """Pairs of rows (moving, fixed): the match of every moving word, then that of every fixed word."""
-
-    pairs: np.ndarray
-    objective: float  # mean cosine of a word to the nearest of the other language, over both directions
-    iterations: int
 
 
 def induce(
@@ -35,13 +23,16 @@ def induce(
     *,
     start: np.ndarray | None = None,
     device: str | torch.device = "cpu",
-    progress: Progress | None = None,
-) -> Induced:
-    """Map, match, map, ... until the objective stalls with all similarities kept (ACL 2018, section 3.3).
+    progress: Callable[[int, float, float], None] | None = None,
+) -> np.ndarray:
+    """Pairs of rows (moving, fixed): the match of every moving word, then that of every fixed word.
 
-    Tables are normalised and ordered by frequency; only their first `cutoff` rows are looked at. `start` is a
-    dictionary as pairs of rows; without one the start is unsupervised. The map in between is orthogonal, as in the
-    released code; the full sequence of `mapping` is for the dictionary that results.
+    Maps and matches by turns until the objective stalls with all similarities kept (ACL 2018, section 3.3). The
+    objective is the mean cosine of a word to the nearest of the other language, over both directions. Tables are
+    normalised and ordered by frequency; only their first `cutoff` rows are used. `start` is a dictionary as pairs of
+    rows; without it the start is unsupervised. The map in between is orthogonal, as in the released code; the full
+    sequence of `mapping` is for the dictionary that results. `progress` gets the iteration (from 1), the probability
+    of keeping a similarity, and the objective.
     """
     moving, fixed = unit(moving[: options.cutoff], device), unit(fixed[: options.cutoff], device)
     pairs = torch.as_tensor(_unsupervised(moving, fixed, options) if start is None else start, device=device)
@@ -51,7 +42,7 @@ def induce(
         iteration += 1
         if iteration - improved > options.patience:
             if keep >= 1:
-                return Induced(pairs.cpu().numpy(), best, iteration - 1)
+                return pairs.cpu().numpy()
             keep, improved = min(1.0, keep * options.keep_factor), iteration
         rotation = orthogonal((moving[pairs[:, 0]].T @ fixed[pairs[:, 1]]).double().cpu().numpy())
         mapped = normalize(moving @ torch.tensor(rotation, dtype=moving.dtype, device=device), dim=1)
@@ -68,22 +59,22 @@ def matches(
     """The best match of every word in both directions, by CSLS, and the objective.
 
     Every similarity is kept with probability `keep`, independently. The best of those that are kept is thus the g-th
-    best of all, with g geometric: one number to draw for a word, rather than one for each pair of words.
+    best of all, with g geometric: a number to draw per word, rather than per pair of words.
     """
 
     def ranks(table: Tensor) -> Tensor:
         drawn = np.ones(len(table), dtype=np.int64) if keep >= 1 else draw.geometric(keep, len(table))
         return torch.tensor(drawn, device=table.device)
 
-    forward, of_moving = match(moving, fixed, crowding(fixed, moving, k), ranks(moving), k)
-    backward, of_fixed = match(fixed, moving, of_moving.mean(1), ranks(fixed), k)
-    here, there = (torch.arange(len(table), device=table.device) for table in (moving, fixed))
-    pairs = torch.stack([torch.cat([here, backward]), torch.cat([forward, there])], dim=1)
-    return pairs, float((of_moving[:, 0].mean() + of_fixed[:, 0].mean()) / 2)
+    forward, moving_cosines = match(moving, fixed, crowding(fixed, moving, k), ranks(moving), k)
+    backward, fixed_cosines = match(fixed, moving, moving_cosines.mean(1), ranks(fixed), k)
+    moving_rows, fixed_rows = (torch.arange(len(table), device=table.device) for table in (moving, fixed))
+    pairs = torch.stack([torch.cat([moving_rows, backward]), torch.cat([forward, fixed_rows])], dim=1)
+    return pairs, float((moving_cosines[:, 0].mean() + fixed_cosines[:, 0].mean()) / 2)
 
 
 def _unsupervised(moving: Tensor, fixed: Tensor, options: AlignOptions) -> Tensor:
-    """The first dictionary (ACL 2018, section 3.2): words whose sorted similarities to their own language are alike.
+    """The first dictionary (ACL 2018, section 3.2): words with alike sorted similarities to their own language.
 
     Similarities are those of (X X^T)^(1/2), as in the paper.
     """

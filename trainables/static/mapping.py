@@ -1,23 +1,23 @@
 """Linear maps of one language's vectors into the space of another, from the rows of a dictionary (VecMap).
 
 Artetxe et al., AAAI 2018, steps 0 to 5: normalise, whiten, map orthogonally, re-weight, de-whiten, reduce dimensions.
-There both languages move, so English would come out different for every language that is aligned with it. Here the
-fixed language is not re-weighted. What its whitening and de-whitening leave is then a rotation V, and V^T takes the
-moving language back to where the fixed one has been all the time: any number of languages share its space.
-Re-weighting the fixed side and undoing that as well, by the inverse of its map, would divide the moving side by weights
-near 0, in the very directions in which the languages have nothing in common.
+There both languages move, so English would differ between the languages that are aligned with it. Here the fixed
+language is not re-weighted. Its whitening and de-whitening then leave a rotation V, and V^T takes the moving language
+back to the fixed one's original space: any number of languages share it. Re-weighting the fixed side and undoing that
+as well, by the inverse of its map, would divide the moving side by weights near 0, in the very directions in which the
+languages have nothing in common.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-RANK = 1e-6  # singular values below this share of the largest are rounding: float32 has no more
+RANK = 1e-6  # singular values below this share of the largest are rounding: float32 has no more digits
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A recorded choice of the steps before and around the orthogonal map."""
+    """A published choice of the steps before and around the orthogonal map."""
 
     normalise: tuple[str, ...]  # of both sides, each by its own statistics
     whiten: bool  # without it the map is orthogonal and the rest has no effect
@@ -26,7 +26,7 @@ class Preset:
 
 PRESETS = {
     "orthogonal": Preset(("unit", "centre", "unit"), whiten=False),
-    # VecMap's recommendation where there is a large dictionary; there the fixed side is re-weighted by s^0.5, too.
+    # VecMap's recommendation for large dictionaries; there the fixed side is re-weighted by s^0.5, too.
     "supervised": Preset(("unit", "centre", "unit"), whiten=True, reweight=0.5),
     # The AAAI paper's system; its target side, the only one that is re-weighted, is the moving language here.
     "aaai2018": Preset(("unit", "centre"), whiten=True, reweight=1.0),
@@ -34,10 +34,10 @@ PRESETS = {
 
 
 def fit(moving: np.ndarray, fixed: np.ndarray, preset: Preset, dimensions: int = 0) -> np.ndarray:
-    """W (d_moving x d_fixed), in float64, from the vectors of a dictionary's pairs, row by row, normalised already.
+    """W (d_moving x d_fixed), in float64, from the normalised vectors of a dictionary's pairs, row by row.
 
-    The map is linear and knows no words: it is for the whole table of the moving language. `dimensions` (0: all) keeps
-    only so many directions, those in which the pairs agree best; the table stays as wide as the fixed one.
+    The map is linear and applies to the whole table of the moving language. `dimensions` (0: all) keeps only so many
+    directions, those in which the pairs agree best; the table stays as wide as the fixed one.
     """
     moving, fixed = moving.astype(np.float64), fixed.astype(np.float64)
     if not preset.whiten:
@@ -53,7 +53,7 @@ def fit(moving: np.ndarray, fixed: np.ndarray, preset: Preset, dimensions: int =
 def orthogonal(covariance: np.ndarray, dimensions: int = 0) -> np.ndarray:
     """argmin |X W - Z|_F over orthogonal W, from X^T Z (Schönemann 1966).
 
-    Where the sides differ in dimensions, W has orthonormal columns or rows and maximises the sum of the dot products of
+    If the sides differ in dimensions, W has orthonormal columns or rows and maximises the sum of the dot products of
     the pairs.
     """
     left, values, right = np.linalg.svd(covariance, full_matrices=False)
@@ -62,9 +62,9 @@ def orthogonal(covariance: np.ndarray, dimensions: int = 0) -> np.ndarray:
 
 
 def whitening(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(X^T X)^(-1/2) and (X^T X)^(1/2): rows X become such that X^T X = 1, and back.
+    """(X^T X)^(-1/2), by which rows X become such that X^T X = 1, and its inverse (X^T X)^(1/2).
 
-    Directions that the rows do not have (fewer rows than dimensions) become 0 on both ways.
+    Directions without rows (fewer rows than dimensions) become 0 in both.
     """
     _, values, axes = np.linalg.svd(rows, full_matrices=False)
     known = values > RANK * values.max(initial=0)

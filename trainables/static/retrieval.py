@@ -19,49 +19,43 @@ def unit(table: np.ndarray, device: str | torch.device = "cpu") -> Tensor:
     return normalize(torch.tensor(np.asarray(table, dtype=np.float32), device=device), dim=1)
 
 
-def highest(queries: Tensor, keys: Tensor, k: int) -> Tensor:
-    """The k highest cosines of every query, highest first: (queries, k). Fewer where there are fewer keys."""
-    return torch.cat([block.topk(min(k, len(keys)), dim=1).values for _, block in _blocks(queries, keys)])
-
-
 def crowding(queries: Tensor, keys: Tensor, k: int) -> Tensor:
-    """r of every query: the mean of its k highest cosines."""
-    return highest(queries, keys, k).mean(1)
+    """r of every query: the mean of its k highest cosines, of fewer with fewer keys."""
+    return torch.cat([block.topk(min(k, len(keys)), dim=1).values for _, block in _blocks(queries, keys)]).mean(1)
 
 
 def nearest(queries: Tensor, keys: Tensor, crowded: Tensor | float, depth: int) -> Tensor:
     """Indices of the `depth` best keys of every query, best first.
 
-    By CSLS where `crowded` is the keys' crowding; by cosine where it is 0. The query's own crowding changes no order.
+    By CSLS if `crowded` is the keys' crowding; by cosine if it is 0. The query's own crowding changes no order.
     """
-    found = []
-    for _, block in _blocks(queries, keys):
-        found.append(block.sub_(crowded / 2).topk(min(depth, len(keys)), dim=1).indices)
-    return torch.cat(found)
+    best = [block.sub_(crowded / 2).topk(min(depth, len(keys)), dim=1).indices for _, block in _blocks(queries, keys)]
+    return torch.cat(best)
 
 
 def match(queries: Tensor, keys: Tensor, crowded: Tensor, ranks: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """One key for every query, and the query's k highest cosines, from the same products.
+    """A key for every query, and the query's k highest cosines, from the same products.
 
     The key is, by CSLS, the best for a query of rank 1, the second best for rank 2, and so on.
     """
-    keys_of, cosines = [], []
+    matched, cosines = [], []
     for rows, block in _blocks(queries, keys):
         cosines.append(block.topk(min(k, len(keys)), dim=1).values)
         rank = ranks[rows].clamp_max(len(keys))
         best = block.sub_(crowded / 2).topk(int(rank.max()), dim=1).indices
-        keys_of.append(best.gather(1, rank[:, None] - 1)[:, 0])
-    return torch.cat(keys_of), torch.cat(cosines)
+        matched.append(best.gather(1, rank[:, None] - 1)[:, 0])
+    return torch.cat(matched), torch.cat(cosines)
 
 
 def mutual_csls(first: Tensor, second: Tensor, k: int) -> float:
     """The mean CSLS of all pairs that are each other's best by CSLS; nan where there is none."""
-    of_first, of_second = crowding(first, second, k), crowding(second, first, k)
-    there = nearest(first, second, of_second, 1)[:, 0]
-    back = nearest(second, first, of_first, 1)[:, 0]
-    mutual = torch.nonzero(back[there] == torch.arange(len(first), device=first.device))[:, 0]
-    other = there[mutual]
-    return float((2 * (first[mutual] * second[other]).sum(1) - of_first[mutual] - of_second[other]).mean())
+    first_crowding, second_crowding = crowding(first, second, k), crowding(second, first, k)
+    forward = nearest(first, second, second_crowding, 1)[:, 0]
+    backward = nearest(second, first, first_crowding, 1)[:, 0]
+    rows = torch.nonzero(backward[forward] == torch.arange(len(first), device=first.device))[:, 0]
+    partners = forward[rows]
+    cosines = (first[rows] * second[partners]).sum(1)
+    return float((2 * cosines - first_crowding[rows] - second_crowding[partners]).mean())
 
 
 def _blocks(queries: Tensor, keys: Tensor) -> Iterator[tuple[slice, Tensor]]:

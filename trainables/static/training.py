@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -15,15 +14,15 @@ from torch import Tensor
 from torch.nn.functional import embedding, softplus
 
 from seedwise.errors import RequestError
+from seedwise.files import replacing
 from seedwise.trainables.inputs.words import Words
 from seedwise.trainables.static.contexts import FrozenEncoder
 from seedwise.trainables.static.corpus import shuffled
 from seedwise.trainables.static.options import ExtractOptions
-from seedwise.trainables.static.sampling import Negatives, kept_share
 from seedwise.trainables.static.vocabulary import Vocabulary
 from seedwise.trainables.streams import Streams
 
-CLAMP = 20.0  # scores beyond have no gradient, as in X2Static's code
+CLAMP = 20.0  # scores beyond it have no gradient, as in X2Static's code
 
 
 def loss_of(contexts: Tensor, targets: Tensor, negatives: Tensor) -> Tensor:
@@ -36,8 +35,30 @@ def loss_of(contexts: Tensor, targets: Tensor, negatives: Tensor) -> Tensor:
     return softplus(-right).mean() + softplus(wrong).mean(0).sum()
 
 
+def kept_share(counts: np.ndarray, threshold: float) -> np.ndarray:
+    """The share of each word's occurrences that become targets: min(1, sqrt(t/f) + t/f), f = count / sum of counts.
+
+    This is the subsampling of word2vec and X2Static, with frequencies within the vocabulary. Threshold 0: all.
+    """
+    if not threshold:
+        return np.ones(len(counts))
+    ratio = threshold * counts.sum() / counts
+    return np.minimum(1.0, np.sqrt(ratio) + ratio)
+
+
+class Negatives:
+    """Draws rows of the vocabulary with probability ~ sqrt(count), the target's own included, as in X2Static's code."""
+
+    def __init__(self, counts: np.ndarray) -> None:
+        self._bounds = np.cumsum(np.sqrt(counts))
+
+    def draw(self, shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
+        rows = np.searchsorted(self._bounds, random.random(shape) * self._bounds[-1], side="right")
+        return np.minimum(rows, len(self._bounds) - 1)  # the product may be rounded up to the last bound
+
+
 class Training:
-    """The table and how far its training is. What is drawn depends on seed, epoch and sentence number alone."""
+    """The table and the progress of its training. What is drawn depends on seed, epoch and sentence number alone."""
 
     def __init__(
         self,
@@ -60,12 +81,12 @@ class Training:
         self._optimiser = torch.optim.SparseAdam([self.table], lr=options.lr)
         moments = {"exp_avg": torch.zeros_like(self.table.data), "exp_avg_sq": torch.zeros_like(self.table.data)}
         self._optimiser.state[self.table] = {"step": 0, **moments}
-        self.epoch, self.sentences = 0, 0  # where it is: epochs behind it, and sentences of the present one
-        self._total, self._targets = 0.0, 0  # losses and targets of the present epoch
+        self.epoch, self.sentences = 0, 0  # finished epochs, and finished sentences of the current one
+        self._total, self._targets = 0.0, 0  # losses and targets of the current epoch
 
     @property
     def loss(self) -> float:
-        """Mean loss per target of the present epoch, or of the last one at the end."""
+        """Mean loss per target of the current epoch, or of the last one at the end."""
         return self._total / max(self._targets, 1)
 
     @property
@@ -74,12 +95,12 @@ class Training:
         return self.epoch * self.vocabulary.sentences + self.sentences
 
     def updates(self) -> Iterator[None]:
-        """Every update that is left. Between two of them the state is whole, and can be saved."""
+        """Do the remaining updates. Between two of them the state is consistent, and can be saved."""
         for epoch in range(self.epoch, self.options.epochs):
             if epoch > self.epoch:
                 self.epoch, self.sentences, self._total, self._targets = epoch, 0, 0.0, 0
             order = shuffled(self._corpus(), self.options.buffer, self._streams.seed("order", epoch))
-            order = islice(order, self.sentences, None)  # what a checkpoint has behind it is read again, not trained on
+            order = islice(order, self.sentences, None)  # skips what was trained on before the checkpoint
             while batch := list(islice(order, self.options.batch_size)):
                 self._update(batch, np.random.default_rng(self._streams.seed("words", epoch, self.sentences)))
                 self.sentences += len(batch)
@@ -94,8 +115,8 @@ class Training:
         if not len(targets):
             return
         negatives = self._negatives.draw((len(targets), self.options.negatives), random)
-        place, right, wrong = self.table.device, torch.from_numpy(targets), torch.from_numpy(negatives)
-        vectors = [embedding(rows.to(place), self.table, sparse=True) for rows in (right, wrong)]
+        device, right, wrong = self.table.device, torch.from_numpy(targets), torch.from_numpy(negatives)
+        vectors = [embedding(rows.to(device), self.table, sparse=True) for rows in (right, wrong)]
         loss = loss_of(contexts, *vectors)
         if not math.isfinite(loss.item()):
             raise RequestError(
@@ -113,36 +134,31 @@ class Training:
     def choose(
         self, batch: list[str], random: np.random.Generator
     ) -> tuple[list[list[str]], np.ndarray, np.ndarray, np.ndarray]:
-        """Sentences with targets, as words, the shortest first; the sentence, place in it, and row of each target."""
-        texts, found = [], []
+        """Sentences with targets, as words, the shortest first; and of each target its sentence, word number and row.
+
+        The word number is the target's position in its sentence, the row that of the vocabulary.
+        """
+        texts, chosen = [], [np.empty((3, 0), dtype=np.int64)]
         for words in sorted(self._words.split(batch), key=len):
             rows = np.array([self._rows.get(word, -1) for word in words], dtype=np.int64)
-            chosen = np.flatnonzero((rows >= 0) & (random.random(len(rows)) < self._kept[rows]))
-            if len(chosen):
-                found.append(np.stack([np.full(len(chosen), len(texts)), chosen, rows[chosen]]))
+            numbers = np.flatnonzero((rows >= 0) & (random.random(len(rows)) < self._kept[rows]))
+            if len(numbers):
+                chosen.append(np.stack([np.full(len(numbers), len(texts)), numbers, rows[numbers]]))
                 texts.append(words)
-        sentence, word, targets = np.concatenate(found, axis=1) if found else np.empty((3, 0), dtype=np.int64)
-        return texts, sentence, word, targets
+        return texts, *np.concatenate(chosen, axis=1)
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a checkpoint, whole or not at all. `fingerprint` stands for everything that the training depends on."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        """Write a checkpoint atomically. `fingerprint` stands for everything that the training depends on."""
         moments = self._optimiser.state[self.table]
         about = {name: getattr(self, name) for name in ("epoch", "sentences", "_total", "_targets")}
         about |= {"fingerprint": fingerprint, "step": moments["step"]}
         tensors = {"table": self.table.detach(), "trained": self.trained}
         tensors |= {name: moments[name] for name in ("exp_avg", "exp_avg_sq")}
-        try:
+        with replacing(path) as partial:
             save_file(tensors, partial, metadata={"about": json.dumps(about)})
-            with open(partial, "rb") as file:
-                os.fsync(file.fileno())
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
 
     def resume(self, path: Path, fingerprint: str) -> bool:
-        """Go on from a checkpoint; False where it is damaged or has another fingerprint."""
+        """Continue from a checkpoint; False if it is damaged or has another fingerprint."""
         try:
             with safe_open(path, "pt") as file:
                 about = json.loads(file.metadata()["about"])

@@ -11,42 +11,35 @@ import pyarrow as pa
 from pyarrow import csv
 
 from seedwise.errors import RequestError
-from seedwise.files import writing
+from seedwise.files import replacing
 
 BLOCK = 1000  # rows that are converted together, for speed
-SPACE = tuple(" \t\n\r\v\f")
+SPACE = set(" \t\n\r\v\f")
 
 
 def write_vectors(path: Path, words: Sequence[str], table: np.ndarray) -> None:
-    """Write `n d`, then `word v1 ... vd` lines, packed where the name ends in .gz. The file appears when it is whole.
+    """Write `n d`, then `word v1 ... vd` lines, compressed if the name ends in .gz. No partial file is left behind.
 
     Numbers are the shortest that give the same float32 again. The same vectors are the same bytes.
     """
     table = np.asarray(table, dtype=np.float32)
-    _refuse(path, words, table)
-    with writing(path) as file:
-        if path.suffix != ".gz":
-            _write(file.buffer, words, table)
-            return
-        # No time and no name in the archive: they would differ from writing to writing.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file.buffer, compresslevel=6, mtime=0) as packed:
-            _write(packed, words, table)
-
-
-def _refuse(path: Path, words: Sequence[str], table: np.ndarray) -> None:
-    """Refuse what a reader could not tell apart from something else."""
-    if table.ndim != 2 or len(words) != len(table) or not table.size:
-        raise ValueError(f"{len(words)} words do not go with a table of shape {table.shape}")
     for row, word in enumerate(words):
-        if not word or any(space in word for space in SPACE):
+        if not word or SPACE.intersection(word):
             raise RequestError(
                 str(path), f"word {row + 1}, {word!r}, is empty or holds a space", "Join its parts, or drop it."
             )
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise RequestError(
-            str(path), f"the vector of {words[bad[0]]!r} is not finite", "Drop the word, or look where it is from."
+            str(path), f"the vector of {words[bad[0]]!r} is not finite", "Drop the word, or check where it is from."
         )
+    with replacing(path) as partial, open(partial, "wb") as file:
+        if path.suffix != ".gz":
+            _write(file, words, table)
+            return
+        # No time and no name in the archive: they would differ between writes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as archive:
+            _write(archive, words, table)
 
 
 def _write(file: BinaryIO, words: Sequence[str], table: np.ndarray) -> None:

@@ -9,8 +9,7 @@ from seedwise.errors import RequestError
 from seedwise.search.commands.main import main
 from seedwise.search.commands.vectors import by_language, settings_of
 from seedwise.trainables.inputs.vectors import read_vectors
-from seedwise.trainables.static.align_options import AlignOptions
-from seedwise.trainables.static.options import ExtractOptions
+from seedwise.trainables.static.options import AlignOptions, ExtractOptions
 from seedwise.trainables.world import path
 
 

@@ -8,10 +8,10 @@ from seedwise.errors import RequestError
 from seedwise.trainables.inputs.lexicons import Entry, Lexicon, read_lexicon
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.static.align import align, fixed_table, hold_out
-from seedwise.trainables.static.align_options import AlignOptions
 from seedwise.trainables.static.evaluate import lexicon_induction
 from seedwise.trainables.static.mapping import PRESETS
 from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.options import AlignOptions
 from tests.conftest import real
 
 WORDS, DIMENSIONS = 200, 12
@@ -144,11 +144,6 @@ def test_a_dictionary_that_no_vector_knows_is_named(fixed, turned):
         RequestError, match=r"dictionaries\.fr: none of its 3 pairs has vectors on both sides\. A line is"
     ):
         align(fixed, {"fr": turned}, {"fr": lexicon(range(3), prefix="Mot")}, AlignOptions(), seed=0)
-
-
-def test_a_dictionary_of_a_language_without_vectors_is_named(fixed):
-    with pytest.raises(RequestError, match=r"dictionaries\.de: it has no vectors"):
-        align(fixed, {}, {"de": None}, AlignOptions(), seed=0)
 
 
 def test_self_learning_says_when_the_cutoff_leaves_no_start(fixed, turned):

@@ -18,8 +18,7 @@ from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.contexts import FrozenEncoder
 from seedwise.trainables.static.extract import extract, prepare
 from seedwise.trainables.static.options import ExtractOptions
-from seedwise.trainables.static.sampling import Negatives, kept_share
-from seedwise.trainables.static.training import loss_of
+from seedwise.trainables.static.training import Negatives, kept_share, loss_of
 from seedwise.trainables.training.encoder import load_encoder
 from seedwise.trainables.world import path as world
 from tools.world.concepts import CONCEPTS, GENERAL
@@ -199,7 +198,7 @@ def test_an_interrupted_extraction_goes_on_and_writes_the_same_bytes(tmp_path, t
             pass
         training.save(tmp_path / f"{updates}.vec.checkpoint", fingerprint)
         assert extract(WORLD, text, "qor", to, OPTIONS, 5, Console(file=said, width=200)) == undisturbed
-        assert f"goes on from epoch {epoch}, sentence {sentence}." in said.getvalue()
+        assert f"continues from epoch {epoch}, sentence {sentence}." in said.getvalue()
         assert to.read_bytes() == (tmp_path / "whole.vec").read_bytes()
 
 
@@ -241,7 +240,7 @@ def test_what_is_left_out_is_counted_and_words_that_were_no_target_get_no_vector
     short, rare, untrained = found.left_out
     assert short == "1 short sentence (line 301)"
     assert rare == f"rare words: {training.vocabulary.rare}"
-    assert untrained == f"words that never were a target: {len(training.vocabulary.words) - found.words}"
+    assert untrained == f"words that were never a target: {len(training.vocabulary.words) - found.words}"
     assert 0 < found.words < len(training.vocabulary.words) / 2
     assert len(vectors.words) == found.words
     assert set(vectors.words) < set(training.vocabulary.words)

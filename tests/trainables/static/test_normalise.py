@@ -23,17 +23,13 @@ def by_loops(table, steps):
             continue
         for column in range(table.shape[1]):
             values = [rows[number][column] for number in present]
-            length = sum(value**2 for value in values) ** 0.5
             for number in present:
-                if step == "centre":
-                    rows[number][column] -= sum(values) / len(values)
-                else:
-                    rows[number][column] /= length or 1
+                rows[number][column] -= sum(values) / len(values)
     return np.array(rows)
 
 
 @settings(max_examples=40)
-@given(TABLES, st.lists(st.sampled_from(["centre", "unit_dimension"]), max_size=2))
+@given(TABLES, st.lists(st.just("centre"), max_size=2))
 def test_any_sequence_of_steps_is_that_of_loops(table, steps):
     np.testing.assert_allclose(normalise(table, ["unit", *steps]), by_loops(table, ["unit", *steps]), atol=1e-5)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seedwise.trainables.static import retrieval
-from seedwise.trainables.static.retrieval import crowding, highest, match, mutual_csls, nearest, unit
+from seedwise.trainables.static.retrieval import crowding, match, mutual_csls, nearest, unit
 
 K = 3
 
@@ -39,7 +39,6 @@ def test_neighbours_by_cosine_and_by_csls_are_those_of_loops(seed):
     cosine, scores, of_first = csls_by_loops(first, second, K)
     x, z = unit(first), unit(second)
     np.testing.assert_allclose(crowding(x, z, K), of_first, atol=1e-6)
-    np.testing.assert_allclose(highest(x, z, K), -np.sort(-cosine)[:, :K], atol=1e-6)
     np.testing.assert_array_equal(nearest(x, z, 0.0, 5), np.argsort(-cosine)[:, :5])
     np.testing.assert_array_equal(nearest(x, z, crowding(z, x, K), 5), np.argsort(-scores)[:, :5])
 

@@ -28,21 +28,19 @@ def test_words_and_scores_come_out_as_they_stand(tmp_path, text, expected):
         with pytest.raises(RequestError, match=r"1 malformed line \(line 1\)\. Each line is: word, word, score"):
             read_judgements(path, "tests.en")
     else:
-        assert read_judgements(path, "tests.en").pairs == expected
+        assert read_judgements(path, "tests.en") == expected
 
 
-def test_a_header_and_phrases_between_spaces_are_left_out_and_noted(tmp_path):
+def test_a_header_and_phrases_between_spaces_are_left_out(tmp_path):
     path = written(tmp_path, "EN.txt", "Word1\tWord2\tScore\na b 1\nnew york paris 2\nc d 3\ne f nan\ng h 4\n")
-    found = read_judgements(path, "tests.en")
-    assert [pair.first for pair in found.pairs] == ["a", "c", "g"]
-    assert found.notes == ("3 malformed lines (line 1, 3, 5)",)
+    assert [first for first, _, _ in read_judgements(path, "tests.en")] == ["a", "c", "g"]
 
 
 @pytest.mark.parametrize("folder", ["data", "keys"])
 def test_scores_of_semeval_are_found_beside_the_words_or_among_the_keys(tmp_path, folder):
     path = written(tmp_path, "data/en-de.test.data.txt", "Paris\tBerlin\nUnited States\tObst\n")
     written(tmp_path, f"{folder}/en-de.test.gold.txt", "3.5\n0.25\n")
-    assert read_judgements(path, "tests.en").pairs == [("Paris", "Berlin", 3.5), ("United States", "Obst", 0.25)]
+    assert read_judgements(path, "tests.en") == [("Paris", "Berlin", 3.5), ("United States", "Obst", 0.25)]
 
 
 def test_missing_and_incomplete_scores_of_semeval_are_named(tmp_path):

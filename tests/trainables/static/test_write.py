@@ -84,8 +84,3 @@ def test_numbers_that_no_reader_takes_are_refused(tmp_path):
     values[1, 1] = np.inf
     with pytest.raises(RequestError, match=r"fr\.vec: the vector of 'b' is not finite"):
         write_vectors(tmp_path / "fr.vec", ["a", "b"], values)
-
-
-def test_as_many_words_as_rows_are_needed(tmp_path):
-    with pytest.raises(ValueError, match=r"1 words do not go with a table of shape \(2, 3\)"):
-        write_vectors(tmp_path / "fr.vec", ["a"], table(2))
