@@ -164,7 +164,7 @@ class Slots:
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):  # of a head that is gone, nodes need not be given back
-            self.ask_for(0)
+            self.request(0)
 
     def now(self) -> int:
         if time.monotonic() - self._looked >= LOOK_SECONDS:
@@ -172,7 +172,7 @@ class Slots:
             self._looked = time.monotonic()
         return self._slots
 
-    def ask_for(self, runs: int | None) -> None:
+    def request(self, runs: int | None) -> None:
         """Tell an autoscaler, where there is one, how many runs could be done at once; None: more than now."""
         if over_client():
             return  # it can be asked from within a cluster only

@@ -35,7 +35,7 @@ def results_in(folder: Path, action: str) -> "Results":
 
     state = read_search(folder)
     study = study_of(recorded(state))
-    if study.apart:
+    if study.cannot_compare:
         raise refusal(folder, study, action)
     with state.own_folder():
         return results_of(state)

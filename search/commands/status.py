@@ -20,6 +20,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     state = read_search(options.folder)
     with state.own_folder():
         study = study_of(recorded(state))
-        words = {"total": study.total(state), "phase": study.phase(state), "named": partial(study.named, state)}
-        show(options.folder, state, study.specification.parts, console, **words)
+        parts = study.specification.parts
+        words = {"total": parts.total_runs(state), "phase": study.phase(state), "named": partial(study.label, state)}
+        show(options.folder, state, parts, console, **words)
     return DONE

@@ -1,84 +1,100 @@
-"""Runs in flight: started, and without an end."""
+"""Runs in flight: started, without a result yet. Workers that take too long or fall silent are ended here."""
 
 import time
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import ray
 
 from seedwise.search.cluster.ray_internals import worker_of
-from seedwise.search.execution import heartbeat
-from seedwise.search.execution.watchdog import TIMEOUT, Watch
+from seedwise.search.execution import coordination
 from seedwise.search.execution.worker_loss import SILENT
 from seedwise.search.ledger.state import Run
+
+TIMEOUT = "failed:timeout"
+CHECKS = 4  # per limit: a hung run is noticed at most a quarter of its limit late
+MAX_CHECK_SECONDS = 15.0  # between two checks, where limits are long
 
 
 @dataclass
 class InFlight:
-    """A run that was started, with its worker once it has one, and why it ends early where it does."""
+    """A run that was started. Times are seconds of the driver's clock."""
 
     run: Run
-    state: ray.ObjectRef | None = None  # that it goes on from, until its worker has it
-    products: tuple[ray.ObjectRef, ...] = ()  # of other runs, until its worker has them
+    checkpoint: ray.ObjectRef | None = None  # to continue from, until a worker has it
+    products: tuple[ray.ObjectRef, ...] = ()  # of other runs, until a worker has them
     trial: Any = None  # Tune's, once the run has a worker
     pruned: str = ""  # why
-    lost: str = ""  # why its worker is gone, or was ended by us
+    lost: str = ""  # why its worker is gone
+    heartbeat: bytes | None = None  # the last that was seen
+    heard: float = 0.0  # when the heartbeat last changed
+    began: float | None = None  # when the first heartbeat was seen
 
     @property
     def name(self) -> str:
         return self.run.name
 
-    def begin(self, trial: Any) -> None:
-        """Give a worker what its run begins with. Tune asks it for its first step after this."""
-        self.trial = trial
-        if self.state is not None or self.products:
-            worker_of(trial).set_inputs.remote(self.state, *self.products)
-        self.state, self.products = None, ()
-
-    def fetch(self, timeout: float) -> Any:
-        """The output that its worker holds for the driver. A worker does nothing else meanwhile, unless it hangs."""
+    def fetch_output(self, timeout: float) -> Any:
+        """The checkpoint or product that a worker has for the driver. The worker is idle now, unless it hangs."""
         return ray.get(worker_of(self.trial).take_output.remote(), timeout=timeout)
 
-    def kill(self, why: str) -> None:
-        """End the worker, if there is one: Tune then says that the run lost it."""
-        worker = worker_of(self.trial) if self.trial else None
-        if worker is not None:
-            self.lost = why
+    def kill(self, reason: str) -> None:
+        """End the worker, if there is one. Tune then reports the run as lost."""
+        if worker := worker_of(self.trial):
+            self.lost = reason
             ray.kill(worker)
 
 
+@dataclass
 class RunsInFlight:
-    """The runs of a session that have no end yet, by Tune's trial, and the watchdog over their workers.
+    """The runs of a session without a result, by Tune's trial, and the watchdog over their workers.
 
-    `limit` is the longest that a run may take (None: any time), `silence` the longest without a heartbeat: seconds.
+    `limit` is the longest that a run may take from its first heartbeat on (None: no limit), `silence` the longest
+    without a new heartbeat, both in seconds.
     """
 
-    def __init__(self, session: str, limit: float | None, silence: float):
-        self.session = session
-        self.watch = Watch(limit, silence, partial(heartbeat.last_beat, session))
-        self.by_trial: dict[str, InFlight] = {}
+    session: str
+    limit: float | None
+    silence: float
+    by_trial: dict[str, InFlight] = field(default_factory=dict)
+    checked: float = 0.0
 
-    def start(self, trial_id: str, flight: InFlight) -> None:
-        heartbeat.forget(self.session, flight.name)
+    def add(self, trial_id: str, flight: InFlight) -> None:
+        coordination.clear_heartbeat(self.session, flight.name)
         self.by_trial[trial_id] = flight
 
     def begin(self, trial: Any) -> None:
-        """A run has a worker: Tune's trial."""
+        """Give the worker of a trial what its run needs. Tune asks the worker for its first step after this."""
         flight = self.by_trial[trial.trial_id]
-        flight.begin(trial)
-        self.watch.begin(trial.trial_id, flight.name, time.monotonic())
+        flight.trial, flight.heard = trial, time.monotonic()
+        if flight.checkpoint is not None or flight.products:
+            worker_of(trial).set_inputs.remote(flight.checkpoint, *flight.products)
+        flight.checkpoint, flight.products = None, ()
 
-    def end(self, trial_id: str) -> float:
-        """A run is over, or has lost its worker; how many seconds that had."""
-        del self.by_trial[trial_id]
-        return self.watch.end(trial_id, time.monotonic())
+    def remove(self, trial_id: str) -> float:
+        """A run has ended or lost its worker. Returns the seconds since its first heartbeat."""
+        flight = self.by_trial.pop(trial_id)
+        return 0.0 if flight.began is None else time.monotonic() - flight.began
 
     def node_of(self, flight: InFlight) -> str:
-        """Where its worker is; empty before its first heartbeat."""
-        return heartbeat.node_of(self.session, flight.name)
+        """The node of its worker; empty before the first heartbeat."""
+        return coordination.node_of(self.session, flight.name)
 
-    def kill_hung(self) -> None:
-        """End the workers of runs that take too long, and those without a heartbeat."""
-        for trial_id, why in self.watch.look(time.monotonic()).items():
-            self.by_trial[trial_id].kill(TIMEOUT if why == "timeout" else SILENT)
+    def hung(self) -> list[tuple[InFlight, str]]:
+        """Runs to end now, and why. Cheap to call often: between two checks it finds none."""
+        now = time.monotonic()
+        if now - self.checked < min(MAX_CHECK_SECONDS, self.silence / CHECKS, (self.limit or self.silence) / CHECKS):
+            return []
+        self.checked, hung = now, []
+        for flight in self.by_trial.values():
+            if flight.trial is None:
+                continue  # it waits for a worker
+            heartbeat = coordination.last_heartbeat(self.session, flight.name)
+            if heartbeat is not None and heartbeat != flight.heartbeat:
+                flight.heartbeat, flight.heard = heartbeat, now
+                flight.began = now if flight.began is None else flight.began
+            if self.limit is not None and flight.began is not None and now - flight.began > self.limit:
+                hung.append((flight, TIMEOUT))
+            elif now - flight.heard > self.silence:
+                hung.append((flight, SILENT))
+        return hung

@@ -1,7 +1,7 @@
 """What the driver and a worker tell each other about a run: an order before it, a report after each step.
 
-Ray Tune carries them as the configuration and the results of a trial, which are dicts. It flattens results and adds
-keys of its own, so each message goes through `as_dict` on one side and `of` on the other, and nowhere else.
+Ray Tune carries the messages as the configuration and the results of a trial, which are dicts. It flattens results and
+adds keys of its own, so messages become dicts (`as_dict`) and are read back (`of`) at that border, and nowhere else.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from typing import Any, Self
 from seedwise.folder import run_name
 from seedwise.search.ledger.state import DONE, State
 
-METRICS = "metrics/"  # what Tune puts before the names of metrics when it flattens a result
+METRICS = "metrics/"  # Tune's prefix for the names of metrics in a flat result
 
 
 def session_key(state: State, phase: str) -> str:
-    """What the workers of one phase of one session of a search share, and no others."""
+    """What identifies the workers of one phase of one session in the key-value store."""
     return f"{state.search['search_id']}/{state.sessions}/{phase}"
 
 
 class Message:
-    """One direction each: a frozen dataclass of plain data."""
+    """Frozen dataclasses of plain data."""
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -34,7 +34,7 @@ class Message:
 
 @dataclass(frozen=True)
 class RunOrder(Message):
-    """Driver to worker: one run, and how it is done."""
+    """Driver to worker: which run to do, and how."""
 
     config_id: str
     replicate: int
@@ -42,16 +42,16 @@ class RunOrder(Message):
     params: dict
     vary: str | None  # the only stream whose seed follows the replicate; None: all of them
     seed: int  # of the search
-    session: str  # what the workers of one phase of one session share
-    workers: int  # whose first runs begin together
+    session: str  # see `session_key`
+    workers: int  # how many begin their first runs together
     threads: int
     gpus: float
-    checkpoint_seconds: float  # between two saved states
-    beat_seconds: float  # between two heartbeats
-    shelf: str  # where all nodes see saved states; empty: they go through the driver
+    checkpoint_seconds: float  # between two checkpoints
+    heartbeat_seconds: float  # between two heartbeats
+    checkpoint_store: str  # where all nodes can read and write checkpoints; empty: they go through the driver
     recorded: int  # steps that the ledger has, without a gap
-    products: int  # how many products of other runs its worker is given
-    draws: bool  # whether pictures are asked for
+    products: int  # how many products of other runs the worker gets
+    draw: bool  # whether to send pictures
 
     @property
     def name(self) -> str:
@@ -60,25 +60,25 @@ class RunOrder(Message):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one step, the same for all runs that do the same work."""
+    """The outcome of one step, which all runs that do the same work share."""
 
     status: str = DONE  # or failed:<kind>
     error: str = ""
     metrics: dict[str, float] = field(default_factory=dict)
-    seconds: float = 0.0  # that the run has taken so far
+    seconds: float = 0.0  # since the run began
 
 
 @dataclass(frozen=True)
 class StepReport(Outcome, Message):
-    """Worker to driver: what came of a step, how far the run is, and what the worker has for the driver."""
+    """Worker to driver: the outcome of a step, the progress, and what the driver can fetch from the worker."""
 
-    epoch: int = 0  # steps that are done
+    epoch: int = 0  # steps done
     epochs: int = 0  # steps in all; 0 where the run could not be made
     done: bool = False
     node: str = ""
     fingerprint: str = ""  # equal for runs that do the same work
-    same_as: str = ""  # the run whose results this one took
+    same_as: str = ""  # the run whose results this run took
     pictures: str = ""  # JSON
-    state: bool = False  # whether its worker has a saved state for the driver
-    product: bool = False  # whether its worker has what the run leaves for others
-    leaving: bool = False  # whether the worker has heard that the search stops
+    has_checkpoint: bool = False
+    has_product: bool = False
+    stopping: bool = False  # the worker knows that the search is to stop

@@ -1,4 +1,4 @@
-"""The files of runs in a search folder: saved states, pictures, and products, which runs leave for other runs."""
+"""The files of runs in a search folder: checkpoints, pictures, and products (models that other runs need)."""
 
 import os
 from collections.abc import Collection
@@ -7,31 +7,34 @@ from pathlib import Path
 
 import numpy as np
 import ray
+from ray.exceptions import RayError
 
 from seedwise.errors import SearchError
 from seedwise.files import write_atomically
 from seedwise.folder import pictures_of
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.execution.checkpoints import SavedStates
+from seedwise.search.execution.checkpoints import CheckpointStore
 from seedwise.search.execution.in_flight import InFlight
 from seedwise.search.ledger.state import Run, State
 
+MODELS = "models"  # the folder of a landscape's products in its search folder
+
 
 class Products:
-    """Arrays by name, a file for every run that left some: FOLDER/CONFIGURATION-REPLICATE.safetensors.
+    """Arrays by name, one file per run: FOLDER/CONFIGURATION-REPLICATE.safetensors.
 
-    While other runs need them, they are in Ray's object store too.
+    A product stays in Ray's object store for as long as runs need it.
     """
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self._held: dict[str, ray.ObjectRef] = {}
+        self._in_store: dict[str, ray.ObjectRef] = {}
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.safetensors"
 
-    def keep(self, name: str, product: dict[str, np.ndarray]) -> None:
-        """Write a product to the folder: beside its name, then renamed."""
+    def save(self, name: str, product: dict[str, np.ndarray]) -> None:
+        """Write a product beside its name, then rename it."""
         from safetensors.numpy import save
 
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -45,16 +48,15 @@ class Products:
         finally:
             partial.unlink(missing_ok=True)
 
-    def held(self, name: str) -> ray.ObjectRef:
-        """The product of a run for a worker. It is put into the object store once, however many ask for it."""
-        if name not in self._held:
-            self._held[name] = ray.put(self.load(name))
-        return self._held[name]
+    def share(self, name: str) -> ray.ObjectRef:
+        """A product in the object store, which gets it once, however many runs need it."""
+        if name not in self._in_store:
+            self._in_store[name] = ray.put(self.load(name))
+        return self._in_store[name]
 
     def release(self, needed: Collection[str]) -> None:
-        """Drop from the object store what is not among those `needed`."""
-        for name in [known for known in self._held if known not in needed]:
-            del self._held[name]
+        """Drop from the object store what is not `needed`."""
+        self._in_store = {name: reference for name, reference in self._in_store.items() if name in needed}
 
     def load(self, name: str) -> dict[str, np.ndarray]:
         from safetensors import SafetensorError
@@ -63,36 +65,53 @@ class Products:
         try:
             return load_file(self.path(name))
         except (OSError, SafetensorError) as error:
-            problem = "it is gone" if isinstance(error, FileNotFoundError) else error
+            problem = "it is missing" if isinstance(error, FileNotFoundError) else error
             raise SearchError(
-                f"{self.path(name)}: {problem}. Runs that are left need it: bring it back, or start anew with --out."
+                f"{self.path(name)}: {problem}. Remaining runs need it: restore it, or start again with --out."
             ) from error
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """What runs leave in the search folder, and what runs take from there. `plan` says who needs whose product."""
+    """What the driver keeps of runs in the search folder, and gives to runs from there.
+
+    `shared` says that workers read and write checkpoints themselves; `plan` says which run needs which products.
+    """
 
     folder: Path
-    states: SavedStates
+    checkpoints: CheckpointStore
+    shared: bool = False
     products: Products | None = None
     plan: Plan | None = None
 
     def load_inputs(self, flight: InFlight) -> None:
-        """The state that a run goes on from, and the products of other runs that it needs."""
+        """Put what a run needs into the object store. Without a readable checkpoint the run starts over."""
         if self.plan:
-            flight.products = tuple(self.products.held(name) for name in self.plan.needs(flight.run))
-        flight.state = self.states.held(flight.name)
+            flight.products = tuple(self.products.share(name) for name in self.plan.needs(flight.run))
+        if self.shared:
+            return
+        try:
+            checkpoint = self.checkpoints.load(flight.name)
+            flight.checkpoint = checkpoint and ray.put(checkpoint)
+        except (OSError, RayError) as error:
+            print(f"the checkpoint of {flight.name} cannot be read: {type(error).__name__}", flush=True)
+
+    def fetch_checkpoint(self, flight: InFlight, timeout: float) -> None:
+        """Bring the checkpoint that a worker has just made. Where that fails, the older one stays."""
+        try:
+            self.checkpoints.save(flight.name, flight.fetch_output(timeout))
+        except (OSError, RayError) as error:  # the disk is full, or the worker died just now
+            print(f"the checkpoint of {flight.name} was not kept: {type(error).__name__}", flush=True)
 
     def keep_pictures(self, run: Run, pictures: str) -> None:
-        """Pictures that cannot be written cost no run."""
+        """Write the pictures of a run. Where that fails, its result counts all the same."""
         try:
             write_atomically(pictures_of(self.folder, run.config_id, run.replicate), pictures)
         except OSError as error:
             print(f"the pictures of {run.name} were not kept: {error.strerror}", flush=True)
 
     def release(self, run: Run, state: State) -> None:
-        """Drop what nobody needs once this run has ended: its saved state, and products in the object store."""
-        self.states.shelf.remove(run.name)
+        """Drop what nobody needs once this run has ended: its checkpoint, and products in the object store."""
+        self.checkpoints.remove(run.name)
         if self.plan:
             self.products.release(self.plan.needed(state))

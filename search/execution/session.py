@@ -1,10 +1,9 @@
-"""One process's work on a phase of a search: from decisions to runs, and from what became of them to the ledger."""
+"""One process's work on a phase of a search: from decisions to runs, and from reports to lines of the ledger."""
 
 import itertools
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol, Self
 
 from ray.exceptions import RayError
 
@@ -14,78 +13,85 @@ from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.next_run import Decisions
 from seedwise.search.decide.policy import FRESH, Replicate, Stop, Wait
-from seedwise.search.execution import heartbeat
-from seedwise.search.execution.checkpoints import SavedStates
-from seedwise.search.execution.in_flight import InFlight, RunsInFlight
+from seedwise.search.execution.checkpoints import CheckpointStore
+from seedwise.search.execution.coordination import request_stop
+from seedwise.search.execution.in_flight import CHECKS, TIMEOUT, InFlight, RunsInFlight
 from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
-from seedwise.search.execution.watchdog import LOOKS, TIMEOUT
 from seedwise.search.execution.worker_loss import (
-    ALIKE,
     DIED,
     ENDED_AT_START,
-    NO_IMPORT,
+    IMPORT_ERRORS,
     NOT_STARTED,
     OUT_OF_MEMORY,
     RESTARTS,
+    SAME_IMPORT_ERRORS,
     lacks_module,
     lost_too_often,
 )
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run
 
 FAILED, OOM = "failed:error", "failed:oom"
-BEAT_SECONDS = 5.0  # how often a worker says that its process is alive; more often where silence is short
+HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker; less where the limit of silence is short
 
 
-@dataclass
+class View(Protocol):
+    """What shows a phase to a person. Its room comes later, so this is the contract alone."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def result(self, run: Run) -> None:
+        """A run has ended."""
+
+    def tick(self) -> None:
+        """Redraw if it is time to. Called in every turn of Tune's loop, so it must be cheap."""
+
+    def say(self, text: str) -> None:
+        """Show one line that stays."""
+
+
 class Session:
-    """One process's work on a phase of a search: it turns decisions into runs, and results into lines of the ledger."""
+    """One process's work on a phase: `specification` is the resolved one, `products` those of a landscape."""
 
-    ledger: Ledger
-    decisions: Decisions
-    slots: Slots
-    runs: RunsInFlight
-    files: RunFiles
-    order: Callable[..., RunOrder]  # of a run: what all orders have in common is in it already
-    on_result: Callable[[Run], None] = lambda run: None
-    shutdown: Shutdown = field(default_factory=Shutdown)
-    # Of this session alone: whatever succeeded before a resume ran elsewhere.
-    progressed: bool = False  # whether any run has completed a step
-    failed_starts: int = 0  # of workers
-    ended: list[Run] = field(default_factory=list)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         ledger: Ledger,
         decisions: Decisions,
         slots: Slots,
         specification: dict,
+        shutdown: Shutdown,
+        view: View,
         products: Products | None = None,
-        on_result: Callable[[Run], None] = lambda run: None,
-    ) -> "Session":
-        """From a resolved specification."""
+    ):
+        self.ledger, self.decisions, self.slots, self.shutdown, self.view = ledger, decisions, slots, shutdown, view
+        # Of this session alone: runs before a resume may have been elsewhere.
+        self.progressed = False  # whether any run has completed a step
+        self.failed_starts = 0  # of workers
+        self.ended: list[Run] = []
         resources, checkpoints = specification["resources"], specification["checkpoints"]
         key, folder = session_key(ledger.state, decisions.phase), ledger.path.parent
         minutes, silence = resources["minutes_per_run"], resources["heartbeat_timeout_minutes"] * 60
-        states = SavedStates(ledger.state.search["search_id"], checkpoints["path"], folder)
-        order = partial(
+        self.runs = RunsInFlight(key, minutes and minutes * 60, silence)
+        path = checkpoints["path"]
+        shared = f"{path.rstrip('/')}/{ledger.state.search['search_id']}" if path else ""
+        store = CheckpointStore(shared or str(folder.resolve() / "checkpoints"))
+        self.files = RunFiles(folder, store, bool(shared), products, decisions.plan)
+        self.order = partial(  # what the orders of all runs have in common
             RunOrder,
             seed=decisions.proposer.seed,
             session=key,
             threads=ledger.state.placement["cpus"],  # also of a run that has a whole device
             gpus=slots.placement.gpus,
             checkpoint_seconds=checkpoints["seconds"],
-            beat_seconds=min(BEAT_SECONDS, silence / LOOKS),
-            shelf=states.shared,
+            heartbeat_seconds=min(HEARTBEAT_SECONDS, silence / CHECKS),
+            checkpoint_store=shared,
         )
-        runs = RunsInFlight(key, minutes and minutes * 60, silence)
-        files = RunFiles(folder, states, products, decisions.plan)
-        return cls(ledger, decisions, slots, runs, files, order, on_result)
 
     def start_next(self, trial_id: str) -> RunOrder | Wait | None:
-        """The next run; Wait where there is none now, None when nothing more is to be started."""
+        """The next run; Wait where none can start now, None where no more will."""
         if self.shutdown.begun:
             return None
         decision = self.decisions.next(self.ledger.state)
@@ -96,7 +102,7 @@ class Session:
         if isinstance(decision.run, Wait):
             return decision.run
         if isinstance(decision.run, Stop):
-            self.shutdown.because = decision.run.because
+            self.shutdown.reason = decision.run.because
             return None
         flight = InFlight(self.ledger.state.configurations[decision.run.config_id].runs[decision.run.replicate])
         try:
@@ -104,26 +110,25 @@ class Session:
         except SearchError as error:
             self.shutdown.fail(error)
             return None
-        self.runs.start(trial_id, flight)
-        return self.order_of(flight, decision.run)
+        self.runs.add(trial_id, flight)
+        return self.order_for(flight, decision.run)
 
-    def order_of(self, flight: InFlight, decided: Replicate) -> RunOrder:
-        """What a worker is told of a run."""
-        run, configuration = flight.run, self.ledger.state.configurations[decided.config_id]
+    def order_for(self, flight: InFlight, decision: Replicate) -> RunOrder:
+        run, configuration = flight.run, self.ledger.state.configurations[decision.config_id]
         return self.order(
             config_id=run.config_id,
             replicate=run.replicate,
-            phase=decided.phase,
+            phase=decision.phase,
             params=configuration.params,
             vary=configuration.vary,
             workers=self.workers(),
             recorded=next(step for step in itertools.count() if step + 1 not in run.steps),
             products=len(flight.products),
-            draws=decided.phase == CONFIRM and run.replicate == FRESH,
+            draw=decision.phase == CONFIRM and run.replicate == FRESH,
         )
 
     def write(self, event: dict) -> None:
-        """A line of the ledger. Tune would swallow an error here, so it is kept for `look_after`."""
+        """Write a line of the ledger. Tune would swallow an error here; `on_turn` raises it."""
         try:
             if not self.shutdown.error:
                 self.ledger.append(event, durable=event["event"] != "step")
@@ -136,42 +141,42 @@ class Session:
         return slots if most is None else min(slots, max(1, most))
 
     def record_step(self, trial_id: str, report: StepReport) -> bool:
-        """Write what a run reported; True where it should end here."""
+        """Write what a run reported. Returns whether the run should end here."""
         flight = self.runs.by_trial[trial_id]
         progress = {"step": report.epoch, "epochs": report.epochs, "metrics": report.metrics}
         self.progressed = True
         self.write({"event": "step", **identity(flight.run), **progress})
-        if report.state:
-            self.files.states.keep(flight, self.runs.watch.silence)
-        if self.shutdown.asked:
-            return report.leaving  # the next step, if the worker had not heard of it yet
+        if report.has_checkpoint:
+            self.files.fetch_checkpoint(flight, self.runs.silence)
+        if self.shutdown.requested:
+            return report.stopping  # a worker that did not know yet saves its state after the next step
         flight.pruned = self.decisions.prunes(self.ledger.state, flight.run)
         return bool(flight.pruned)
 
     def record_result(self, trial_id: str, report: StepReport) -> None:
-        """Write how a run ended. Idempotent: Tune may call twice."""
+        """Write how a run ended. Tune may call twice: the second call does nothing."""
         flight = self.runs.by_trial.get(trial_id)
-        if flight is None or (self.files.products and report.product and not self.keep_product(trial_id, flight)):
+        if flight is None or (self.files.products and report.has_product and not self.keep_product(trial_id, flight)):
             return
-        self.runs.end(trial_id)
+        self.runs.remove(trial_id)
         self.progressed |= report.status == DONE
-        if self.stops_without_module(report.error):
+        if self.module_is_missing(report.error):
             return
-        if self.shutdown.asked and report.status == DONE and report.epoch < report.epochs:
-            return  # it was stopped with its state saved, and goes on when the search does
+        if self.shutdown.requested and report.status == DONE and report.epoch < report.epochs:
+            return  # its state is saved: it continues when the search does
         run, status, error = flight.run, report.status, mask(report.error)  # which may quote an address
         if flight.pruned:
             status, error = PRUNED, flight.pruned
         elif status == DONE and (missing := self.missing(run, report)):
             status, error = FAILED, missing
-        if status == DONE and report.pictures:  # before the line that MLflow's follower goes by
+        if status == DONE and report.pictures:  # MLflow's follower expects them once it reads the line of the result
             self.files.keep_pictures(run, report.pictures)
         known = {"fingerprint": report.fingerprint, "same_as": report.same_as, "node": report.node}
         ended = {"status": status, "step": report.epoch, "metrics": report.metrics, "seconds": round(report.seconds, 3)}
         self.end(run, {**ended, "error": error, **{key: value for key, value in known.items() if value}})
 
     def missing(self, run: Run, report: StepReport) -> str:
-        """What a run that is done should have reported and did not; empty where it can be ranked, or never is."""
+        """Why a run that is done cannot be ranked; empty where it can be, and for baselines, which never are."""
         selection = self.decisions.selection
         if self.ledger.state.configurations[run.config_id].baseline or selection.score(report.metrics) is not None:
             return ""
@@ -179,63 +184,63 @@ class Session:
         return f"{name} was not reported, but {', '.join(report.metrics) or 'nothing'}"
 
     def keep_product(self, trial_id: str, flight: InFlight) -> bool:
-        """Write what a run leaves for others, before the line that these are started by; whether that was done."""
+        """Write the product of a run before the line of its result, which starts runs that need it."""
         products = self.files.products
         try:
-            product = flight.fetch(self.runs.watch.silence)
+            product = flight.fetch_output(self.runs.silence)
         except (RayError, ConnectionError) as error:  # the worker died just now, or cannot send it
             flight.lost = f"what it made could not be fetched: {type(error).__name__}"
             self.record_loss(trial_id)
             return False
         try:
-            products.keep(flight.name, product)
+            products.save(flight.name, product)
         except OSError as error:
             self.fail(f"{products.folder}: {error.strerror}. Make room there, then:")
         return self.shutdown.error is None
 
     def record_loss(self, trial_id: str) -> None:
-        """Write that a run lost its worker: it goes on elsewhere, unless that was its own doing too often."""
+        """Write that a run lost its worker. The run continues elsewhere, unless that happened too often."""
         flight = self.runs.by_trial.get(trial_id)
         if flight is None:
             return
-        seconds = round(self.runs.end(trial_id), 3)
-        if self.shutdown.asked:
-            return  # whoever told us to stop may have told the workers too: no fault of the run
-        run, node, because = flight.run, self.runs.node_of(flight), mask(flight.lost or DIED)
-        if because == DIED and not node:  # it had no heartbeat yet
-            because = ENDED_AT_START
-        if because.startswith(NOT_STARTED) and self.none_starts(because):
+        seconds = round(self.runs.remove(trial_id), 3)
+        if self.shutdown.requested:
+            return  # the workers may have got the same signal: no fault of the run
+        run, node, reason = flight.run, self.runs.node_of(flight), mask(flight.lost or DIED)
+        if reason == DIED and not node:  # no heartbeat yet
+            reason = ENDED_AT_START
+        if reason.startswith(NOT_STARTED) and self.no_worker_starts(reason):
             return
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
-        if because == TIMEOUT:
-            limit = f"{self.runs.watch.limit / 60:g}"
+        if reason == TIMEOUT:
+            limit = f"{self.runs.limit / 60:g}"
             self.end(run, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
-        elif because == OUT_OF_MEMORY:
-            self.end(run, {"status": OOM, **ended, "error": because})
-        elif lost_too_often((*run.losses, (because, node)), {known.id for known in nodes_now()}):
-            error = f"the worker process died more often than it is restarted ({because})"
+        elif reason == OUT_OF_MEMORY:
+            self.end(run, {"status": OOM, **ended, "error": reason})
+        elif lost_too_often((*run.losses, (reason, node)), {known.id for known in nodes_now()}):
+            error = f"the worker process died more often than it is restarted ({reason})"
             self.end(run, {"status": FAILED, **ended, "error": error})
         else:
-            self.write({"event": "lost", **identity(run), "because": because, "node": node})
+            self.write({"event": "lost", **identity(run), "because": reason, "node": node})
 
-    def none_starts(self, because: str) -> bool:
-        """Whether no worker starts on any node, as where code is missing: the search then stops at the first run.
+    def no_worker_starts(self, reason: str) -> bool:
+        """Stop the search where workers start on no node, as where code is missing. Returns whether that is so.
 
-        Nothing is written of that run, so that it is started again when the search goes on.
+        Nothing is written of the run, so that it starts when the search is resumed.
         """
         self.failed_starts += 1
-        enough = max(len(nodes_now()), RESTARTS + 1 if because == ENDED_AT_START else 1)  # one may have been killed
+        enough = max(len(nodes_now()), RESTARTS + 1 if reason == ENDED_AT_START else 1)  # one may have been killed
         if self.progressed or self.failed_starts < enough:
             return False
-        cause, folder = because.removeprefix(f"{NOT_STARTED}: "), self.ledger.state.search["folder"]
+        cause, folder = reason.removeprefix(f"{NOT_STARTED}: "), self.ledger.state.search["folder"]
         self.fail(f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then:")
         return True
 
-    def stops_without_module(self, error: str) -> bool:
-        """Whether a run lacks a module that this process lacks too: the search then stops at the first run.
+    def module_is_missing(self, error: str) -> bool:
+        """Stop the search at the first run that lacks a module, if this process lacks it too.
 
-        Nothing is written of that run, as in `none_starts`. Where an earlier session recorded this error beside other
-        results, only some configurations need the module.
+        Nothing is written of the run, as in `no_worker_starts`. Where an earlier session recorded this error beside
+        other results, only some configurations need the module.
         """
         recorded = any(run.error == error for run in self.ledger.state.runs())
         if self.progressed or recorded or not lacks_module(error):
@@ -243,40 +248,49 @@ class Session:
         self.fail(f"a run needs what is not installed: {error}. Install it here and where runs are. Then:")
         return True
 
-    def stop_where_nothing_imports(self, error: str) -> None:
-        """Stop where this process has what all runs lack. Other configurations may not need it, so three must fail."""
-        several = len({run.config_id for run in self.ended}) >= ALIKE
+    def check_imports(self, error: str) -> None:
+        """Stop the search where workers alone lack a module: all runs of three configurations failed, no other ended.
+
+        Fewer prove nothing: other configurations may not need the module.
+        """
+        several = len({run.config_id for run in self.ended}) >= SAME_IMPORT_ERRORS
         if several and all(run.error == error for run in self.ended):
             self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing where runs are. Then:")
 
     def fail(self, problem: str) -> None:
-        """The search cannot go on; `problem` ends where the command to resume it follows."""
+        """The search cannot continue. The command that resumes it follows `problem`."""
         self.shutdown.fail(SearchError(f"{problem} {called('resume', self.ledger.path.parent)}"))
 
     def end(self, run: Run, ended: dict) -> None:
-        """Write the result of a run; one that is out of memory in its share waits for a whole device instead, once."""
+        """Write the result of a run. A run out of memory in its share of a device first waits for a whole device."""
         if ended["status"] == OOM and self.decisions.whole_device and not run.alone:
             self.write({"event": "wait", **identity(run), "because": ended["error"]})
         else:
             alone = {"alone": True} if run.alone else {}
             self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
             self.ended.append(run)
-            if ended["error"].startswith(NO_IMPORT):
-                self.stop_where_nothing_imports(ended["error"])
-            self.on_result(run)
+            if ended["error"].startswith(IMPORT_ERRORS):
+                self.check_imports(ended["error"])
+            self.view.result(run)
         self.files.release(run, self.ledger.state)
 
-    def look_after(self) -> None:
-        """Called in every turn of Tune's loop: ends what hangs, asks runs to save where we leave, says what broke."""
-        if self.shutdown.error:
-            raise self.shutdown.error
-        if self.shutdown.asked:
-            if time.monotonic() > self.shutdown.by:
+    def on_turn(self) -> None:
+        """Called in every turn of Tune's loop: redraw, end hung runs, pass on a request to stop, raise errors."""
+        stop = self.shutdown
+        if stop.error:
+            raise stop.error
+        self.view.tick()
+        if stop.requested:
+            left = stop.deadline - time.monotonic()
+            if left < 0:
                 raise KeyboardInterrupt
-            if not self.shutdown.announced:
-                self.shutdown.announced = True
-                heartbeat.ask_to_leave(self.runs.session)
-        self.runs.kill_hung()
+            if not stop.announced:
+                stop.announced = True
+                self.view.say(f"stopping: running epochs have {left:.0f} s to end and be saved; repeat to quit at once")
+                request_stop(self.runs.session)
+        for flight, reason in self.runs.hung():
+            flight.kill(reason)
+        self.slots.request(self.decisions.left(self.ledger.state))
 
 
 def identity(run: Run) -> dict:

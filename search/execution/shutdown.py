@@ -1,69 +1,48 @@
-"""How a search is told to stop."""
+"""How a search stops: nothing is left to start, it cannot continue, or somebody asked it to."""
 
 import contextlib
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 from seedwise.errors import SearchError
+from seedwise.process import kept_handlers
 
 
 @dataclass
 class Shutdown:
-    """Why a session starts nothing more. Told to stop, it lets runs save their state when their epoch ends."""
+    """Why a search starts no more runs. `grace` is how many seconds running epochs have to end after a request."""
 
-    because: str = ""  # nothing is left to be started
-    error: SearchError | None = None  # the search cannot go on
-    by: float | None = None  # told to stop: when this process ends, whatever still runs then
-    announced: bool = False  # people and workers know that it was told to stop
+    grace: float
+    reason: str = ""  # why the phase has ended
+    error: SearchError | None = None  # the search cannot continue
+    deadline: float | None = None  # after a request: when this process ends, whatever still runs
+    announced: bool = False  # people and workers know of the request
+    graceful: bool = False  # Tune runs, and can let epochs end
 
     @property
-    def asked(self) -> bool:
-        return self.by is not None
+    def requested(self) -> bool:
+        return self.deadline is not None
 
     @property
     def begun(self) -> bool:
-        return self.asked or self.error is not None
+        return self.requested or self.error is not None
 
     def fail(self, error: SearchError) -> None:
-        """The first error counts."""
+        """The search cannot continue. The first error counts."""
         self.error = self.error or error
 
-    def ask(self, grace: float) -> None:
-        """Be gone after `grace` seconds. Called by a signal, so it does no more than to set the time."""
-        self.by = time.monotonic() + grace
-
-
-class Leaver:
-    """Ctrl-C and termination requests: the first asks a search to save what it can and leave, the second leaves."""
-
-    def __init__(self, grace: float):
-        self.grace = grace  # seconds
-        self.shutdown: Shutdown | None = None
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator["Leaver"]:
-        here = threading.current_thread() is threading.main_thread()  # elsewhere Python sets no handlers
-        kinds = (signal.SIGINT, signal.SIGTERM) if here else ()
-        before = {kind: signal.signal(kind, self.hear) for kind in kinds}
-        try:
-            yield self
-        finally:
-            for kind in kinds:
-                signal.signal(kind, before[kind])
-
-    @contextlib.contextmanager
-    def of(self, shutdown: Shutdown) -> Iterator[None]:
-        """Signals in this block are for a session, which ends by itself."""
-        self.shutdown = shutdown
-        try:
-            yield
-        finally:
-            self.shutdown = None
-
-    def hear(self, *_: object) -> None:
-        if self.shutdown is None or self.shutdown.asked:
+    def request(self, *_: object) -> None:
+        """Handle Ctrl-C or a termination request: the first lets running epochs end, the second ends at once."""
+        if not self.graceful or self.requested:
             raise KeyboardInterrupt
-        self.shutdown.ask(self.grace)
+        self.deadline = time.monotonic() + self.grace
+
+    @contextlib.contextmanager
+    def handling_signals(self) -> Iterator[Self]:
+        with kept_handlers() as main_thread:  # elsewhere Python sets no handlers
+            for kind in (signal.SIGINT, signal.SIGTERM) if main_thread else ():
+                signal.signal(kind, self.request)
+            yield self

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seedwise.search.execution.checkpoints import Shelf, pack, unpack
+from seedwise.search.execution.checkpoints import CheckpointStore, pack, unpack
 from seedwise.search.execution.messages import Outcome, RunOrder
 from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.trainables.method import Method, RunFailed
@@ -17,27 +17,27 @@ from seedwise.trainables.streams import Streams
 
 
 class Training:
-    """One run, made anew from its order, and its progress."""
+    """One run, made from its order alone, and its progress."""
 
     def __init__(self, order: RunOrder, method: type[Method], inputs: Any, tests: Any, device: Any):
         self.order, self.method, self.inputs, self.device = order, method, inputs, device
         self.tests = tests if order.phase == CONFIRM else None
         self.run: Method | None = None
-        self.number, self.seconds = 0, 0.0  # epochs that are done, by whichever run, and what they cost
-        self.trained = 0  # epochs that this worker did itself: fewer than `number` while it takes another's results
+        self.epochs, self.seconds = 0, 0.0  # epochs done, here or by an equal run, and what they cost
+        self.trained = 0  # epochs trained here: fewer than `epochs` while results come from an equal run
         self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
         self.failure: Exception | None = None  # why there is no run
         self.saved = time.monotonic()
 
-    def make(self, state: bytes | None, products: Sequence[Any]) -> str | None:
-        """Make the run and load its state, if it has one; its fingerprint. An error is what the next epoch comes to."""
+    def make(self, checkpoint: bytes | None, products: Sequence[Any]) -> str | None:
+        """Make the run, restore its checkpoint and return its fingerprint. The first epoch reports an error."""
         try:
             self.run = self._new_run(products)
             try:
-                self._restore(state)
-            except Exception as error:  # it is damaged, or cannot be reached: the run starts over
-                print(f"the state of {self.order.name} is not usable ({describe(error)}); it starts over", flush=True)
-                self.run, self.number, self.trained, self.seconds = self._new_run(products), 0, 0, 0.0
+                self._restore(checkpoint)
+            except Exception as error:  # it is damaged, or cannot be reached
+                print(f"the checkpoint of {self.order.name} is unusable, it starts over: {describe(error)}", flush=True)
+                self.run, self.epochs, self.trained, self.seconds = self._new_run(products), 0, 0, 0.0
             return self.run.fingerprint(self.tests)
         except Exception as error:
             self.failure = error
@@ -53,36 +53,36 @@ class Training:
             run.receive(list(products))
         return run
 
-    def _restore(self, state: bytes | None) -> None:
+    def _restore(self, checkpoint: bytes | None) -> None:
         if self.run.independent:
-            self.number = self.trained = min(self.order.recorded, self.run.steps - 1)
+            self.epochs = self.trained = min(self.order.recorded, self.run.steps - 1)
             return
-        if self.order.shelf:
-            state = Shelf(self.order.shelf).load(self.order.name)
-        if state:
+        if self.order.checkpoint_store:
+            checkpoint = CheckpointStore(self.order.checkpoint_store).load(self.order.name)
+        if checkpoint:
             with tempfile.TemporaryDirectory() as folder:
-                unpack(state, Path(folder))
+                unpack(checkpoint, Path(folder))
                 progress = json.loads(Path(folder, "epoch.json").read_text())
                 self.run.load(Path(folder))
-            self.number = self.trained = progress["epoch"]
+            self.epochs = self.trained = progress["epoch"]
             self.seconds = progress["seconds"]
 
     @property
     def in_last_epoch(self) -> bool:
-        return self.number + 1 >= self.run.steps
+        return self.epochs + 1 >= self.run.steps
 
     def train(self, started: float) -> Outcome:
-        """What the next epoch comes to, after those that were taken from a run that is gone."""
+        """Train the next epoch, after those whose results came from an equal run that is gone."""
         try:
             if self.failure:
                 raise self.failure
-            if self.trained < self.number:
-                self.seconds = 0.0  # what the other needed for them does not count twice
-            while self.trained < self.number:
+            if self.trained < self.epochs:
+                self.seconds = 0.0  # the other run's time does not count twice
+            while self.trained < self.epochs:
                 self.run.step(self.trained)
                 self.trained += 1
             self.trained += 1
-            metrics = self.last = finite(self.run.step(self.number))
+            metrics = self.last = finite(self.run.step(self.epochs))
             if self.in_last_epoch:
                 metrics = finite(metrics | self.run.constants())
                 if self.tests is not None:
@@ -94,15 +94,15 @@ class Training:
         return Outcome(status, error, metrics, self.seconds + time.perf_counter() - started)
 
     def advance(self, outcome: Outcome) -> bool:
-        """An epoch is over, whoever did it and paid for it; whether that was the last."""
-        self.number += 1
+        """Count an epoch, whichever run did it. Returns whether the run is over."""
+        self.epochs += 1
         self.last, self.seconds = outcome.metrics, outcome.seconds
-        return outcome.status != DONE or self.number >= self.run.steps
+        return outcome.status != DONE or self.epochs >= self.run.steps
 
     def pictures(self) -> str:
-        """The pictures of a finished run as JSON; empty where there are none, or where drawing them failed."""
-        if self.trained < self.number:
-            return ""  # its results were taken from another run
+        """The pictures of a finished run as JSON; empty where there are none, or where drawing failed."""
+        if self.trained < self.epochs:
+            return ""  # its results come from an equal run
         try:
             from seedwise.trainables.pictures import as_json
 
@@ -111,31 +111,31 @@ class Training:
             print(f"{type(self.run).__name__}.pictures failed, its run counts: {describe(error)}", flush=True)
             return ""
 
-    def state_to_keep(self, *, now: bool) -> bytes | None:
-        """All that is needed to go on after the last epoch: where it is time to save it, and it did not go to a shelf.
+    def checkpoint(self, *, now: bool) -> bytes | None:
+        """What is needed to continue after this epoch, where it is time to save it; None if the shared store has it.
 
-        A state that cannot be saved costs no run: it would start further back if it had to go on elsewhere.
+        A checkpoint that cannot be saved costs no run: elsewhere the run would start further back.
         """
         due = now or time.monotonic() - self.saved >= self.order.checkpoint_seconds
-        if type(self.run).save is Method.save or self.trained != self.number or not due:
+        if type(self.run).save is Method.save or self.trained != self.epochs or not due:
             return None
         self.saved = time.monotonic()
         try:
             with tempfile.TemporaryDirectory() as folder:
                 self.run.save(Path(folder))
-                progress = {"epoch": self.number, "seconds": self.seconds}
+                progress = {"epoch": self.epochs, "seconds": self.seconds}
                 Path(folder, "epoch.json").write_text(json.dumps(progress))
-                state = pack(Path(folder))
-            if not self.order.shelf:
-                return state
-            Shelf(self.order.shelf).save(self.order.name, state)
-        except Exception as error:  # torch, safetensors, pyarrow and Ray have each their own for a full disk
-            print(f"the state of {self.order.name} was not saved: {describe(error)}", flush=True)
+                checkpoint = pack(Path(folder))
+            if not self.order.checkpoint_store:
+                return checkpoint
+            CheckpointStore(self.order.checkpoint_store).save(self.order.name, checkpoint)
+        except Exception as error:  # torch, safetensors, pyarrow and Ray raise different errors for a full disk
+            print(f"the checkpoint of {self.order.name} was not saved: {describe(error)}", flush=True)
         return None
 
 
 def finite(metrics: dict[str, float]) -> dict[str, float]:
-    """The metrics as they are; one that is not a number ends the run."""
+    """The metrics unchanged. A metric that is not a finite number ends the run."""
     for name, value in metrics.items():
         if not math.isfinite(value):
             raise RunFailed("nan", f"{name} is {value}", metrics)

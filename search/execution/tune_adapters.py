@@ -1,6 +1,5 @@
-"""What Ray Tune sees of a search: thin adapters between its questions and a session."""
+"""What Ray Tune sees of a search: thin adapters around a session."""
 
-import time
 from pathlib import Path
 
 from ray.tune import Callback
@@ -11,12 +10,11 @@ from seedwise.search.decide.policy import Wait
 from seedwise.search.decide.whole_device import Alone
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
-from seedwise.search.execution.view import View
 from seedwise.search.execution.worker_loss import cause_of
 
 
 class LedgerSearcher(Searcher):
-    """What Ray Tune sees. Tune pickles its searcher; the session holds an open file and stays behind."""
+    """Hands out runs, and takes results and losses."""
 
     def __init__(self, session: Session):
         super().__init__()
@@ -27,7 +25,7 @@ class LedgerSearcher(Searcher):
         session = self.session
         running = session.runs.by_trial
         if not session.shutdown.begun and len(running) >= session.slots.now():
-            alone = isinstance(session.decisions.policy, Alone)  # ends where no node fits, rather than to wait for one
+            alone = isinstance(session.decisions.policy, Alone)  # does not wait for a node on which it fits
             return Searcher.FINISHED if alone and not running else None
         order = session.start_next(trial_id)
         if order is None:
@@ -40,18 +38,12 @@ class LedgerSearcher(Searcher):
         else:
             self.session.record_result(trial_id, StepReport.of(result))
 
-    def __getstate__(self) -> dict:
-        return {**vars(self), "session": None}
-
     def save(self, checkpoint_path: str) -> None:
         """Nothing to save: the ledger is the truth."""
 
-    def restore(self, checkpoint_path: str) -> None:
-        """Never called: a search goes on from its ledger."""
-
 
 class Pruner(FIFOScheduler):
-    """Every step comes here, unless it is a run's last: Tune asks the scheduler whether the run goes on."""
+    """Takes every step but the last of a run: Tune asks whether the run continues."""
 
     def __init__(self, session: Session):
         super().__init__()
@@ -62,32 +54,20 @@ class Pruner(FIFOScheduler):
         return TrialScheduler.STOP if ends else TrialScheduler.CONTINUE
 
     def on_trial_error(self, tune_controller: object, trial: object) -> None:
-        """Comes before the searcher hears of it, and is the only place that sees the cause."""
+        """Called before the searcher's `on_trial_complete`, and the only call that has the cause."""
         flight = self.session.runs.by_trial.get(trial.trial_id)
         if flight is not None and not flight.lost:
             flight.lost = cause_of(Path(trial.error_file))
 
-    def __getstate__(self) -> dict:
-        return {**vars(self), "session": None}
-
 
 class Ticker(Callback):
-    """Redraws the progress and looks after runs in every turn of Tune's loop: no second thread reads a moving state."""
+    """Runs the session's work in Tune's own loop: no second thread reads a state that changes."""
 
-    def __init__(self, view: View, session: Session):
-        self.view, self.session = view, session
+    def __init__(self, session: Session):
+        self.session = session
 
     def on_trial_start(self, iteration: int, trials: list, trial: object, **info: object) -> None:
         self.session.runs.begin(trial)
 
     def on_step_end(self, iteration: int, trials: list, **info: object) -> None:
-        self.view.tick()
-        shutdown = self.session.shutdown
-        if shutdown.asked and not shutdown.announced:
-            left = f"{max(0.0, shutdown.by - time.monotonic()):.0f}"
-            self.view.say(f"stopping: running epochs have {left} s to end and be saved; once more to leave at once.")
-        self.session.look_after()
-        self.session.slots.ask_for(self.session.decisions.left(self.session.ledger.state))
-
-    def __getstate__(self) -> dict:
-        return {"view": None, "session": None}
+        self.session.on_turn()

@@ -1,4 +1,4 @@
-"""Why a run lost its worker, and when it has lost it too often to be started once more."""
+"""Why a run lost its worker, and how often it may before it counts as failed."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -11,17 +11,17 @@ NODE = "its node was lost"
 SILENT = "its worker gave no sign of life"
 DIED = "its worker process died"
 OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
-RESTARTS = 2  # of a run whose worker process died: it goes on from its last saved state
-NODES = 20  # nodes that a run may lose: hardly its own fault, but one that takes its node down must end
 NOT_STARTED = "its worker could not start"
 ENDED_AT_START = f"{NOT_STARTED}: its process ended before the first step"
-ALIKE = 3  # configurations whose runs all lack one package, after which the search stops: others may not need it
-NO_IMPORT = ("ModuleNotFoundError", "ImportError")  # how the error of a run begins that lacks a package
+RESTARTS = 2  # of a run whose worker process died: it continues from its last checkpoint
+NODES = 20  # nodes that a run may lose: hardly its own fault, but a run that takes its node down must end
+IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")  # how the error of a run without a package begins
+SAME_IMPORT_ERRORS = 3  # configurations, and no others, after which the search stops
 TAIL = 10_000  # characters of Tune's error file that hold the last error
 
 
 def cause_of(error_file: Path) -> str:
-    """In words, from what Ray said of it."""
+    """Why Ray lost a worker, from Tune's error file."""
     try:
         text = error_file.read_text(errors="replace")[-TAIL:]
     except OSError:
@@ -43,9 +43,9 @@ def lacks_module(error: str) -> bool:
 
 
 def lost_too_often(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:
-    """Whether a run that has lost its worker for these reasons, on these nodes, is not started again.
+    """Whether a run with these losses (reason, node) has failed.
 
-    A worker dies with its node, and that is often seen first: on a node that is not among those `alive`, it was that.
+    A worker that dies with its node is often reported first: on a node that is not `alive`, the node was lost.
     """
-    by_node = sum(because == NODE or bool(node and node not in alive) for because, node in losses)
+    by_node = sum(reason == NODE or bool(node and node not in alive) for reason, node in losses)
     return by_node > NODES or len(losses) - by_node > RESTARTS

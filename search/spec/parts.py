@@ -95,6 +95,8 @@ class Parts:
 
     def total_runs(self, state: State) -> int | None:
         """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
+        if self.plan:
+            return len(self.plan.runs)
         return total_runs(self.policy, self.baselines, self._specification.replicates.confirm, state)
 
     @cached_property

@@ -9,12 +9,11 @@ from seedwise.files import write_atomically
 from seedwise.folder import REPORT
 from seedwise.program import called
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.execution.products import Products
+from seedwise.search.execution.products import MODELS, Products
 from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import NUMBERS, page, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import State
-from seedwise.search.studies.landscape_phases import FOLDER
 
 
 def write(plan: Plan, state: State, folder: Path, console: Console) -> list[str]:
@@ -23,7 +22,7 @@ def write(plan: Plan, state: State, folder: Path, console: Console) -> list[str]
     The numbers come first. What is drawn from them can be drawn again at any time: it must not keep a landscape from
     ending.
     """
-    numbers = Numbers(plan, state, Products(folder / FOLDER)).all()
+    numbers = Numbers(plan, state, Products(folder / MODELS)).all()
     numbers["sentences"] = sentences(numbers)
     write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
     written = [NUMBERS]
@@ -41,7 +40,7 @@ def show(folder: Path, console: Console) -> bool:
     numbers = read_numbers(folder)
     for sentence in numbers["sentences"]:
         console.print(sentence, soft_wrap=True)
-    files = {"report": REPORT, "numbers": NUMBERS, "models": FOLDER}
+    files = {"report": REPORT, "numbers": NUMBERS, "models": MODELS}
     console.print("    ".join(f"{what}: {folder}/{name}" for what, name in files.items()), soft_wrap=True)
     if origin := numbers["options"].get("origin"):
         console.print(f"in the report of its search too, after: {called('report', origin)}", soft_wrap=True)

@@ -1,8 +1,8 @@
-"""From a specification to a finished search folder: the ledger, Ray, the Tuner, and what is written at the end."""
+"""From a specification to a finished search folder: the ledger, Ray, all phases, and the results."""
 
 import contextlib
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.decide.warm_start import read_earlier
-from seedwise.search.execution.shutdown import Leaver
+from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.live import Progress
@@ -30,16 +30,16 @@ from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
-LEAVING_SECONDS = 5.0  # and one that was told to stop
+INTERRUPTED_SECONDS = 5.0  # the same, after an interrupt
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search folder holds once nothing more is to be run."""
+    """The study of a search folder and its results."""
 
     study: Search
     results: Results
-    nothing_new: bool  # it was finished before, and nothing was started
+    nothing_new: bool  # the search was finished before, and nothing was started
 
 
 @importable()  # a method may import its neighbours while it works
@@ -51,17 +51,17 @@ def search(
     address: str | None = None,
     earlier_folders: Sequence[Path] = (),
 ) -> Outcome:
-    """Run a search to its end, or go on with it where its ledger stops.
+    """Run a search to its end, from where its ledger stops. A finished search stays as it is.
 
-    A finished search is left as it is. `earlier_folders` are searches whose results warm this one up; what they say
-    goes into the ledger at its start, and stays what it was then.
+    `address` is a Ray cluster (default: Ray on this machine). `earlier_folders` are searches for a warm start; their
+    results are copied into the ledger when the search begins.
     """
     with opened(folder) as ledger:
         return _search(study_of(specification), ledger, folder, console, address, earlier_folders)
 
 
 def resume(folder: Path, console: Console, *, address: str | None = None, settings: Sequence[str] = ()) -> Outcome:
-    """Go on with the search of a folder. `settings` (KEY=VALUE) change its specification: the sampler alone can be."""
+    """Continue the search of a folder. `settings` (KEY=VALUE) change its specification: only `sampler` is accepted."""
     for setting in settings:
         if (key := setting.partition("=")[0]) != "sampler":
             fix = "Leave it out, or start another search."
@@ -72,13 +72,12 @@ def resume(folder: Path, console: Console, *, address: str | None = None, settin
     with opened(folder) as ledger, ledger.state.own_folder():
         content = dict(ledger.state.specification)
         set_all(content, settings)
-        changed = ["sampler"] if settings else []
-        return _search(study_of(from_dict(content)), ledger, folder, console, address, changed=changed)
+        return _search(study_of(from_dict(content)), ledger, folder, console, address, new_sampler=bool(settings))
 
 
 @contextlib.contextmanager
 def opened(folder: Path) -> Iterator[Ledger]:
-    """The ledger of a search folder, for this process alone. A search that has not begun leaves nothing behind."""
+    """The ledger of a search folder, locked for this process. A search that does not begin leaves no files."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         ledger = Ledger(folder / LEDGER)
@@ -90,7 +89,7 @@ def opened(folder: Path) -> Iterator[Ledger]:
         ledger.close()
         if not ledger.state.search:
             ledger.path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # somebody has put files there meanwhile
+            with contextlib.suppress(OSError):  # it holds other files
                 for path in new:
                     path.rmdir()
 
@@ -102,29 +101,31 @@ def _search(
     console: Console,
     address: str | None,
     earlier_folders: Sequence[Path] = (),
-    changed: Collection[str] = (),
+    *,
+    new_sampler: bool = False,
 ) -> Outcome:
-    """The work of both, on an open ledger. `changed`: the keys that may differ from those of the sessions before."""
+    """`search` and `resume` on an open ledger. `new_sampler`: the sampler may differ from that of earlier sessions."""
     specification, parts = study.specification, study.specification.parts
     resolved = specification.as_dict()
     uri = specification.tracking.uri
-    if uri != "off":  # the ledger keeps where it is, from whatever folder it is resumed, and never a password
+    if uri != "off":  # the ledger has an absolute path, for whatever folder it is resumed from, and no password
         uri = follower.resolve_uri(uri, Path.cwd())
         resolved["tracking"]["uri"] = mask(uri)
     if first := ledger.state.search:
         if earlier_folders:
-            problem = f"the search in {folder} has begun, and learns at its start only"
+            problem = f"the search in {folder} has begun, and a warm start comes first"
             raise RequestError("--from", problem, "Leave it out.")
-        refuse_other(recorded(ledger.state).as_dict(), resolved, folder, changed)
+        before = recorded(ledger.state).as_dict()
+        refuse_other(before | {"sampler": resolved["sampler"]} if new_sampler else before, resolved, folder)
         if ledger.state.finished:
-            with tracked(uri, folder, console):  # completes what an outage left open
+            with tracked(uri, folder, console):  # after an outage, MLflow may lack runs
                 return Outcome(study, Results(ledger.state, parts.estimator), nothing_new=True)
     if specification.sampler == REMOVED:
-        go_on = f"Go on with another: {called('resume', folder, '--set', 'sampler=tpe')}"
+        resume_it = f"Continue with another: {called('resume', folder, '--set', 'sampler=tpe')}"
         choose = f"Choose another: {', '.join(SAMPLERS)}."
-        raise RequestError("sampler", f"{REMOVED} was removed", go_on if first else choose)
+        raise RequestError("sampler", f"{REMOVED} was removed", resume_it if first else choose)
     if path := specification.checkpoints.path:
-        check_place(path)
+        check_checkpoint_location(path)
     warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
     method = study.method()
     with console.status("reading the inputs"):
@@ -154,58 +155,58 @@ def _search(
     with (
         tracked(uri, folder, console),
         ray_running(address, console),
-        Leaver(specification.checkpoints.grace).listening() as leaver,
+        Shutdown(specification.checkpoints.grace).handling_signals() as shutdown,
     ):
-        view = partial(Progress, console, named=partial(study.named, ledger.state))
-        study.phases()(specification, ledger, folder, method, inputs, console, leaver, view).run_all()
+        from seedwise.search.execution.phases import Phases  # imports Ray Tune, which reads its environment
+
+        view = partial(Progress, console, named=partial(study.label, ledger.state))
+        Phases(specification, ledger, folder, method, inputs, console, shutdown, view).run_all()
         results = Results(ledger.state, parts.estimator)
         ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})
     return Outcome(study, results, nothing_new=False)
 
 
-def check_place(path: str) -> None:
-    """Refuse a place for states that could not be one, before anything is begun."""
-    from seedwise.search.execution.checkpoints import Shelf
+def check_checkpoint_location(location: str) -> None:
+    """Refuse a location where no checkpoint could be written, before anything starts."""
+    from seedwise.search.execution.checkpoints import CheckpointStore
 
     try:
-        if "://" not in path and not Path(path).is_absolute():
+        if "://" not in location and not Path(location).is_absolute():
             raise ValueError("workers have other current folders")
-        Shelf(path)
+        CheckpointStore(location)
     except (ValueError, OSError) as error:
         reason = str(error).split("\n")[0].rstrip(".")
         fix = "Write an absolute path, or an address such as s3://bucket/states."
-        raise RequestError("checkpoints.path", f"{path}: {reason}", fix) from error
+        raise RequestError("checkpoints.path", f"{location}: {reason}", fix) from error
 
 
-def refuse_other(before: dict, now: dict, folder: Path, changed: Collection[str]) -> None:
-    """A folder holds one search: the same specification goes on, another one is refused."""
+def refuse_other(before: dict, now: dict, folder: Path) -> None:
+    """A folder holds one search: refuse another specification."""
     for key in now:
-        if key not in changed and before.get(key) != now[key]:
+        if before.get(key) != now[key]:
             raise RequestError(
                 str(folder),
                 f"holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}",
-                f"Choose another folder with --out, or go on with that one: {called('resume', folder)}",
+                f"Choose another folder with --out, or continue that search: {called('resume', folder)}",
             )
 
 
 @contextlib.contextmanager
 def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
-    """MLflow follows the ledger meanwhile. An outage is said once, at the end, and loses nothing."""
+    """In this block MLflow follows the ledger. An outage is reported once, at the end, and loses nothing."""
     if uri == "off":
         yield
         return
     process = follower.start_follower(folder, uri if mask(uri) != uri else "")
-    patience = TRACKING_SECONDS
+    timeout = TRACKING_SECONDS
     try:
         yield
     except KeyboardInterrupt:
-        patience = LEAVING_SECONDS
+        timeout = INTERRUPTED_SECONDS
         raise
     finally:
         with console.status("writing the last runs to MLflow"):
-            complete = follower.finish(process, patience)
+            complete = follower.finish(process, timeout)
         if not complete:
-            console.print(
-                f"MLflow was not reached; nothing is lost, this completes it: {called('resume', folder)}",
-                soft_wrap=True,
-            )
+            fix = f"Nothing is lost, this completes it: {called('resume', folder)}"
+            console.print(f"MLflow did not answer. {fix}", soft_wrap=True)

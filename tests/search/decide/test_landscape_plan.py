@@ -332,17 +332,17 @@ def test_products_are_put_into_the_object_store_once_and_let_go_when_nobody_need
     monkeypatch.setattr(ray, "put", lambda value: object())
     products = Products(tmp_path)
     for name in ("a-0", "b-0"):
-        products.keep(name, {"x": np.arange(3.0)})
-    one, other = products.held("a-0"), products.held("b-0")
-    assert products.held("a-0") is one
+        products.save(name, {"x": np.arange(3.0)})
+    one, other = products.share("a-0"), products.share("b-0")
+    assert products.share("a-0") is one
     products.release({"b-0"})
-    assert products.held("b-0") is other
-    assert products.held("a-0") is not one
+    assert products.share("b-0") is other
+    assert products.share("a-0") is not one
 
 
 def test_a_product_is_whole_or_not_there_and_a_full_disk_is_an_error_that_is_understood(tmp_path, monkeypatch):
     products = Products(tmp_path / "models")
-    products.keep("a-0", {"x": np.arange(3.0), "y": np.arange(4.0).reshape(2, 2).T, "z": np.array(5.0)})
+    products.save("a-0", {"x": np.arange(3.0), "y": np.arange(4.0).reshape(2, 2).T, "z": np.array(5.0)})
     found = {name: value.tolist() for name, value in products.load("a-0").items()}
     assert found == {"x": [0.0, 1.0, 2.0], "y": [[0.0, 2.0], [1.0, 3.0]], "z": 5.0}
 
@@ -351,10 +351,10 @@ def test_a_product_is_whole_or_not_there_and_a_full_disk_is_an_error_that_is_und
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        products.keep("b-0", {"x": np.arange(3.0)})
+        products.save("b-0", {"x": np.arange(3.0)})
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["a-0.safetensors"]
-    with pytest.raises(SearchError, match=r"b-0.safetensors: it is gone. Runs that are left need it"):
+    with pytest.raises(SearchError, match=r"b-0.safetensors: it is missing. Remaining runs need it"):
         products.load("b-0")
     products.path("c-0").write_bytes(b"torn")
-    with pytest.raises(SearchError, match=r"c-0.safetensors: .* bring it back"):
+    with pytest.raises(SearchError, match=r"c-0.safetensors: .* restore it"):
         products.load("c-0")

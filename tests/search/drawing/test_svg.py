@@ -20,6 +20,7 @@ from seedwise.search.drawing import svg as pictures
 from seedwise.search.drawing.svg import MAX_LABELS, svg
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
+from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
@@ -148,13 +149,15 @@ def session_of(folder):
         "resources": {"minutes_per_run": None, "heartbeat_timeout_minutes": 10.0},
         "checkpoints": {"seconds": 60.0, "path": None, "grace": 20.0},
     }
-    return Session.of(ledger, Decisions(CONFIRM, Confirmation(2), proposer), slots, resolved)
+    view = SimpleNamespace(result=lambda run: None)
+    shutdown = Shutdown(grace=20.0, graceful=True)
+    return Session(ledger, Decisions(CONFIRM, Confirmation(2), proposer), slots, resolved, shutdown, view)
 
 
 def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):
     session = session_of(tmp_path)
     started = [session.start_next(f"trial {number}") for number in range(4)]
-    assert [(one.config_id, one.replicate, one.draws) for one in started] == [
+    assert [(one.config_id, one.replicate, one.draw) for one in started] == [
         ("a", 1000, True),
         ("a", 1001, False),
         ("b", 1000, True),

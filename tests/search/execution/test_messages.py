@@ -12,6 +12,9 @@ def test_an_order_arrives_as_it_was_sent_among_keys_of_tunes_own():
 
 def test_a_report_arrives_as_it_was_sent_whatever_its_metrics_are_called():
     metrics = {"value": 0.1 + 0.2, "test/f1/de": 1e-300, "done": 1.0, "metrics/x": 2.0}
-    for report in (StepReport(metrics=metrics, epoch=2, epochs=3, state=True, node="n"), StepReport(error="no room")):
+    for report in (
+        StepReport(metrics=metrics, epoch=2, epochs=3, has_checkpoint=True, node="n"),
+        StepReport(error="no room"),
+    ):
         result = flatten_dict(report.as_dict() | {"config": ORDER.as_dict(), "time_total_s": 1.0})
         assert StepReport.of(result) == report

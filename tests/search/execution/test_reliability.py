@@ -7,16 +7,27 @@ import subprocess
 import tarfile
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.errors import SearchError
-from seedwise.search.execution.checkpoints import Shelf, pack, unpack
-from seedwise.search.execution.watchdog import Watch
-from seedwise.search.execution.worker_loss import DIED, NODE, NODES, OUT_OF_MEMORY, RESTARTS, cause_of, lost_too_often
-from seedwise.search.ledger.state import Ledger, read, scan
+from seedwise.search.execution import coordination, in_flight
+from seedwise.search.execution.checkpoints import CheckpointStore, pack, unpack
+from seedwise.search.execution.in_flight import TIMEOUT, InFlight, RunsInFlight
+from seedwise.search.execution.worker_loss import (
+    DIED,
+    NODE,
+    NODES,
+    OUT_OF_MEMORY,
+    RESTARTS,
+    SILENT,
+    cause_of,
+    lost_too_often,
+)
+from seedwise.search.ledger.state import Ledger, Run, read, scan
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, command, environment, results, run, typed, write
 
@@ -107,7 +118,7 @@ def test_a_second_interrupt_leaves_at_once(tmp_path):
     told(lambda: events(tmp_path / "runs" / "quadratic", "start"))
     told(lambda: "runs at once" in process.said)
     process.send_signal(signal.SIGINT)
-    told(lambda: "once more to leave at once" in process.said)
+    told(lambda: "repeat to quit at once" in process.said)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
@@ -217,31 +228,49 @@ def test_causes_in_the_words_of_ray(tmp_path, text, cause):
     assert cause_of(tmp_path / "none.txt") == DIED
 
 
-class TestWatch:
-    """A clock of our own: the driver's is only an argument."""
+class TestWatchdog:
+    """The clock and the heartbeats are the test's."""
 
-    def test_a_run_is_timed_from_its_first_sign_and_not_while_it_waits_for_a_worker(self):
-        signs = {}
-        watch = Watch(60.0, 1000.0, signs.get)
-        watch.begin("t", "run", 0.0)
-        assert watch.look(200.0) == {}
-        signs["run"] = b"1"
-        assert watch.look(300.0) == {}
-        assert watch.look(350.0) == {}
-        assert watch.look(370.0) == {"t": "timeout"}
-        assert watch.end("t", 380.0) == 80.0
-        assert watch.look(1000.0) == {}
+    @pytest.fixture
+    def watch(self, monkeypatch):
+        """A function that starts to watch one run; what it returns says which runs hang at a time."""
 
-    def test_signs_that_stop_are_noticed_and_old_ones_are_no_signs(self):
-        signs = {"run": b"0"}
-        watch = Watch(None, 40.0, signs.get)
-        watch.begin("t", "run", 0.0)
+        def start(limit, silence, heartbeats):
+            clock = SimpleNamespace(now=0.0)
+            monkeypatch.setattr(in_flight, "time", SimpleNamespace(monotonic=lambda: clock.now))
+            monkeypatch.setattr(coordination, "last_heartbeat", lambda session, run: heartbeats.get(run))
+            runs = RunsInFlight("session", limit, silence, {"trial": InFlight(Run("a", 0, "search"))})
+            runs.begin(SimpleNamespace(trial_id="trial"))
+
+            def hung(now):
+                clock.now = now
+                return [reason for _, reason in runs.hung()]
+
+            return runs, hung
+
+        return start
+
+    def test_a_run_is_timed_from_its_first_heartbeat_and_not_while_it_waits_for_a_worker(self, watch):
+        heartbeats = {}
+        runs, hung = watch(60.0, 1000.0, heartbeats)
+        assert hung(200.0) == []
+        heartbeats["a-0"] = b"1"
+        assert hung(300.0) == []
+        assert hung(350.0) == []
+        assert hung(370.0) == [TIMEOUT]
+        hung(380.0)
+        assert runs.remove("trial") == 80.0
+        assert hung(1000.0) == []
+
+    def test_heartbeats_that_stop_are_noticed_and_old_heartbeats_are_none(self, watch):
+        heartbeats = {"a-0": b"0"}
+        _, hung = watch(None, 40.0, heartbeats)
         for now in range(10, 200, 10):
-            signs["run"] = str(now).encode()
-            assert watch.look(now) == {}
-        assert watch.look(210.0) == watch.look(230.0) == {}
-        assert watch.look(232.0) == {}, "it has just looked"
-        assert watch.look(241.0) == {"t": "silent"}
+            heartbeats["a-0"] = str(now).encode()
+            assert hung(now) == []
+        assert hung(210.0) == hung(230.0) == []
+        assert hung(232.0) == [], "it has just checked"
+        assert hung(241.0) == [SILENT]
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8})?", fullmatch=True), st.binary(max_size=200), max_size=4))
@@ -258,21 +287,21 @@ def test_a_packed_state_is_unpacked_as_it_was(tmp_path_factory, files):
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_shelf_keeps_the_newest_state_of_each_run(tmp_path, scheme):
-    shelf = Shelf(f"{scheme}{tmp_path}/states")
-    assert shelf.load("a-0") is None
-    shelf.remove("a-0")
-    shelf.save("a-0", b"first")
-    shelf.save("a-0", b"second")
-    shelf.save("a-1", b"other")
-    assert (shelf.load("a-0"), shelf.load("a-1")) == (b"second", b"other")
-    shelf.remove("a-0")
-    assert shelf.load("a-0") is None
+def test_a_store_keeps_the_latest_checkpoint_of_each_run(tmp_path, scheme):
+    store = CheckpointStore(f"{scheme}{tmp_path}/states")
+    assert store.load("a-0") is None
+    store.remove("a-0")
+    store.save("a-0", b"first")
+    store.save("a-0", b"second")
+    store.save("a-1", b"other")
+    assert (store.load("a-0"), store.load("a-1")) == (b"second", b"other")
+    store.remove("a-0")
+    assert store.load("a-0") is None
     assert [path.name for path in (tmp_path / "states").iterdir()] == ["a-1.tar"]
 
 
 @pytest.mark.parametrize("path", ["states", "~/states", "nonsense://bucket/states"])
-def test_a_place_for_states_that_is_none_is_refused_before_anything_begins(tmp_path, path):
+def test_a_location_without_room_for_checkpoints_is_refused_before_anything_starts(tmp_path, path):
     write(tmp_path, checkpoints={"path": path})
     output = run(tmp_path, "search", "spec.yaml", code=2)
     assert output.startswith(f"seedwise: checkpoints.path: {path}: ")
@@ -280,7 +309,7 @@ def test_a_place_for_states_that_is_none_is_refused_before_anything_begins(tmp_p
     assert not (tmp_path / "runs").exists()
 
 
-def test_states_on_a_shared_place_are_used_and_removed(tmp_path):
+def test_checkpoints_at_a_shared_location_are_used_and_removed(tmp_path):
     """The driver's own folder has none, and a run whose worker died goes on from where it was saved."""
     marker = tmp_path / "marker"
     write(

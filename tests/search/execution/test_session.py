@@ -40,7 +40,7 @@ def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_pat
     """Slurm and systemd send the signal to all processes: three such stops must not make a failure of a run."""
     session = session_of(tmp_path)
     session.start_next("trial")
-    session.shutdown.ask(20.0)
+    session.shutdown.request()
     session.record_loss("trial")
     assert not session.runs.by_trial
     assert not events(session, "lost")
@@ -53,8 +53,8 @@ def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_pat
 def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tmp_path, heard, stops):
     session = session_of(tmp_path)
     session.start_next("trial")
-    session.shutdown.ask(20.0)
-    step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, leaving=heard)
+    session.shutdown.request()
+    step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, stopping=heard)
     assert session.record_step("trial", step) is stops
 
 
@@ -108,7 +108,7 @@ def test_pictures_that_cannot_be_written_cost_no_run(tmp_path, capfd):
 
 
 FINE = StepReport(epoch=1, epochs=1, seconds=1.0, metrics={"value": 0.5}, done=True)
-PRODUCED = replace(FINE, product=True)
+PRODUCED = replace(FINE, has_product=True)
 
 
 class Plain:
@@ -132,7 +132,7 @@ def produced(folder, answer, monkeypatch):
     """A session with a run that leaves a product: `answer` is what its worker hands over, or what comes instead."""
 
     def get(ref, timeout):
-        assert timeout == session.runs.watch.silence
+        assert timeout == session.runs.silence
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -148,7 +148,7 @@ def produced(folder, answer, monkeypatch):
 
 def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, monkeypatch):
     session = produced(tmp_path, {"x": np.arange(3.0)}, monkeypatch)
-    session.on_result = lambda run: seen.append([path.name for path in (tmp_path / "models").iterdir()])
+    session.view.result = lambda run: seen.append([path.name for path in (tmp_path / "models").iterdir()])
     seen = []
     session.record_result("trial", PRODUCED)
     assert [run.status for run in session.ledger.state.runs()] == ["done"]
@@ -156,8 +156,8 @@ def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, mon
 
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
-def test_a_worker_that_dies_before_it_handed_over_its_product_is_lost_and_has_no_result(tmp_path, monkeypatch, error):
-    monkeypatch.setattr("seedwise.search.execution.heartbeat.node_of", lambda *names: "n")
+def test_a_run_whose_worker_dies_before_its_product_is_fetched_has_no_result(tmp_path, monkeypatch, error):
+    monkeypatch.setattr("seedwise.search.execution.coordination.node_of", lambda *names: "n")
     monkeypatch.setattr("seedwise.search.execution.session.nodes_now", list)
     session = produced(tmp_path, error, monkeypatch)
     session.record_result("trial", PRODUCED)
@@ -174,35 +174,35 @@ def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stan
     session.record_result("trial", PRODUCED)
     assert not events(session, "result")
     with pytest.raises(SearchError, match=r"models: File exists\. Make room there, then: \S*seedwise resume"):
-        session.look_after()
+        session.on_turn()
     assert session.start_next("another") is None
 
 
-def test_a_run_is_given_its_state_and_what_others_left_before_its_first_step(tmp_path, monkeypatch):
+def test_a_worker_gets_the_checkpoint_and_the_products_of_a_run_before_its_first_step(tmp_path, monkeypatch):
     """To its worker, and not in its configuration, which Tune keeps."""
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
     session, taken = produced(tmp_path, None, monkeypatch), []
     monkeypatch.setattr(Plain, "needs", lambda self, run: ["b-0"])
-    session.files.products.keep("b-0", {"x": np.arange(2.0)})
-    session.files.states.shelf.save("a-1001", b"state")
+    session.files.products.save("b-0", {"x": np.arange(2.0)})
+    session.files.checkpoints.save("a-1001", b"state")
     order = session.start_next("next")
-    assert (order.replicate, order.products, "state" in order.as_dict()) == (1001, 1, False)
+    assert (order.replicate, order.products, "checkpoint" in order.as_dict()) == (1001, 1, False)
     actor = SimpleNamespace(set_inputs=SimpleNamespace(remote=lambda *given: taken.extend(given)))
     session.runs.begin(trial_of("next", actor))
-    state, (_, product) = taken
-    assert state == ("put", b"state")
+    checkpoint, (_, product) = taken
+    assert checkpoint == ("put", b"state")
     assert product["x"].tolist() == [0.0, 1.0]
     flight = session.runs.by_trial["next"]
-    assert (flight.state, flight.products) == (None, ())
+    assert (flight.checkpoint, flight.products) == (None, ())
 
 
-def test_a_state_that_cannot_be_fetched_leaves_the_one_before(tmp_path, monkeypatch, capfd):
+def test_a_checkpoint_that_cannot_be_fetched_leaves_the_older_one(tmp_path, monkeypatch, capfd):
     session = produced(tmp_path, GetTimeoutError(), monkeypatch)
-    session.files.states.shelf.save("a-1000", b"older")
-    step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, state=True)
+    session.files.checkpoints.save("a-1000", b"older")
+    step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, has_checkpoint=True)
     assert session.record_step("trial", step) is False
-    assert session.files.states.shelf.load("a-1000") == b"older"
-    assert "the state of a-1000 was not kept: GetTimeoutError" in capfd.readouterr().out
+    assert session.files.checkpoints.load("a-1000") == b"older"
+    assert "the checkpoint of a-1000 was not kept: GetTimeoutError" in capfd.readouterr().out
 
 
 def test_waiting_runs_are_pending_for_policies_and_outlive_a_restart():

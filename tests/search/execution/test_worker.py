@@ -28,11 +28,11 @@ ORDER = RunOrder(
     threads=1,
     gpus=0.0,
     checkpoint_seconds=60.0,
-    beat_seconds=60.0,
-    shelf="",
+    heartbeat_seconds=60.0,
+    checkpoint_store="",
     recorded=0,
     products=0,
-    draws=False,
+    draw=False,
 )
 
 
@@ -107,15 +107,17 @@ def test_a_run_that_cannot_be_set_up_is_a_result_too():
 
 def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
     whole = values(trainable())
-    half = trainable(shelf=str(tmp_path), checkpoint_seconds=0.0)
+    half = trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
-    assert values(trainable(shelf=str(tmp_path))) == whole[1:]
-    assert values(trainable(shelf=str(tmp_path), replicate=1)) == values(trainable(replicate=1)), "of another run"
+    assert values(trainable(checkpoint_store=str(tmp_path))) == whole[1:]
+    assert values(trainable(checkpoint_store=str(tmp_path), replicate=1)) == values(trainable(replicate=1)), (
+        "of another run"
+    )
 
 
 @pytest.mark.parametrize("damage", ["memory.json", "epoch.json", "everything"])
 def test_a_state_cut_in_half_is_not_believed(tmp_path, damage):
-    half = trainable(shelf=str(tmp_path), checkpoint_seconds=0.0)
+    half = trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
     (kept,) = tmp_path.iterdir()
     unpack(kept.read_bytes(), tmp_path / "parts")
@@ -124,7 +126,7 @@ def test_a_state_cut_in_half_is_not_believed(tmp_path, damage):
     else:
         (tmp_path / "parts" / damage).write_text("")
         kept.write_bytes(pack(tmp_path / "parts"))
-    assert values(trainable(shelf=str(tmp_path))) == values(trainable())
+    assert values(trainable(checkpoint_store=str(tmp_path))) == values(trainable())
 
 
 class CannotWrite(Quadratic):
@@ -133,13 +135,13 @@ class CannotWrite(Quadratic):
 
 
 def test_a_method_that_cannot_write_its_state_goes_on(tmp_path, capfd):
-    assert values(trainable(CannotWrite, shelf=str(tmp_path), checkpoint_seconds=0.0)) == values(trainable())
+    assert values(trainable(CannotWrite, checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)) == values(trainable())
     assert "was not saved: RuntimeError: iostream error" in capfd.readouterr().out
 
 
 def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
     (tmp_path / "file").write_text("where a folder should be")
-    assert values(trainable(shelf=str(tmp_path / "file"), checkpoint_seconds=0.0)) == values(trainable())
+    assert values(trainable(checkpoint_store=str(tmp_path / "file"), checkpoint_seconds=0.0)) == values(trainable())
     assert "was not saved" in capfd.readouterr().out
 
 
@@ -197,17 +199,17 @@ def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
 
 def test_a_product_comes_with_the_last_step_alone():
     made = trainable(Counted)
-    assert [one.product for one in results(made)] == [False, False, False, True]
+    assert [one.has_product for one in results(made)] == [False, False, False, True]
     assert made.take_output() == {"numbers": [0.5]}
-    assert {one.product for one in results(trainable())} == {False}
+    assert {one.has_product for one in results(trainable())} == {False}
 
 
 def test_a_state_waits_at_the_worker_until_it_is_asked_for_and_is_given_once():
     made = trainable(checkpoint_seconds=0.0, params={"x": 0.5, "epochs": 3})
-    assert step(made).state is True
+    assert step(made).has_checkpoint is True
     assert len(made.take_output()) > 0
     assert made.take_output() is None
-    assert [one.state for one in results(made)] == [True, False]
+    assert [one.has_checkpoint for one in results(made)] == [True, False]
 
 
 def test_what_other_runs_left_is_there_before_the_first_epoch():
@@ -256,18 +258,18 @@ def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
-    first, last = results(trainable(Draws, draws=True))
+    first, last = results(trainable(Draws, draw=True))
     assert first.pictures == ""
     (picture,) = json.loads(last.pictures)
     assert picture["panels"][0]["series"][0]["y"] == [last.metrics["memory"], 0.5]
     assert picture["panels"][1]["log"] is False  # what was left out has its default
-    assert [result.pictures for result in results(trainable(Draws, draws=False))] == ["", ""]
-    assert [result.pictures for result in results(trainable(Quadratic, draws=True))] == ["", ""]
+    assert [result.pictures for result in results(trainable(Draws, draw=False))] == ["", ""]
+    assert [result.pictures for result in results(trainable(Quadratic, draw=True))] == ["", ""]
 
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_a_run_that_fails_is_not_asked_for_pictures():
-    *_, last = results(trainable(Draws, draws=True, replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
+    *_, last = results(trainable(Draws, draw=True, replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
     assert (last.status, last.pictures) == ("failed:collapsed", "")
 
 
@@ -301,7 +303,7 @@ def picture(*of_panel, **changes):
 def test_pictures_that_fail_cost_no_run_and_are_said_in_one_line(pictures, error, monkeypatch, capsys):
     if pictures is not None:
         monkeypatch.setattr(Draws, "pictures", lambda self: pictures)
-    *_, last = results(trainable(Draws, draws=True, params={"x": 0.5, "trouble": "draw"}))
+    *_, last = results(trainable(Draws, draw=True, params={"x": 0.5, "trouble": "draw"}))
     assert (last.status, last.error, last.pictures) == ("done", "", "")
     assert last.metrics["value"]
     (said,) = capsys.readouterr().out.splitlines()
@@ -317,15 +319,15 @@ class CannotBeSaved(Method):
 
 
 def test_a_method_without_save_is_never_saved(tmp_path):
-    results(trainable(CannotBeSaved, shelf=str(tmp_path), checkpoint_seconds=0.0))
+    results(trainable(CannotBeSaved, checkpoint_store=str(tmp_path), checkpoint_seconds=0.0))
     assert not list(tmp_path.iterdir())
 
 
 def test_states_are_saved_by_time_and_not_after_the_last_epoch(tmp_path):
     for seconds, saved in ((60.0, 0), (0.0, 1)):
-        found = results(trainable(shelf=str(tmp_path), checkpoint_seconds=seconds))
+        found = results(trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=seconds))
         assert len(list(tmp_path.iterdir())) == saved
-        assert [result.state for result in found] == [False, False]
+        assert [result.has_checkpoint for result in found] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(la
     assert f"in the report of its search too, after: {typed(home, 'report', home / 'runs' / 'demo')}" in output
     for name in ("compare", "export"):
         told = run(home, name, "runs/demo-landscape", code=2)
-        assert "runs/demo-landscape: the landscape of one configuration." in told
+        assert "runs/demo-landscape: it holds the landscape of one configuration." in told
     again = run(home, "landscape", "runs/demo/best.yaml", "--replicates", 2, *tiny.words(SMALL))
     assert "is finished" in again
     assert finding in again

@@ -50,10 +50,10 @@ def test_a_demo_search_builds_each_space_replays_its_ledger_and_ranks_once(tmp_p
 class Toy(study.Search):
     """Counts its runs, and compares nothing."""
 
-    apart = "runs that are only counted"
+    cannot_compare = "it counts runs"
 
     @staticmethod
-    def holds(specification):
+    def matches(specification):
         return specification.name.startswith("toy")
 
     def write(self, results, folder, console):
@@ -75,5 +75,5 @@ def test_a_kind_of_study_is_added_by_a_class_and_a_line(tmp_path, fake_loop, mon
     *_, last = ledger.scan(folder / "ledger.jsonl")[0]
     assert (last["event"], last["files"]) == ("end", ["count.txt"])
     assert main(["compare", str(folder)]) == 2
-    problem = "runs that are only counted. Compare the search it came from.\n"
+    problem = "it counts runs. Compare the search it came from.\n"
     assert capsys.readouterr().err == f"seedwise: {folder}: {problem}"

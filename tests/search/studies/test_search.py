@@ -326,7 +326,7 @@ def test_a_decomposition_tells_the_streams_apart(undisturbed):
     assert "Most of the spread comes from data order" in output
     assert "All scores of 3 replicates equal those of best.yaml." in output
     assert not (folder / "parts" / "report.html").exists()
-    assert "parts: one configuration, streams apart. Report on" in run(folder, "report", "parts", code=2)
+    assert "parts: it holds the decomposition of one configuration. Report on" in run(folder, "report", "parts", code=2)
 
 
 def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
@@ -598,7 +598,7 @@ def test_a_search_of_a_removed_sampler_opens_and_goes_on_with_another(removed_sa
         assert "was removed" not in run(folder.parent, *arguments)
     refused = run(folder.parent, "resume", folder, code=2)
     again = typed(folder.parent, "resume", folder, "--set", "sampler=tpe")
-    assert refused == f"seedwise: sampler: cmaes was removed. Go on with another: {again}\n"
+    assert refused == f"seedwise: sampler: cmaes was removed. Continue with another: {again}\n"
     for setting, problem in (
         ("budget.runs=20", "--set budget.runs: only the sampler of a search that has begun can be changed."),
         ("sampler=cmaes", "sampler: cmaes was removed."),
