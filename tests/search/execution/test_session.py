@@ -79,7 +79,7 @@ def test_workers_that_cannot_start_after_a_resume_stop_the_search_whatever_succe
     session.runs.by_trial["trial"].lost = f"{NOT_STARTED}: ModuleNotFoundError: No module named 'x'"
     session.record_loss("trial")
     with pytest.raises(SearchError, match="no run can start: ModuleNotFoundError: No module named 'x'"):
-        session.look_after()
+        session.on_turn()
     assert not events(session, "lost")
 
 
