@@ -118,7 +118,7 @@ def show(title: str, configurations: dict[str, Callable[[int], Scores]], replica
 
 def prepared(method: type[Method], specification: Specification) -> object:
     """The inputs of a method, as a search reads them."""
-    return method.prepare(specification, specification.parts.candidates)
+    return method.prepare(specification, specification.parts.lexicon)
 
 
 def constant(language: str) -> float:
@@ -149,7 +149,7 @@ def stitching_runs() -> Iterator[tuple[str, dict[str, Callable[[int], Scores]]]]
         runs = {"original table, no stitching": lambda replicate, inputs=inputs: original(inputs, replicate)}
         for name, params in STITCHING.items():
             runs[name] = lambda replicate, inputs=inputs, params=params: stitched(inputs, params, replicate)
-        share, anchors = inputs.targets[target].unknown_share, len(inputs.targets[target].candidates)
+        share, anchors = inputs.targets[target].unknown_share, len(inputs.targets[target].lexicon)
         yield (
             f"stitching {SOURCE} -> {target}: {anchors} pairs, {share:.1%} of dev words without a vector",
             runs,

@@ -158,7 +158,7 @@ def load(method: Any, space: Any, compat: str = "ours") -> Space:
         known = spec_of(method).spaces
         if name not in known:
             raise RequestError("space", f"{method} has no space {name!r}", nearest(name, known))
-        path = known[name]
+        path = f"seedwise.spaces.{method}:{name}"
     else:
         path = method["space"]
         if name != "default":

@@ -69,10 +69,9 @@ class Export:
 
 @dataclass(frozen=True)
 class Landscape:
-    """What lies between trained models of a method."""
+    """What lies between trained models of a method, whose landscape.py has two functions: `subject`, which turns a run
+    into what a landscape moves, and `labelled`, which reads the training sets of the targets."""
 
-    subject: str  # import path of the function that makes one run what a landscape moves
-    labelled: str  # and of the one that reads the training sets of the targets
     shared: bool  # one source model for all targets; else one for each
     fixed: Settings = field(default_factory=dict)  # parameters that all its runs have
     baselines: bool = False  # a baseline may take the method's place
@@ -87,10 +86,9 @@ def nothing(request: "Request", candidates: "Candidates") -> Iterable[RequestErr
 class MethodSpec:
     """All that the rest of the program knows of a method."""
 
-    name: str
-    trainable: str  # import path of the class
+    name: str  # of its folder in trainables/ and of its module in spaces/
+    class_name: str  # of its runs, in its trainable.py
     options: type
-    spaces: Mapping[str, str]  # import paths by name: default, paper
     baselines: Mapping[str, Baseline]
     inputs: Mapping[str, Input]
     encoder: str  # which one `model` has to name, in words
@@ -98,10 +96,16 @@ class MethodSpec:
     compat: Mapping[str, Settings]  # the parameters that `compat: NAME` fixes
     follows: tuple[str, ...]  # parameters that its baselines take over from its configurations
     citation: str  # BibTeX
+    spaces: tuple[str, ...] = ("default", "paper")  # the functions of its module in spaces/
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     check: Callable[["Request", "Candidates"], Iterable[RequestError]] = nothing
     export: Export | None = None
     landscape: Landscape | None = None
+
+    @property
+    def trainable(self) -> str:
+        """The import path of the class of its runs."""
+        return f"seedwise.trainables.{self.name}.trainable:{self.class_name}"
 
 
 # What several methods read.

@@ -118,7 +118,7 @@ def test_the_streams_and_the_size_of_a_run_are_known_for_every_configuration(met
 
 @every_space
 def test_the_parameters_of_a_space_are_the_options_and_their_defaults(method, space):
-    function = found(spec_of(method).spaces[space])
+    function = getattr(import_module(f"seedwise.spaces.{method}"), space)
     assert function.defaults == defaults_of(spec_of(method).options)
     assert "baseline" not in function.defaults
 
@@ -226,8 +226,9 @@ def test_the_paths_of_its_landscape_lead_to_functions_and_what_is_fixed_is_legal
     landscape = spec_of(method).landscape
     if landscape is None:
         return
-    assert callable(found(landscape.subject))
-    assert callable(found(landscape.labelled))
+    functions = import_module(f"seedwise.trainables.{method}.landscape")
+    assert callable(functions.subject)
+    assert callable(functions.labelled)
     spec_of(method).options(**landscape.fixed)
 
 

@@ -119,9 +119,8 @@ CITATION = r"""@inproceedings{hammerl-etal-2022-combining,
 
 SPEC = MethodSpec(
     name="dcca",
-    trainable="seedwise.trainables.dcca.trainable:Dcca",
+    class_name="Dcca",
     options=DccaOptions,
-    spaces={"default": "seedwise.spaces.dcca:default", "paper": "seedwise.spaces.dcca:paper"},
     baselines={
         "untouched": Baseline(UntouchedOptions, canonical=without_tuning),
         "mlm": Baseline(MaskedOptions, {"lr": RATES}, canonical=without_tuning),

@@ -60,9 +60,8 @@ CITATION = r"""@inproceedings{ding-etal-2022-simple,
 
 SPEC = MethodSpec(
     name="ear",
-    trainable="seedwise.trainables.ear.trainable:Ear",
+    class_name="Ear",
     options=EarOptions,
-    spaces={"default": "seedwise.spaces.ear:default", "paper": "seedwise.spaces.ear:paper"},
     baselines={
         "plain": _baseline(PlainOptions),
         "rs_da": _baseline(AugmentedOptions),
@@ -78,8 +77,6 @@ SPEC = MethodSpec(
     citation=CITATION,
     export=Export("text-classification"),
     landscape=Landscape(
-        subject="seedwise.trainables.ear.landscape:subject",
-        labelled="seedwise.trainables.ear.landscape:labelled",
         shared=True,
         baselines=True,
     ),

@@ -80,7 +80,7 @@ class Tuned(Classifier):
             dropout=self.streams.seed("dropout", number),
             loss_of=self.loss_of,
         )
-        metrics = self.on_all("dev", self.inputs.dev)
+        metrics = self.score_sets("dev", self.inputs.dev)
         metrics[f"train/loss/{source}"] = loss
         metrics[f"train/encoder_passes/{source}"] = self.options.passes() * (number + 1) / self.steps
         metrics |= {f"train/{name}/{source}": value for name, value in self.measured().items()}
@@ -119,7 +119,7 @@ class Tuned(Classifier):
         return self.batch_number % -(-batches // times) == 0
 
     def test(self, tests: dict[str, Encoded]) -> dict[str, float]:
-        return self.on_all("test", tests)
+        return self.score_sets("test", tests)
 
     def pictures(self) -> list[dict]:
         """The words of parallel sentences before and after training, where the task has such sentences."""

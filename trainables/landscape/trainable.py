@@ -1,6 +1,7 @@
 """The runs of a landscape: models trained from one stored initialisation, and points between them, evaluated."""
 
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from seedwise.trainables.request import Request
 from seedwise.trainables.streams import DIRECTIONS, Streams
 
 
+def _functions(method: str) -> Any:
+    """The module with a method's `subject` and `labelled`."""
+    return import_module(f"seedwise.trainables.{method}.landscape")
+
+
 class Landscape(Method):
     """What all runs of a landscape share. A run is a `Trained` or a `Points`, by its parameters."""
 
@@ -26,14 +32,13 @@ class Landscape(Method):
     def prepare(cls, request: Request, candidates: Candidates) -> LandscapeInputs:
         spec, options = spec_of(request.method), request.landscape
         own = import_path(spec.trainable, "method").prepare(request, candidates)
-        labelled = import_path(spec.landscape.labelled, "landscape")(request) if options.labels else {}
+        labelled = _functions(request.method).labelled(request) if options.labels else {}
         return LandscapeInputs(request.method, own, request.task.targets, labelled, options.match)
 
     def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.job, own = Job.taken(params)
-        subject = import_path(spec_of(inputs.method).landscape.subject, "landscape")
-        self.subject = subject(inputs, self.job.on, self.job.target, own, streams, device)
+        self.subject = _functions(inputs.method).subject(inputs, self.job.on, self.job.target, own, streams, device)
 
 
 class Trained(Landscape):

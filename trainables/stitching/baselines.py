@@ -1,5 +1,5 @@
-"""What stitching is measured against, as runs over the same inputs: a linear map, logistic regression on labels of the
-target, a multilingual encoder without any stitching, and the constant classifier."""
+"""The baselines of stitching, as runs on the same inputs: a linear map, logistic regression on target labels, a
+multilingual encoder without stitching, and the constant classifier."""
 
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,25 +11,26 @@ from torch import Tensor
 
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.stitching import anchors
-from seedwise.trainables.stitching.baseline_options import (
+from seedwise.trainables.stitching.maps import fit
+from seedwise.trainables.stitching.options import (
     ConstantOptions,
     LeastSquaresOptions,
     RegressionOptions,
     ZeroShotOptions,
 )
-from seedwise.trainables.stitching.maps import fit
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests
+from seedwise.trainables.stitching.reader import WordSet
 from seedwise.trainables.stitching.tables import ZERO
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 
-ITERATIONS = 1000  # of logistic regression at most; scikit-learn's 100 are too few for vectors of length 28
+MAX_ITERATIONS = 1000  # of logistic regression; scikit-learn's 100 are too few for vectors of length 28
 
 
 class Baseline(Classifier):
-    """A run that `baseline: NAME` in the parameters asks for; these are the others, `options_type`'s."""
+    """A run with `baseline: NAME` in its parameters; the others are those of `options_type`."""
 
     options_type: ClassVar[type]
 
@@ -37,25 +38,38 @@ class Baseline(Classifier):
         super().__init__(inputs, params, streams, device)
         self.options = self.options_type(**params)
 
+    @classmethod
+    def streams_used(cls, params: dict) -> tuple[str, ...]:
+        return ()
+
+    def score_words(self, split: str, language: str, words: WordSet) -> dict[str, float]:
+        """The metrics of one set of a target language."""
+        raise NotImplementedError
+
+    def test_words(self, tests: StitchingTests) -> dict[str, float]:
+        """The metrics of the targets' test sets, and how many of their words are unknown."""
+        metrics: dict[str, float] = {}
+        for language, test in tests.targets.items():
+            metrics |= self.score_words("test", language, test)
+            metrics[f"test/unknown_share/{language}"] = test.unknown_share
+        return metrics
+
 
 class FineTuned(Baseline):
     """An encoder with its own word table, fine-tuned on the source once: one model for all targets."""
-
-    encoder: Encoder
-    train: Encoded
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
         return ("head", "order", "dropout")
 
-    def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
-        super().__init__(inputs, params, streams, device)
-        self.steps = self.options.epochs
-        model = skeleton(self.encoder, len(inputs.labels))
-        initialise(model, self.encoder, streams.seed("head"))
-        self.learner = Learner(model, self.options, len(self.train), device)
+    def attach(self, encoder: Encoder, train: Encoded) -> None:
+        """Prepare to fine-tune an encoder."""
+        self.steps, self.train = self.options.epochs, train
+        model = skeleton(encoder, len(self.inputs.labels))
+        initialise(model, encoder, self.streams.seed("head"))
+        self.learner = Learner(model, self.options, len(train), self.device)
 
-    def on_dev(self) -> dict[str, float]:
+    def score_dev(self) -> dict[str, float]:
         raise NotImplementedError
 
     def step(self, number: int) -> dict[str, float]:
@@ -66,7 +80,7 @@ class FineTuned(Baseline):
             dropout=self.streams.seed("dropout", number),
             loss_of=lambda batch: self.learner.model(**batch).loss,
         )
-        return self.reported(number, {**self.on_dev(), f"train/loss/{self.inputs.source}": loss})
+        return self.reported(number, {**self.score_dev(), f"train/loss/{self.inputs.source}": loss})
 
     def save(self, folder: Path) -> None:
         self.learner.save(folder)
@@ -76,60 +90,54 @@ class FineTuned(Baseline):
 
 
 class LeastSquares(FineTuned):
-    """LS: the source encoder as it is, its table replaced by E^t W to predict the target (MoSECroT, section 4).
+    """LS: the source encoder as it is, with its table replaced by E^t W to predict the target (MoSECroT, section 4).
 
-    W is fitted on the pre-trained vectors of the pair's anchors; the special tokens have their fine-tuned rows.
+    W is fitted on the pretrained vectors of the pair's anchors; the special tokens have their fine-tuned rows.
     """
 
     options_type = LeastSquaresOptions
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
-        """Anchors are drawn only where not all of them are used."""
+        """Anchors are drawn only if not all of them are used."""
         return (*super().streams_used(params), *(["anchors"] if params["anchors"] != "all" else []))
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
-        self.encoder, self.train = inputs.encoder, inputs.train
         super().__init__(inputs, params, streams, device)
+        self.attach(inputs.encoder, inputs.train)
         original = self.learner.model.get_input_embeddings().weight.detach().cpu()
+        self.specials = torch.tensor(inputs.specials, device=self.learner.device)
         self.maps, self.anchors = {}, {}
         for language, target in inputs.targets.items():
             seed = streams.seed("anchors")
-            chosen = anchors.choose(target.candidates, self.options, seed, target.vectors, original)
+            chosen = anchors.choose(target.lexicon, self.options, seed, target.vectors, original)
             if chosen is None:
                 raise ValueError(f"{language}: the options leave no pair of the lexicon as an anchor")
             self.maps[language] = fit(self.options.map, chosen.target, chosen.source.numpy(), self.options.strength)
-            self.anchors[language] = len(chosen)
+            self.anchors[language] = float(len(chosen))
 
     def table(self, language: str, vectors: np.ndarray) -> Tensor:
         """The target's table: the special tokens as they are now, then E^t W."""
-        device = self.learner.device
-        specials = torch.from_numpy(self.inputs.specials).to(device)
-        words = torch.from_numpy((vectors @ self.maps[language]).astype(np.float32)).to(device)
-        return torch.cat([self.learner.model.get_input_embeddings().weight.detach()[specials], words])
+        words = torch.from_numpy((vectors @ self.maps[language]).astype(np.float32)).to(self.learner.device)
+        return torch.cat([self.learner.model.get_input_embeddings().weight.detach()[self.specials], words])
 
-    def on_dev(self) -> dict[str, float]:
-        metrics = self.predicted("dev", self.inputs.source, self.inputs.dev)
+    def score_words(self, split: str, language: str, words: WordSet) -> dict[str, float]:
+        return self.score_set(split, language, words.data, self.table(language, words.vectors))
+
+    def score_dev(self) -> dict[str, float]:
+        metrics = self.score_set("dev", self.inputs.source, self.inputs.dev)
         for language, target in self.inputs.targets.items():
-            table = self.table(language, target.vectors[: target.used])
-            metrics |= self.predicted("dev", language, target.dev, table)
+            metrics |= self.score_words("dev", language, target.dev_words)
         return metrics
 
     def constants(self) -> dict[str, float]:
-        shares = self.inputs.unknown_shares
-        found = {f"{split}/unknown_share/{self.inputs.source}": share for split, share in shares.items()}
-        for language, target in self.inputs.targets.items():
-            found[f"dev/unknown_share/{language}"] = target.unknown_share
-            found[f"train/anchors/{language}"] = float(self.anchors[language])
-        return found
+        counts = {f"train/anchors/{language}": count for language, count in self.anchors.items()}
+        return self.inputs.unknown_share_metrics() | counts
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
-        metrics = self.predicted("test", self.inputs.source, tests.source)
+        metrics = self.score_set("test", self.inputs.source, tests.source)
         metrics[f"test/unknown_share/{self.inputs.source}"] = tests.unknown_share
-        for language, test in tests.targets.items():
-            metrics |= self.predicted("test", language, test.data, self.table(language, test.vectors))
-            metrics[f"test/unknown_share/{language}"] = test.unknown_share
-        return metrics
+        return metrics | self.test_words(tests)
 
 
 class ZeroShot(FineTuned):
@@ -138,53 +146,45 @@ class ZeroShot(FineTuned):
     options_type = ZeroShotOptions
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
-        self.encoder, self.train = inputs.multilingual.encoder, inputs.multilingual.train
         super().__init__(inputs, params, streams, device)
+        self.attach(inputs.multilingual.encoder, inputs.multilingual.train)
 
-    def on_dev(self) -> dict[str, float]:
-        return self.on_all("dev", self.inputs.multilingual.dev)
+    def score_dev(self) -> dict[str, float]:
+        return self.score_sets("dev", self.inputs.multilingual.dev)
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
-        return self.on_all("test", tests.multilingual)
+        return self.score_sets("test", tests.multilingual)
 
 
 class Regression(Baseline):
     """LR: logistic regression on the mean of a sentence's word vectors, trained on each target's own labels.
 
-    So it is not zero-shot, it knows nothing of the source, and it has no score there. Nothing in it is random.
+    So it is not zero-shot and has no score on the source. Nothing in it is random.
     """
 
     options_type = RegressionOptions
-
-    @classmethod
-    def streams_used(cls, params: dict) -> tuple[str, ...]:
-        return ()
 
     def step(self, number: int) -> dict[str, float]:
         from sklearn.linear_model import LogisticRegression  # here, because no other run of a worker needs it
 
         self.models, metrics = {}, {}
-        for language, labelled in self.inputs.labelled.items():
-            model = LogisticRegression(C=self.options.c, max_iter=ITERATIONS)
-            self.models[language] = model.fit(self.means(labelled.data, labelled.vectors), labelled.data.labels)
-            target = self.inputs.targets[language]
-            metrics |= self.predicted("dev", language, target.dev, target.vectors[: target.used])
-            metrics[f"train/unknown_share/{language}"] = labelled.unknown_share
-            metrics[f"dev/unknown_share/{language}"] = target.unknown_share
+        for language, train in self.inputs.labelled.items():
+            model, dev = LogisticRegression(C=self.options.c, max_iter=MAX_ITERATIONS), self.inputs.targets[language]
+            self.models[language] = model.fit(self.means(train.data, train.vectors), train.data.labels)
+            metrics |= self.score_words("dev", language, dev.dev_words)
+            metrics[f"train/unknown_share/{language}"] = train.unknown_share
+            metrics[f"dev/unknown_share/{language}"] = dev.unknown_share
         return metrics
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
-        metrics = {}
-        for language, test in tests.targets.items():
-            metrics |= self.predicted("test", language, test.data, test.vectors)
-            metrics[f"test/unknown_share/{language}"] = test.unknown_share
-        return metrics
+        return self.test_words(tests)
 
-    def predicted(self, split: str, language: str, data: Encoded, vectors: np.ndarray) -> dict[str, float]:
-        return self.scores(split, language, data.labels, self.models[language].predict(self.means(data, vectors)))
+    def score_words(self, split: str, language: str, words: WordSet) -> dict[str, float]:
+        predicted = self.models[language].predict(self.means(words.data, words.vectors))
+        return self.score(split, language, words.data.labels, predicted)
 
     def means(self, data: Encoded, vectors: np.ndarray) -> np.ndarray:
-        """Of each sentence, the mean vector of its known words; zeros where there is none."""
+        """The mean vector of each sentence's known words; zeros if there is none."""
         if self.options.normalise:
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), ZERO)
         known = data.ids >= len(self.inputs.specials)  # unknown words and padding are special tokens
@@ -195,26 +195,21 @@ class Regression(Baseline):
 
 
 class Constant(Baseline):
-    """The most frequent class of the source's training set, for every example: the level of no knowledge."""
+    """Always predicts the most frequent class of the source's training set: the level of no knowledge."""
 
     options_type = ConstantOptions
 
-    @classmethod
-    def streams_used(cls, params: dict) -> tuple[str, ...]:
-        return ()
-
     def step(self, number: int) -> dict[str, float]:
-        inputs = self.inputs
-        dev = {inputs.source: inputs.dev} | {language: target.dev for language, target in inputs.targets.items()}
-        return self.on_all("dev", dev)
+        targets = {language: target.dev for language, target in self.inputs.targets.items()}
+        return self.score_sets("dev", {self.inputs.source: self.inputs.dev} | targets)
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
         targets = {language: test.data for language, test in tests.targets.items()}
-        return self.on_all("test", {self.inputs.source: tests.source} | targets)
+        return self.score_sets("test", {self.inputs.source: tests.source} | targets)
 
-    def predicted(self, split: str, language: str, data: Encoded) -> dict[str, float]:
-        most = np.bincount(self.inputs.train.labels).argmax()
-        return self.scores(split, language, data.labels, np.full(len(data), most))
+    def score_set(self, split: str, language: str, data: Encoded) -> dict[str, float]:
+        predicted = np.bincount(self.inputs.train.labels).argmax()
+        return self.score(split, language, data.labels, np.full(len(data), predicted))
 
 
 BASELINES: dict[str, type[Baseline]] = {

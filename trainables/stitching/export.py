@@ -1,4 +1,4 @@
-"""A stitched model as ordinary Hugging Face folders: anyone can load them, without this project."""
+"""A stitched model as an ordinary Hugging Face folder, which loads without this project."""
 
 import copy
 import json
@@ -12,20 +12,17 @@ from seedwise.trainables.stitching.reader import Language, Reader
 
 
 def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None:
-    """Write the model of one target language and its tokenizer: every word that has a vector gets its row of F^t.
+    """Write the model of one target language and its tokenizer: every word with a vector gets its row of F^t.
 
-    The special tokens come first, in the order that all stitched tables have; then one id per spelling. A spelling that
-    falls back on another one's vector (capitals) is a row of its own with the same values.
+    The special tokens come first, in the order of all stitched tables; then one id per spelling. A spelling that takes
+    another spelling's vector (capitals) has a row of its own with the same values.
     """
     known: Language = reader.language(language)
-    known.look_up(reader.task.split(language, "dev")[0])  # words that are made of n-grams, where unknown is subword
-    rows = np.array(list(known.words.spellings.values()))
-    used, place = np.unique(rows, return_inverse=True)
-    words, _ = pair.tables.target(known.take(used.tolist()), keep=False)
-    table = pair.table(words[place])
+    known.look_up(reader.task.split(language, "dev")[0])  # adds words made of n-grams, if unknown is subword
+    used, row_of_spelling = np.unique(np.array(list(known.words.spellings.values())), return_inverse=True)
+    words, _ = pair.tables.target(known.take(used.tolist()), on_disk=False)
+    table = pair.table(words[row_of_spelling])
 
-    tokens = reader.tokenizer.convert_ids_to_tokens(reader.specials)
-    roles = {role: getattr(reader.tokenizer, f"{role}_token") for role in ("cls", "sep", "pad", "unk")}
     trained = pair.learner.model
     config = copy.deepcopy(trained.config)
     config.vocab_size = len(table)
@@ -38,19 +35,22 @@ def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None
     model = AutoModelForSequenceClassification.from_config(config)
     weights = {name: value.cpu() for name, value in trained.state_dict().items()}
     own_table = trained.get_input_embeddings().weight
-    word_table = next(name for name, value in trained.named_parameters() if value is own_table)
-    model.load_state_dict(weights | {word_table: table.cpu()})
+    table_name = next(name for name, value in trained.named_parameters() if value is own_table)
+    model.load_state_dict(weights | {table_name: table.cpu()})
     model.save_pretrained(folder)
-    longest = reader.inputs.max_length
+
+    tokens, longest = reader.tokenizer.convert_ids_to_tokens(reader.specials), reader.inputs.max_length
+    roles = {role: getattr(reader.tokenizer, f"{role}_token") for role in ("cls", "sep", "pad", "unk")}
     known.words.tokenizer(tokens, **roles, max_length=longest).save_pretrained(folder)
     settings = folder / "tokenizer_config.json"
+    # The class that older versions of transformers know as well.
     changed = json.loads(settings.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
-    settings.write_text(json.dumps(changed, indent=2, ensure_ascii=False), encoding="utf-8")  # older versions know it
+    settings.write_text(json.dumps(changed, indent=2, ensure_ascii=False), encoding="utf-8")
     (folder / "README.md").write_text(_card(language, reader, known, longest), encoding="utf-8")
 
 
 def _card(language: str, reader: Reader, known: Language, longest: int) -> str:
-    """What a person must know who has the folder and nothing else."""
+    """How to use the folder, for people who have nothing else."""
     lines = [
         f"A classifier of {language} text, stitched (MoSECroT) onto an encoder that was fine-tuned on "
         f"{reader.source_language}. It knows {len(known.words.spellings)} words; all others are one unknown word.",

@@ -1,4 +1,4 @@
-"""Stitching as a landscape needs it: one pair, on other training data. Its own code trains and scores."""
+"""Stitching in a landscape: one language pair on other training data, trained and scored by stitching's own code."""
 
 from dataclasses import replace
 from functools import cache
@@ -20,9 +20,9 @@ from seedwise.trainables.streams import Streams
 
 
 def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
-    """One pair of stitching. Its word table is frozen, as one language reads rows of F^s and the other of F^t: all the
-    models differ in the body and the head alone. Where anchors are drawn, all replicates have those of replicate 0: on
-    the way from one seed to another there is one table, so that both ends read their own.
+    """One pair of stitching. Its word table is frozen, since the source reads rows of F^s and the target rows of F^t:
+    all models differ only in the body and the head. If anchors are drawn, all replicates have those of replicate 0: the
+    points between two seeds have a single table, so both ends read their own.
     """
     own: StitchingInputs = replace(inputs.own, targets={target: inputs.own.targets[target]})
     pool, source = own.train, on in (INITIAL, SOURCE)
@@ -36,7 +36,7 @@ def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams
     sets = {own.source: (own.dev, None), target: (pair.target.dev, pair.table(pair.words))}
 
     @cache
-    def lookup() -> Tensor | None:  # points need none
+    def lookup() -> Tensor | None:  # lazy, because points need none
         if source:
             return None
         rows = pair.tables.target(inputs.labelled[target].vectors)[0]
@@ -55,17 +55,16 @@ def labelled(request: Request) -> dict[str, WordSet]:
 
 
 def shifted(words: Encoded, own: StitchingInputs) -> Encoded:
-    """A target's ids as rows of F^s, where the special tokens are, with the target's words after all of it."""
+    """A target's ids as rows of F^s, which has the special tokens, followed by the target's words."""
     specials, vocabulary = own.specials.astype(np.int32), own.encoder.config["vocab_size"]
-    place = np.minimum(words.ids, len(specials) - 1)
-    ids = np.where(words.ids < len(specials), specials[place], words.ids - len(specials) + vocabulary)
+    special = specials[np.minimum(words.ids, len(specials) - 1)]
+    ids = np.where(words.ids < len(specials), special, words.ids - len(specials) + vocabulary)
     return replace(words, ids=ids.astype(np.int32))
 
 
 def joined_ids(source: Encoded, target: Encoded) -> Encoded:
-    """One set after the other; what is beyond a sentence's length is never read."""
-    ids = np.zeros((len(source) + len(target), max(source.ids.shape[1], target.ids.shape[1])), dtype=np.int32)
-    ids[: len(source), : source.ids.shape[1]] = source.ids
-    ids[len(source) :, : target.ids.shape[1]] = target.ids
-    parts = (np.concatenate([getattr(one, name) for one in (source, target)]) for name in ("lengths", "labels"))
-    return Encoded(ids, *parts)
+    """One set after the other; ids beyond a sentence's length are never read."""
+    width = max(source.ids.shape[1], target.ids.shape[1])
+    ids = [np.pad(each.ids, ((0, 0), (0, width - each.ids.shape[1]))) for each in (source, target)]
+    lengths, labels = ([getattr(each, name) for each in (source, target)] for name in ("lengths", "labels"))
+    return Encoded(*map(np.concatenate, (ids, lengths, labels)))

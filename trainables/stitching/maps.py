@@ -5,8 +5,6 @@ The paper's baseline LS is the plain one. Nothing is centred or normalised.
 
 import numpy as np
 
-MAPS = ("plain", "ridge", "orthogonal")
-
 
 def fit(kind: str, target: np.ndarray, source: np.ndarray, strength: float = 0.0) -> np.ndarray:
     """W (D_t x D) from the anchors A^t (n x D_t) and A^s (n x D), row by row the same pairs. Computed in float64.

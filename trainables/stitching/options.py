@@ -1,6 +1,6 @@
-"""The options of stitching. What the paper leaves open is decided here, once, and recorded in every run."""
+"""The options of stitching and of its baselines, including the choices that the paper leaves open. No torch here."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -8,25 +8,27 @@ from pydantic.dataclasses import dataclass
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT, Positive, Share, TrainingOptions
 
-WEIGHTINGS = ("standard", "softmax", "sparsemax", "entmax")
+WeightingName = Literal["standard", "softmax", "sparsemax", "entmax"]
+Map = Literal["plain", "ridge", "orthogonal"]
+WEIGHTINGS, MAPS = get_args(WeightingName), get_args(Map)
 
 
 @dataclass(frozen=True, config=STRICT)
 class StitchingOptions(TrainingOptions):
-    """How the tables F^s and F^t are made; the rest is how the source is fine-tuned."""
+    """How the tables F^s and F^t are made, and how the source model is fine-tuned."""
 
-    k: Count | Literal["all"] = 50  # nearest anchors behind each word
-    weighting: Literal["standard", "softmax", "sparsemax", "entmax"] = "standard"
+    k: Count | Literal["all"] = 50  # nearest anchors that make up each word
+    weighting: WeightingName = "standard"
     tau: Positive = 1.0  # temperature; the paper names none. Inert for standard, where it cancels
     exponent: Annotated[float, Field(gt=1, le=4)] = 1.5  # of entmax: 1 is softmax, 2 is sparsemax
-    negatives: Literal["clamp", "keep"] = "clamp"  # cosines below 0 in standard: as 0, or as the printed formula has it
+    negatives: Literal["clamp", "keep"] = "clamp"  # negative cosines in standard: as 0, or as in the printed formula
     # How many pairs, or which share of them, drawn by the anchor stream.
     anchors: Count | Annotated[float, Field(gt=0, lt=1)] | Literal["all"] = "all"
     translations: Literal["one", "all"] = "one"  # anchors per target word: its first translation, or all of them
     pieces: Literal["single", "mean"] = "single"  # source words of one piece only, or the mean of their pieces
     phrases: Literal["skip", "mean"] = "skip"  # target entries of several words: no anchors, or the mean of their words
-    anchor_casing: Literal["exact", "any"] = "any"  # lexica are lower-cased: take "Monday" where "monday" is missing
-    quality: Share = 0.0  # share of the pairs, those of lowest quality, that are left out; needs a lexicon that says
+    anchor_casing: Literal["exact", "any"] = "any"  # lexica are lower-cased: take "Monday" if "monday" is missing
+    quality: Share = 0.0  # share of the pairs, those of lowest quality, to leave out; needs a lexicon with qualities
     stop_words: Literal["keep", "drop"] = "keep"  # anchors whose target word is on the language's list
     merge_anchors: bool = False  # one anchor per source word (mean of its target vectors) instead of repeated rows
     centre: bool = False  # subtract each table's mean before the cosines
@@ -34,7 +36,7 @@ class StitchingOptions(TrainingOptions):
     specials: Literal["tuned", "pretrained", "reconstruct"] = "tuned"  # special-token rows of the target table
 
 
-# What the paper says, or, where it is silent, what its printed formulas do if nothing is added to them.
+# The paper's choices or, if the paper is silent, its printed formulas without additions.
 PAPER = {
     "negatives": "keep",
     "translations": "one",
@@ -49,3 +51,39 @@ PAPER = {
     "specials": "tuned",
     "freeze_embeddings": False,
 }
+# The options that select anchors, and so concern LS as well.
+ANCHORS = ("anchors", "translations", "pieces", "phrases", "anchor_casing", "quality", "stop_words")
+
+
+@dataclass(frozen=True, config=STRICT)
+class LeastSquaresOptions(StitchingOptions):
+    """A linear map of the target's vectors. Anchors are chosen as in stitching; its other own options are inert."""
+
+    title: ClassVar[str] = "LS"
+    map: Map = "plain"  # plain is the paper's
+    # Of ridge, in units of the anchors' mean squared column norm; 0 would be plain. No source score can choose the
+    # strength: all maps share one source model. On held-out anchors of French, Swahili and Turkish, 0.3 to 1 is best.
+    strength: Positive = 1.0
+
+
+@dataclass(frozen=True, config=STRICT)
+class ZeroShotOptions(TrainingOptions):
+    """A multilingual encoder, fine-tuned on the source and applied to the targets as it is."""
+
+    title: ClassVar[str] = "zero-shot"
+
+
+@dataclass(frozen=True, config=STRICT)
+class RegressionOptions:
+    """Logistic regression on the mean of a sentence's word vectors, trained on labels of the target language."""
+
+    title: ClassVar[str] = "LR (target labels)"
+    c: Positive = 1.0  # inverse strength of the L2 penalty, as in scikit-learn: larger fits closer
+    normalise: bool = False  # scale word vectors to unit length before the mean, so that long vectors do not dominate
+
+
+@dataclass(frozen=True, config=STRICT)
+class ConstantOptions:
+    """Always predict the most frequent class of the source's training set."""
+
+    title: ClassVar[str] = "constant"

@@ -1,9 +1,9 @@
-"""One language pair under stitching: the tables F^s and F^t, and the source model that is trained on the one and tested
-with the other."""
+"""A language pair under stitching: the tables F^s and F^t, and the source model that is trained on F^s and tested on
+F^t."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -22,13 +22,13 @@ from seedwise.trainables.tasks.classification import scores
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner, looked_up
 
-VERSION = 1  # of what `neighbours` returns; a new one finds all of them anew
-MOST = 8  # tables whose neighbours a process remembers: two for each language and number of anchors
-RECENT: dict[str, Neighbours] = {}  # by what they were found for, the oldest first
+VERSION = 1  # of the cached neighbours; a new version computes all of them again
+MAX_RECENT = 8  # tables whose neighbours a process keeps: two for each language and number of anchors
+RECENT: dict[str, Neighbours] = {}  # by cache key, the oldest first
 
 
 class Pair:
-    """F^s depends on the anchors, and so on the pair: every target language has a source model of its own."""
+    """One target language with its own source model: F^s depends on the anchors, and so on the pair."""
 
     def __init__(
         self,
@@ -39,20 +39,20 @@ class Pair:
         device: torch.device,
     ):
         self.inputs, self.target, self.streams = inputs, target, streams
-        self.lookup: Tensor | None = None  # the table that ids of the training set are rows of; None: the model's own
-        self.specials = torch.from_numpy(inputs.specials)
+        self.lookup: Tensor | None = None  # the table for ids of the training set; None: the model's own
+        self.specials = torch.tensor(inputs.specials)  # a copy: arrays from Ray's object store are read-only
         model = skeleton(inputs.encoder, len(inputs.labels))
         initialise(model, inputs.encoder, streams.seed("head"))
         original = model.get_input_embeddings().weight.detach().clone()
         self.tables = Tables(original, self.specials, target, options, streams.seed("anchors"), inputs.largest_k)
-        self.words, of_words = self.tables.target(target.vectors[: target.used])
-        self.counts = {"source": self.tables.counts, "target": of_words}
+        self.words, word_counts = self.tables.target(target.dev_words.vectors)
+        self.counts = {"source": self.tables.counts, "target": word_counts}
         model.get_input_embeddings().weight.data.copy_(self.tables.source)
         self.learner = Learner(model, options, len(inputs.train), device)
         # Models of several languages take turns on a GPU, which has room for one.
-        self.rests = torch.device("cpu") if len(inputs.targets) > 1 else device
-        self.learner.move(self.rests)
-        # Rows of the special tokens in the target table: None means as fine-tuned, looked up when scoring.
+        self.idle_device = torch.device("cpu") if len(inputs.targets) > 1 else device
+        self.learner.move(self.idle_device)
+        # Rows of the special tokens in the target table; None: as fine-tuned, looked up when scoring.
         self.fixed_specials = {
             "tuned": None,
             "pretrained": original[self.specials],
@@ -61,20 +61,20 @@ class Pair:
 
     @contextmanager
     def at_work(self) -> Iterator[Learner]:
-        """The learner on its device, for as long as it takes."""
+        """In this block, the learner is on its device."""
         self.learner.move(self.learner.device)
         try:
             yield self.learner
         finally:
-            self.learner.move(self.rests)
+            self.learner.move(self.idle_device)
 
     def train_on(self, train: Encoded, lookup: Tensor | None) -> None:
-        """Take these examples for the epochs to come, their ids being rows of `lookup`, which is not trained; without
-        it, rows of the model's own table."""
+        """Use these examples from the next epoch on. Their ids are rows of `lookup`, which is not trained; without it,
+        of the model's own table."""
         self.inputs, self.lookup = replace(self.inputs, train=train), lookup
 
     def epoch(self, number: int) -> tuple[float, dict[str, float], dict[str, float]]:
-        """Train for one epoch; the training loss, the scores on source dev and those on target dev."""
+        """Train for one epoch. Returns the training loss and the scores on source dev and on target dev."""
         with self.at_work() as learner:
             loss = learner.epoch(
                 self.inputs.train,
@@ -82,22 +82,21 @@ class Pair:
                 dropout=self.streams.seed("dropout", number),
                 loss_of=lambda batch: learner.model(**looked_up(batch, self.lookup)).loss,
             )
-            return loss, self.on_source(self.inputs.dev), self.on_target(self.target.dev, self.words)
+            return loss, self.scores(self.inputs.dev), self.scores(self.target.dev, self.words)
 
     def test(self, source: Encoded, target: WordSet | None) -> tuple[dict[str, float], dict[str, float]]:
-        """Scores on the test sets of the source and of the target, which a pivot does not have.
+        """Scores on the test sets of the source and of the target; a pivot has none.
 
-        The target's words get their rows of F^t from the anchors that dev's words had.
+        The rows of F^t for the target's words come from the same anchors as those of dev's words.
         """
         with self.at_work():
-            rows = None if target is None else self.tables.target(target.vectors)[0]
-            return self.on_source(source), {} if target is None else self.on_target(target.data, rows)
+            words = None if target is None else self.tables.target(target.vectors)[0]
+            return self.scores(source), {} if target is None else self.scores(target.data, words)
 
-    def on_source(self, data: Encoded) -> dict[str, float]:
-        return scores(data.labels, self.learner.predict(data), self.inputs.labels)
-
-    def on_target(self, data: Encoded, words: Tensor) -> dict[str, float]:
-        return scores(data.labels, self.learner.predict(data, table=self.table(words)), self.inputs.labels)
+    def scores(self, data: Encoded, words: Tensor | None = None) -> dict[str, float]:
+        """Scores of a source set, or of a target set whose `words` have these rows of F^t."""
+        table = None if words is None else self.table(words)
+        return scores(data.labels, self.learner.predict(data, table=table), self.inputs.labels)
 
     def table(self, words: Tensor) -> Tensor:
         """The whole target table: the special tokens, then `words`, rows of F^t."""
@@ -107,20 +106,20 @@ class Pair:
         return torch.cat([specials.to(tuned.device), words.to(tuned.device)])
 
     def metrics(self) -> dict[str, float]:
-        """How many anchors there were, and the shares of rows that needed a rule, in both tables."""
-        found = {"anchors": float(len(self.tables.anchors))}
+        """The number of anchors, and the shares of rows that needed a rule, in both tables."""
+        metrics = {"anchors": float(len(self.tables.anchors))}
         for side, counts in self.counts.items():
             for name in ("zero", "negative", "vanishing", "ties"):
-                found[f"{side}_{name}_share"] = getattr(counts, name) / max(1, counts.rows)
-        return found
+                metrics[f"{side}_{name}_share"] = getattr(counts, name) / max(1, counts.rows)
+        return metrics
 
 
 class Tables:
     """F^s for the whole source vocabulary, and F^t as a function of the vectors of target words.
 
-    Special tokens exist on the source side only: their rows in F^s are the encoder's own unless the options
-    reconstruct them. Rows without a direction (unused pieces, words with a zero vector) keep the original row, or take
-    the mean of the anchors: there is nothing to measure cosines with.
+    Special tokens exist on the source side only: their rows in F^s are the encoder's own unless the options reconstruct
+    them. Rows without a direction have no cosines: unused pieces keep the original row, and target words with a zero
+    vector take the mean of the anchors.
     """
 
     def __init__(
@@ -137,54 +136,53 @@ class Tables:
         if options.centre:
             centre, self.centre = original.mean(0), target.mean
         vectors = target.vectors - self.centre
-        self.anchors = anchors.choose(target.candidates, options, anchor_seed, vectors, original)
+        self.anchors = anchors.choose(target.lexicon, options, anchor_seed, vectors, original)
         if self.anchors is None:
             raise ValueError("no pair of the lexicon is left as an anchor by pieces, phrases, casing and stop words")
         self.norm = float(original.norm(dim=1).mean())
-        # Drawn anchors differ between replicates, and their neighbours would fill a disk: a process remembers them.
-        self.largest_k, self.keep = largest_k, options.anchors == "all"
+        # Drawn anchors differ between replicates, and their neighbours would fill a disk: they stay in memory.
+        self.largest_k, self.on_disk = largest_k, options.anchors == "all"
 
         empty = original.norm(dim=1) < ZERO
-        self.source, self.counts = self._stitch(original - centre, self.anchors.source - centre, empty, keep=self.keep)
+        self.source, self.counts = self._stitch(
+            original - centre, self.anchors.source - centre, empty, on_disk=self.on_disk
+        )
         self.source[empty] = original[empty]
         if options.specials != "reconstruct":
             self.source[specials] = original[specials]
 
-    def target(self, words: np.ndarray, *, keep: bool = True) -> tuple[Tensor, Counts]:
-        """Rows of F^t for words with these vectors. Their neighbours are kept for other runs unless told otherwise."""
-        directions, empty = (
-            torch.from_numpy(words - self.centre),
-            torch.from_numpy(np.linalg.norm(words, axis=1) < ZERO),
-        )
-        table, counts = self._stitch(directions, torch.from_numpy(self.anchors.target), empty, keep=keep and self.keep)
+    def target(self, words: np.ndarray, *, on_disk: bool = True) -> tuple[Tensor, Counts]:
+        """Rows of F^t for words with these vectors. With `on_disk`, their neighbours are cached for other runs."""
+        empty = torch.from_numpy(np.linalg.norm(words, axis=1) < ZERO)
+        own_anchors, on_disk = torch.from_numpy(self.anchors.target), on_disk and self.on_disk
+        table, counts = self._stitch(torch.from_numpy(words - self.centre), own_anchors, empty, on_disk=on_disk)
         table[empty] = self.anchors.source.mean(0)
         return table, counts
 
-    def _stitch(self, words: Tensor, own_anchors: Tensor, empty: Tensor, *, keep: bool) -> tuple[Tensor, Counts]:
-        """Every word from its nearest anchors in its own space, as a mean of their source vectors.
+    def _stitch(self, words: Tensor, own_anchors: Tensor, empty: Tensor, *, on_disk: bool) -> tuple[Tensor, Counts]:
+        """Every word as a mean of the source vectors of its nearest anchors in its own space.
 
-        `empty` words are those without a direction before they were centred; here they are only counted.
+        `empty` words had no direction before they were centred; here they are only counted.
         """
-        options, source = self.options, self.anchors.source
+        options, source, use_all = self.options, self.anchors.source, self.options.k == "all"
         weigh = Weighting(options.weighting, tau=options.tau, exponent=options.exponent, negatives=options.negatives)
-        everyone = options.k == "all"
-        k = self.largest_k if everyone else options.k
-        found = None
-        if not everyone or weigh.sparse:
-            found = found_neighbours(words, own_anchors, max(k, self.largest_k), keep=keep)
-            if everyone and weigh(found.similarity)[:, -1].any():  # some word has a use for more anchors than these
-                found = None
-        if found is None:
+        k = self.largest_k if use_all else options.k
+        nearest = None
+        if not use_all or weigh.sparse:
+            nearest = cached_neighbours(words, own_anchors, max(k, self.largest_k), on_disk=on_disk)
+            if use_all and weigh(nearest.similarity)[:, -1].any():  # more anchors than these have a weight
+                nearest = None
+        if nearest is None:
             table, counts = stitch_all(words, own_anchors, source, weigh)
         else:
-            table, counts = combine(found, source, k, weigh)
+            table, counts = combine(nearest, source, k, weigh)
         counts = replace(counts, zero=int((empty | (words.norm(dim=1) < ZERO)).sum()))
-        counts = replace(counts, ties=0) if everyone else counts  # nothing is cut off
+        counts = replace(counts, ties=0) if use_all else counts  # nothing is cut off
         return (to_norm(table, self.norm) if options.renorm else table), counts
 
 
-def found_neighbours(words: Tensor, own_anchors: Tensor, k: int, *, keep: bool) -> Neighbours:
-    """`neighbours`, found once for these words and anchors: by this process, or with `keep` by this machine ever.
+def cached_neighbours(words: Tensor, own_anchors: Tensor, k: int, *, on_disk: bool) -> Neighbours:
+    """`neighbours`, computed once for these words and anchors: per process or, with `on_disk`, per machine.
 
     The number of threads and the processor are part of the key: a sum that is split otherwise may round otherwise.
     """
@@ -194,16 +192,13 @@ def found_neighbours(words: Tensor, own_anchors: Tensor, k: int, *, keep: bool) 
         "k": k,
         "by": [VERSION, torch.__version__, torch.get_num_threads(), torch.backends.cpu.get_cpu_capability()],
     }
-    names = [one.name for one in fields(Neighbours)]
-    mark = str(key)
-    if mark not in RECENT:
+    if str(key) not in RECENT:
 
         def make() -> dict[str, np.ndarray]:
-            found = neighbours(words, own_anchors, k)
-            return {name: getattr(found, name).numpy() for name in names}
+            return {name: value.numpy() for name, value in vars(neighbours(words, own_anchors, k)).items()}
 
-        arrays = cached("neighbours", key, make) if keep else make()
-        RECENT[mark] = Neighbours(*(torch.from_numpy(np.array(arrays[name])) for name in names))
-        if len(RECENT) > MOST:
+        arrays = cached("neighbours", key, make) if on_disk else make()
+        RECENT[str(key)] = Neighbours(**{name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+        if len(RECENT) > MAX_RECENT:
             RECENT.pop(next(iter(RECENT)))
-    return RECENT[mark]
+    return RECENT[str(key)]

@@ -1,4 +1,4 @@
-"""What a stitching search reads, once, on the driver: arrays that travel to the workers.
+"""What the driver reads once for a stitching search: arrays that travel to the workers.
 
 `prepare` never opens a test set; `prepare_test` opens those of the source and the targets, for the confirmation alone.
 """
@@ -19,15 +19,19 @@ class StitchingInputs:
     source: str
     labels: list[str]
     encoder: Encoder
-    specials: np.ndarray  # ids of the special tokens in the source table, in their order in the stitched one
+    specials: np.ndarray  # ids of the special tokens in the source table, in their order in the stitched table
     train: Encoded
     dev: Encoded
     unknown_shares: dict[str, float]  # of the source's pieces, by split
-    targets: dict[str, Target]  # pivots too: they are trained and scored alike
-    labelled: dict[str, WordSet]  # training sets of the targets, for the one baseline that may see their labels
+    targets: dict[str, Target]  # and the pivots, which are trained and scored alike
+    labelled: dict[str, WordSet]  # training sets of the targets, for the baseline lr, which sees their labels
     multilingual: Multilingual | None
-    largest_k: int  # of the space: neighbours are found for that many, once, whatever a configuration asks for
-    notes: tuple[str, ...] = ()  # what was left out of the files, for people
+    largest_k: int  # of the space: a run computes that many neighbours, whatever its own k
+    notes: tuple[str, ...] = ()  # on what was left out of the files, for people
+
+    def unknown_share_metrics(self) -> dict[str, float]:
+        shares = {f"{split}/unknown_share/{self.source}": share for split, share in self.unknown_shares.items()}
+        return shares | {f"dev/unknown_share/{name}": target.unknown_share for name, target in self.targets.items()}
 
 
 @dataclass(frozen=True)
@@ -40,12 +44,14 @@ class StitchingTests:
 
 def prepare(request: Request, candidates: Candidates) -> StitchingInputs:
     """Read the encoder, the task, the vectors and the lexica that a specification names."""
-    task, reader, baselines = request.task, Reader(request), request.baselines
+    task, reader, multilingual = request.task, Reader(request), None
     languages = [*task.targets, *task.pivots]
-    train, unknown_in_train = reader.source("train")
-    dev, unknown_in_dev = reader.source("dev")
+    (train, unknown_in_train), (dev, unknown_in_dev) = reader.source("train"), reader.source("dev")
     asks_quality = any(candidates.values("quality"))
     targets = {language: reader.target(language, asks_quality=asks_quality) for language in languages}
+    if "zero_shot" in request.baselines:
+        encoder, sets = reader.multilingual(train=[task.source], dev=[task.source, *languages])
+        multilingual = Multilingual(encoder, sets["train"][task.source], sets["dev"])
     return StitchingInputs(
         source=task.source,
         labels=reader.task.labels,
@@ -55,8 +61,8 @@ def prepare(request: Request, candidates: Candidates) -> StitchingInputs:
         dev=dev,
         unknown_shares={"train": unknown_in_train, "dev": unknown_in_dev},
         targets=targets,
-        labelled={name: reader.word_set(name, "train") for name in task.targets} if "lr" in baselines else {},
-        multilingual=reader.multilingual(languages) if "zero_shot" in baselines else None,
+        labelled={name: reader.word_set(name, "train") for name in task.targets} if "lr" in request.baselines else {},
+        multilingual=multilingual,
         largest_k=largest_k(candidates),
         notes=tuple(reader.notes),
     )
@@ -64,16 +70,14 @@ def prepare(request: Request, candidates: Candidates) -> StitchingInputs:
 
 def prepare_test(request: Request) -> StitchingTests:
     """Read the test sets of the source and the targets, and the vectors of the words that occur in them."""
-    task, reader = request.task, Reader(request)
-    pieces = {}
+    task, reader, multilingual = request.task, Reader(request), {}
     if "zero_shot" in request.baselines:
-        _, tokenizer = reader.load_multilingual()
-        pieces = {name: reader.pieces(name, "test", tokenizer)[0] for name in [task.source, *task.targets]}
+        multilingual = reader.multilingual(test=[task.source, *task.targets])[1]["test"]
     targets = {language: reader.word_set(language, "test") for language in task.targets}
-    return StitchingTests(*reader.source("test"), targets, pieces)
+    return StitchingTests(*reader.source("test"), targets, multilingual)
 
 
 def largest_k(candidates: Candidates) -> int:
-    """The largest number of neighbours that the search can ask for, `all` apart."""
-    found = candidates.values("k") | {params.get("k", 1) for params in candidates.enqueued.values()}
-    return max((k for k in found if k != "all"), default=1)
+    """The largest number of neighbours that the search can ask for, apart from `all`."""
+    asked = candidates.values("k") | {params.get("k", 1) for params in candidates.enqueued.values()}
+    return max((k for k in asked if k != "all"), default=1)

@@ -15,15 +15,16 @@ from seedwise.trainables.spec import (
     MethodSpec,
     without_files,
 )
-from seedwise.trainables.stitching.baseline_options import (
+from seedwise.trainables.stitching.options import (
     ANCHORS,
+    MAPS,
+    PAPER,
     ConstantOptions,
     LeastSquaresOptions,
     RegressionOptions,
+    StitchingOptions,
     ZeroShotOptions,
 )
-from seedwise.trainables.stitching.maps import MAPS
-from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 from seedwise.trainables.training.options import TRAINING, names_of
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ INPUTS = {
     "splitting": Input("value", type=Splitting | dict[str, Splitting], default="unicode"),
     "vector_rows": VECTOR_ROWS,
     "max_length": MAX_LENGTH,
-    # A word without a vector: [UNK]; or that of its lower case, where it has a first capital or capitals only, else
-    # [UNK]; or, failing both, one made of its n-grams.
+    # A word without a vector: [UNK]; or, if it has a first capital or only capitals, the vector of its lower case; or,
+    # failing both, a vector made of its n-grams.
     "unknown": Input("value", type=Literal["lowercase", "unk", "subword"], default="lowercase"),
 }
 
@@ -62,13 +63,8 @@ BASELINES = {
         LeastSquaresOptions,
         {"map": MAPS, "lr": RATES},
         canonical=strength_of_ridge_alone,
-        unread=tuple(
-            name
-            for name in names_of(LeastSquaresOptions)
-            if name not in (*names_of(ZeroShotOptions), *ANCHORS, "map", "strength")
-        ),
+        unread=tuple(name for name in names_of(StitchingOptions) if name not in (*TRAINING, *ANCHORS)),
     ),
-    # Its penalty, and whether long vectors count more.
     "lr": Baseline(
         RegressionOptions,
         {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)},
@@ -103,9 +99,8 @@ CITATION = r"""@inproceedings{ye-etal-2024-mosecrot,
 
 SPEC = MethodSpec(
     name="stitching",
-    trainable="seedwise.trainables.stitching.trainable:Stitching",
+    class_name="Stitching",
     options=StitchingOptions,
-    spaces={"default": "seedwise.spaces.stitching:default", "paper": "seedwise.spaces.stitching:paper"},
     baselines=BASELINES,
     inputs=INPUTS,
     encoder="a source encoder",
@@ -116,10 +111,8 @@ SPEC = MethodSpec(
     check=check,
     export=Export("text-classification"),
     landscape=Landscape(
-        subject="seedwise.trainables.stitching.landscape:subject",
-        labelled="seedwise.trainables.stitching.landscape:labelled",
         shared=False,  # the tables of the targets differ
-        # Source and target read different tables, so that these are nothing that their models could share.
+        # Source and target read different tables, which their models cannot share.
         fixed={"freeze_embeddings": True},
     ),
 )

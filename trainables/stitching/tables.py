@@ -11,9 +11,9 @@ from torch.nn.functional import embedding_bag, normalize
 
 from seedwise.trainables.stitching.weightings import EPS, Weighting
 
-BLOCK = 384  # rows that a thread has at hand: the cosines of all words to all anchors are never in memory
-MANY = 2048  # rows where their anchors are known
-GROUP = 16  # anchors of which only the nearest is looked at first
+BLOCK = 384  # rows per thread: the cosines of all words to all anchors are never in memory
+TABLE_BLOCK = 2048  # rows per thread once their anchors are known
+GROUP = 16  # anchors per group in the search for the nearest
 ZERO = 1e-8  # a row shorter than this has no direction
 
 
@@ -23,31 +23,31 @@ class Neighbours:
 
     similarity: Tensor  # words x k, float32: cosines, descending
     index: Tensor  # words x k, int32
-    tied: Tensor  # words, bool: the cosine at rank k equals that at rank k + 1, which the cut leaves out
+    tied: Tensor  # words, bool: the cosines at rank k and k + 1 are equal, and the cut separates them
     zero: Tensor  # words, bool: no direction, all cosines are 0
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of a table in which a rule had to decide."""
+    """How many rows of a table needed a rule."""
 
     rows: int  # all rows
     zero: int  # no direction
-    negative: int  # standard: the denominator as printed, the sum of the k similarities, is below zero
-    vanishing: int  # standard: the denominator in use vanishes, so the weights are uniform
-    ties: int  # the anchors at rank k and k + 1 are equally near; the lower index decided
+    negative: int  # standard: the printed denominator, the sum of the k similarities, is below zero
+    vanishing: int  # standard: the denominator vanishes, so the weights are uniform
+    ties: int  # the anchors at rank k and k + 1 are equally near; the lower index decides
 
 
 def neighbours(words: Tensor, anchors: Tensor, k: int) -> Neighbours:
     """The k nearest anchors of every word, by cosine; all anchors if there are fewer than k.
 
-    The first columns do not depend on k: whoever needs several k finds the largest once and reads prefixes of it.
+    The first columns do not depend on k, so one search with the largest k serves all smaller k.
     """
     anchors, _ = _directions(anchors)
     k = min(k, len(anchors))
-    depth = min(k + 1, len(anchors))  # one more rank shows whether the cut goes through a tie
+    depth = min(k + 1, len(anchors))  # one more rank shows whether the cut separates equals
     n = len(words)
-    found = Neighbours(
+    nearest = Neighbours(
         torch.empty(n, k),
         torch.empty(n, k, dtype=torch.int32),
         torch.zeros(n, dtype=torch.bool),
@@ -55,37 +55,37 @@ def neighbours(words: Tensor, anchors: Tensor, k: int) -> Neighbours:
     )
 
     def block(rows: slice) -> None:
-        unit, found.zero[rows] = _directions(words[rows])
+        unit, nearest.zero[rows] = _directions(words[rows])
         similarity, index = map(torch.from_numpy, _nearest((unit @ anchors.T).numpy(), depth))
-        found.similarity[rows], found.index[rows] = similarity[:, :k], index[:, :k]
+        nearest.similarity[rows], nearest.index[rows] = similarity[:, :k], index[:, :k]
         if depth > k:
-            found.tied[rows] = similarity[:, k - 1] == similarity[:, k]
+            nearest.tied[rows] = similarity[:, k - 1] == similarity[:, k]
 
-    _in_blocks(block, n)
-    return found
+    _in_blocks(block, n, BLOCK)
+    return nearest
 
 
-def combine(found: Neighbours, source_anchors: Tensor, k: int, weigh: Weighting) -> tuple[Tensor, Counts]:
+def combine(nearest: Neighbours, source_anchors: Tensor, k: int, weigh: Weighting) -> tuple[Tensor, Counts]:
     """F: every word as the weighted mean of the source vectors of its k nearest anchors.
 
-    `source_anchors` has the anchors' source vectors in the order in which `neighbours` got the anchors. `found` may
-    hold more than k: the table is the same, bit for bit.
+    `source_anchors` has the anchors in the order that `neighbours` got. `nearest` may hold more than k neighbours: the
+    table is the same, bit for bit.
     """
-    width = found.index.shape[1]
+    width = nearest.index.shape[1]
     k = min(k, width)
-    table = torch.empty(len(found.index), source_anchors.shape[1])
+    table = torch.empty(len(nearest.index), source_anchors.shape[1])
 
     def block(rows: slice) -> tuple[int, int]:
-        similarity, index = found.similarity[rows, :k].contiguous(), found.index[rows, :k]
+        similarity, index = nearest.similarity[rows, :k].contiguous(), nearest.index[rows, :k]
         weights = weigh(similarity)
         used = int(weights.any(0).nonzero().max()) + 1  # farther anchors have no weight in any of these rows
         index, weights = index[:, :used].contiguous(), weights[:, :used].contiguous()
         table[rows] = embedding_bag(index, source_anchors, per_sample_weights=weights, mode="sum")
         return _denominators(similarity, weigh)
 
-    denominators = _in_blocks(block, len(table), MANY)
-    tied = found.tied if k == width else found.similarity[:, k - 1] == found.similarity[:, k]
-    return table, _counts(found.zero, tied, denominators)
+    denominators = _in_blocks(block, len(table), TABLE_BLOCK)
+    tied = nearest.tied if k == width else nearest.similarity[:, k - 1] == nearest.similarity[:, k]
+    return table, _counts(nearest.zero, int(tied.sum()), denominators)
 
 
 def stitch_all(words: Tensor, anchors: Tensor, source_anchors: Tensor, weigh: Weighting) -> tuple[Tensor, Counts]:
@@ -100,8 +100,7 @@ def stitch_all(words: Tensor, anchors: Tensor, source_anchors: Tensor, weigh: We
         torch.mm(weigh(similarity), source_anchors, out=table[rows])
         return _denominators(similarity, weigh)
 
-    denominators = _in_blocks(block, len(table))
-    return table, _counts(zero, torch.zeros_like(zero), denominators)
+    return table, _counts(zero, 0, _in_blocks(block, len(table), BLOCK))
 
 
 def to_norm(table: Tensor, norm: float) -> Tensor:
@@ -110,30 +109,30 @@ def to_norm(table: Tensor, norm: float) -> Tensor:
 
 
 def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `depth` largest of each row, descending, equal ones by column; numpy, whose partition and sort are fast.
+    """The `depth` largest of each row, descending, equal ones by column; in numpy, whose partition and sort are fast.
 
     The `depth`-th largest of the maxima of groups of columns is at most the `depth`-th largest of all, and hardly
-    smaller. So few columns reach it, and among them are all that belong to the result and all that tie with its last.
+    smaller. So few columns reach it, among them all columns of the result and all that tie with its last.
     """
     rows, columns = cosine.shape
     group = max(1, min(GROUP, columns // (2 * depth)))
     groups = columns // group
     maxima = cosine[:, : group * groups].reshape(rows, group, groups).max(1)
     cut = np.partition(maxima, groups - depth, axis=1)[:, groups - depth, None]
-    where = np.flatnonzero(cosine >= cut)
-    row, column = np.divmod(where, columns)
+    reached = np.flatnonzero(cosine >= cut)
+    row, column = np.divmod(reached, columns)
     # One sort of integers: row (9 bits), cosine from high to low (32 bits), column (22 bits). The bits of a float,
     # read as an integer, are in the order of the floats if it is positive, in the opposite order if it is negative.
-    bits = (cosine.ravel()[where] + np.float32(0)).view(np.int32).astype(np.int64)  # + 0: no -0
+    bits = (cosine.ravel()[reached] + np.float32(0)).view(np.int32).astype(np.int64)  # + 0: no -0
     falling = np.where(bits < 0, bits & 0x7FFFFFFF, ~bits) + (1 << 31)
     key = np.sort(row << 54 | falling << 22 | column)
-    first = np.searchsorted(where, np.arange(rows) * columns)
+    first = np.searchsorted(reached, np.arange(rows) * columns)
     index = (key[first[:, None] + np.arange(depth)] & ((1 << 22) - 1)).astype(np.int32)
     return np.take_along_axis(cosine, index, axis=1), index
 
 
 def _directions(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows at length 1, and which have no direction: those become 0."""
+    """Rows at length 1, and which rows have no direction; those become 0."""
     norm = vectors.norm(dim=1, keepdim=True)
     if not norm.isfinite().all():
         raise ValueError("vectors with numbers that are not finite have no cosines")
@@ -150,21 +149,20 @@ def _denominators(similarity: Tensor, weigh: Weighting) -> tuple[int, int]:
     return int((printed <= -EPS).sum()), int((used.abs() < EPS).sum())
 
 
-def _counts(zero: Tensor, tied: Tensor, denominators: list[tuple[int, int]]) -> Counts:
+def _counts(zero: Tensor, ties: int, denominators: list[tuple[int, int]]) -> Counts:
     negative, vanishing = np.sum(denominators, axis=0).tolist() if denominators else (0, 0)
-    return Counts(len(zero), int(zero.sum()), negative, vanishing, int(tied.sum()))
+    return Counts(len(zero), int(zero.sum()), negative, vanishing, ties)
 
 
-def _in_blocks(work: Callable[[slice], object], rows: int, size: int | None = None) -> list:
-    """`work` on every block of rows, as many at a time as torch has threads, each alone on its thread.
+def _in_blocks(work: Callable[[slice], object], rows: int, size: int) -> list:
+    """`work` on every block of rows, on as many threads as torch has, each block on a single thread.
 
-    One matrix product per thread rather than one product on all threads: half of the selection is numpy's, which has
-    one thread, and no thread waits for another at the end of every step.
+    One matrix product per thread is faster than one product on all threads: half of the search is numpy's, which has
+    one thread, and no thread waits for the others after every step.
     """
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            size = size or BLOCK
             return list(pool.map(work, (slice(first, first + size) for first in range(0, rows, size))))
     finally:
         torch.set_num_threads(threads)  # the setting is the thread's own, but new threads inherit the latest

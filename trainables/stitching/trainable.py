@@ -35,7 +35,7 @@ class Stitching(Classifier):
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
-        """Anchors are drawn only where not all of them are used."""
+        """Anchors are drawn only if not all of them are used."""
         return ("head", "order", "dropout", *(["anchors"] if params["anchors"] != "all" else []))
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
@@ -47,24 +47,22 @@ class Stitching(Classifier):
         }
 
     def step(self, number: int) -> dict[str, float]:
-        """Metrics of this epoch: the source's are means over the models of all pairs, and each by itself."""
-        source, metrics, losses, of_source = self.inputs.source, {}, [], {}
+        """Train one epoch and score dev: the source by means over the models of all pairs, and by each model."""
+        metrics, losses, source_scores = {}, [], {}
         for language, pair in self.pairs.items():
-            loss, of_source[language], of_target = pair.epoch(number)
+            loss, source_scores[language], target_scores = pair.epoch(number)
             losses.append(loss)
-            metrics |= {f"dev/{name}/{language}": value for name, value in of_target.items()}
-        metrics |= self.source_metrics("dev", of_source)
-        metrics[f"train/loss/{source}"] = float(np.mean(losses))
+            metrics |= {f"dev/{name}/{language}": value for name, value in target_scores.items()}
+        metrics |= self.source_metrics("dev", source_scores)
+        metrics[f"train/loss/{self.inputs.source}"] = float(np.mean(losses))
         return self.reported(number, metrics)
 
     def constants(self) -> dict[str, float]:
-        """What the data and the tables say before any training: unknown words, anchors, rows that needed a rule."""
-        shares = self.inputs.unknown_shares
-        found = {f"{split}/unknown_share/{self.inputs.source}": share for split, share in shares.items()}
+        """Unknown words, anchors, and rows of the tables that needed a rule."""
+        metrics = self.inputs.unknown_share_metrics()
         for language, pair in self.pairs.items():
-            found[f"dev/unknown_share/{language}"] = pair.target.unknown_share
-            found |= {f"train/{name}/{language}": value for name, value in pair.metrics().items()}
-        return found
+            metrics |= {f"train/{name}/{language}": value for name, value in pair.metrics().items()}
+        return metrics
 
     def fingerprint(self, tests: StitchingTests | None) -> str:
         """Equal tables, training and seeds give equal scores, whatever options made the tables."""
@@ -79,22 +77,22 @@ class Stitching(Classifier):
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
         """The metrics of dev, on the test sets of the source and the targets; pivots have none."""
-        metrics, of_source = {f"test/unknown_share/{self.inputs.source}": tests.unknown_share}, {}
+        metrics, source_scores = {f"test/unknown_share/{self.inputs.source}": tests.unknown_share}, {}
         for language, pair in self.pairs.items():
             test = tests.targets.get(language)
-            of_source[language], of_target = pair.test(tests.source, test)
-            metrics |= {f"test/{name}/{language}": value for name, value in of_target.items()}
+            source_scores[language], target_scores = pair.test(tests.source, test)
+            metrics |= {f"test/{name}/{language}": value for name, value in target_scores.items()}
             metrics |= {f"test/unknown_share/{language}": test.unknown_share} if test else {}
-        return metrics | self.source_metrics("test", of_source)
+        return metrics | self.source_metrics("test", source_scores)
 
-    def source_metrics(self, split: str, of_source: dict[str, dict[str, float]]) -> dict[str, float]:
-        """From the source scores of each pair's model: their means, and each by itself where there are two."""
+    def source_metrics(self, split: str, by_pair: dict[str, dict[str, float]]) -> dict[str, float]:
+        """The means of the pairs' source scores and, if there are several pairs, the scores of each pair."""
         source, metrics = self.inputs.source, {}
-        for name in next(iter(of_source.values())):
-            values = [scores[name] for scores in of_source.values()]
-            metrics[f"{split}/{name}/{source}"] = float(np.mean(values))
+        for name in next(iter(by_pair.values())):
+            values = {language: scores[name] for language, scores in by_pair.items()}
+            metrics[f"{split}/{name}/{source}"] = float(np.mean([*values.values()]))
             if len(values) > 1 and not name.startswith("share_of_"):
-                metrics |= {f"{split}/{name}/{source}:{language}": of[name] for language, of in of_source.items()}
+                metrics |= {f"{split}/{name}/{source}:{language}": value for language, value in values.items()}
         return metrics
 
     def export(self, request: Request, folder: Path) -> list[Path]:

@@ -7,16 +7,15 @@ import torch
 from entmax import entmax_bisect
 from torch import Tensor
 
-EPS = 1e-12  # a denominator nearer to 0 than this has vanished: its row gets uniform weights
-STEPS = 50  # of Newton's method, at most; it takes about five
+EPS = 1e-12  # a smaller denominator has vanished: its row gets uniform weights
+MAX_STEPS = 50  # of Newton's method, which takes about five
 
 
 def standard(similarity: Tensor, *, keep_negatives: bool = False) -> Tensor:
-    """Weights proportional to the similarities.
+    """Weights proportional to the similarities; the temperature of the printed formula cancels.
 
-    The temperature of the printed formula cancels, so there is none here. Similarities below zero would make the
-    denominator small or negative and the row explode, so they count as zero; `keep_negatives` leaves them, as printed.
-    A row whose denominator vanishes is uniform.
+    Similarities below zero would make the denominator small or negative and the row explode, so they count as zero;
+    `keep_negatives` leaves them, as printed. A row whose denominator vanishes is uniform.
     """
     parts = similarity if keep_negatives else similarity.clamp_min(0)
     total = parts.sum(-1, keepdim=True)
@@ -50,14 +49,14 @@ def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
 def _on_the_simplex(scaled: Tensor, power: float) -> Tensor:
     """(u - theta)_+^power, with the theta of every row for which these sum to 1.
 
-    A shift moves theta by as much and no weight. With the largest u at 0, theta is at least -1 and all weights of
-    smaller u are 0: columns without a larger one are left out of the work.
+    Shifting u shifts theta and changes no weight. If the largest u is 0, theta is at least -1 and every u below -1 has
+    weight 0: columns without a larger u are skipped.
     """
     below = scaled - scaled.amax(-1, keepdim=True)
-    some = (below > -1).flatten(0, -2).any(0)
-    near = below[..., some]
+    needed = (below > -1).flatten(0, -2).any(0)
+    near = below[..., needed]
     weights = torch.zeros_like(below)
-    weights[..., some] = (near - _threshold(near, power)).clamp_min(0) ** power
+    weights[..., needed] = (near - _threshold(near, power)).clamp_min(0) ** power
     return weights
 
 
@@ -65,15 +64,15 @@ def _threshold(below: Tensor, power: float) -> Tensor:
     """The theta of every row for which the sum of (u - theta)_+^power is 1; power at least 1.
 
     Jensen bounds it from below: for the j largest, theta >= mean - j^(-1 / power). The best of these bounds is theta
-    itself where power is 1, the closed form of sparsemax. Otherwise Newton's method climbs from there: the sum is
-    convex in theta, so no step goes too far. Sums run from the largest down, so that zeros at the end change no bit.
+    itself if power is 1, the closed form of sparsemax. Otherwise Newton's method climbs from there: the sum is convex
+    in theta, so no step goes too far. Sums run from the largest down, so that zeros at the end change no bit.
     """
     ordered = below
     if (below[..., :-1] < below[..., 1:]).any():  # neighbours come ordered
         ordered = torch.from_numpy(np.sort(below.numpy(), axis=-1)).flip(-1)  # many times faster than torch's own sort
     sizes = torch.arange(1, ordered.shape[-1] + 1, dtype=ordered.dtype)
     theta = (ordered.cumsum(-1) / sizes - sizes ** (-1 / power)).amax(-1, keepdim=True)
-    for _ in range(STEPS if power > 1 else 0):
+    for _ in range(MAX_STEPS if power > 1 else 0):
         over = (ordered - theta).clamp_min(0)
         slopes = over ** (power - 1)
         total, slope = (slopes * over).cumsum(-1)[..., -1:], slopes.cumsum(-1)[..., -1:]

@@ -12,13 +12,13 @@ from seedwise.trainables.training.learner import Learner
 
 
 class Classifier(Method):
-    """A run whose inputs have a `source` language and `labels`. One with a single model has it as its `learner`."""
+    """A run whose inputs have a `source` language and `labels`; `learner` is its model, if it has a single one."""
 
     inputs: Any
     learner: Learner
 
     def reported(self, number: int, metrics: dict[str, float]) -> dict[str, float]:
-        """What epoch `number` reports of its metrics: histograms and `constants` come with the last epoch alone.
+        """The metrics that epoch `number` reports: histograms and `constants` come with the last epoch alone.
 
         A run that ends with a single class on source dev is a failure, not a low score.
         """
@@ -29,17 +29,17 @@ class Classifier(Method):
             raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
         return metrics
 
-    def on_all(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
-        """The scores of sets by language."""
+    def score_sets(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
+        """The metrics of a split, from its sets by language."""
         metrics: dict[str, float] = {}
         for language, data in sets.items():
-            metrics |= self.predicted(split, language, data)
+            metrics |= self.score_set(split, language, data)
         return metrics
 
-    def predicted(self, split: str, language: str, data: Encoded, table: Tensor | None = None) -> dict[str, float]:
-        """The scores of one set; `table` as of `Learner.predict`."""
-        return self.scores(split, language, data.labels, self.learner.predict(data, table=table))
+    def score_set(self, split: str, language: str, data: Encoded, table: Tensor | None = None) -> dict[str, float]:
+        """The metrics of one set; `table` as in `Learner.predict`."""
+        return self.score(split, language, data.labels, self.learner.predict(data, table=table))
 
-    def scores(self, split: str, language: str, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
-        found = scores(truth, predicted, self.inputs.labels)
-        return {f"{split}/{name}/{language}": value for name, value in found.items()}
+    def score(self, split: str, language: str, truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+        metrics = scores(truth, predicted, self.inputs.labels)
+        return {f"{split}/{name}/{language}": value for name, value in metrics.items()}

@@ -12,9 +12,9 @@ CITATION = r"""@article{maron-1961-automatic,
 
 SPEC = MethodSpec(
     name="toy",
-    trainable="seedwise.trainables.toy.trainable:Toy",
+    class_name="Toy",
     options=ToyOptions,
-    spaces={"default": "seedwise.spaces.toy:default"},
+    spaces=("default",),
     baselines={"plain": Baseline(PlainOptions)},  # EAR has one of this name too
     inputs={
         "ignored": Input("one", required=True, missing="toy leaves words out. Add a file with one word a line."),

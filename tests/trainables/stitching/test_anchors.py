@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seedwise.trainables.inputs.lexicons import Entry
-from seedwise.trainables.stitching.anchors import candidates, choose, draw, eligible
+from seedwise.trainables.stitching.anchors import choose, draw, eligible, lexicon_pairs
 from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 
 # An encoder that knows these words as one piece each and spells all others letter by letter, from 100 on.
@@ -40,25 +40,25 @@ LEXICON = [
 
 
 @pytest.fixture
-def found():
-    return candidates(LEXICON, spell, ROWS.get, casings, frozenset({"feu"}))
+def pairs():
+    return lexicon_pairs(LEXICON, spell, ROWS.get, casings, frozenset({"feu"}))
 
 
-def chosen(found, **changes):
-    return eligible(found, StitchingOptions(**changes)).tolist()
+def chosen(pairs, **changes):
+    return eligible(pairs, StitchingOptions(**changes)).tolist()
 
 
-def test_a_pair_needs_both_sides(found):
-    assert len(found) == 7
-    assert found.source[0].tolist() == [1, -1, -1, -1, -1, -1]
-    assert found.source[5].tolist() == [101, 111, 100, 125, 104, -1]
-    assert found.target[6].tolist() == [4, 1]
-    assert found.exact.tolist() == [True, True, True, True, False, True, True]
-    assert found.capital.tolist() == [-1, 3, -1, -1, -1, -1, -1]
+def test_a_pair_needs_both_sides(pairs):
+    assert len(pairs) == 7
+    assert pairs.source[0].tolist() == [1, -1, -1, -1, -1, -1]
+    assert pairs.source[5].tolist() == [101, 111, 100, 125, 104, -1]
+    assert pairs.target[6].tolist() == [4, 1]
+    assert pairs.exact.tolist() == [True, True, True, True, False, True, True]
+    assert pairs.capital.tolist() == [-1, 3, -1, -1, -1, -1, -1]
 
 
-def test_single_pieces_single_words_and_the_best_translation_by_default(found):
-    assert chosen(found) == [0, 1, 3, 4]
+def test_single_pieces_single_words_and_the_best_translation_by_default(pairs):
+    assert chosen(pairs) == [0, 1, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -74,41 +74,41 @@ def test_single_pieces_single_words_and_the_best_translation_by_default(found):
         (PAPER, [0, 3]),
     ],
 )
-def test_each_rule_admits_what_it_says(found, changes, expected):
-    assert chosen(found, **changes) == expected
+def test_each_rule_admits_what_it_says(pairs, changes, expected):
+    assert chosen(pairs, **changes) == expected
 
 
 def test_without_qualities_the_first_translation_counts():
     plain = [entry._replace(quality=None) for entry in LEXICON]
-    assert chosen(candidates(plain, spell, ROWS.get, casings)) == [0, 1, 2, 4]
+    assert chosen(lexicon_pairs(plain, spell, ROWS.get, casings)) == [0, 1, 2, 4]
 
 
-def test_several_pieces_and_words_are_means(found):
+def test_several_pieces_and_words_are_means(pairs):
     original, vectors = torch.randn(130, 6), np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)
     options = StitchingOptions(pieces="mean", phrases="mean", translations="all")
-    anchors = choose(found, options, 0, vectors, original)
+    anchors = choose(pairs, options, 0, vectors, original)
     assert len(anchors) == 7
     torch.testing.assert_close(anchors.source[1], original[3])  # Monday
     exact = StitchingOptions(pieces="mean", translations="all", anchor_casing="exact")
     letters = [100 + ord(letter) - ord("a") for letter in "monday"]
-    torch.testing.assert_close(choose(found, exact, 0, vectors, original).source[1], original[letters].mean(0))
+    torch.testing.assert_close(choose(pairs, exact, 0, vectors, original).source[1], original[letters].mean(0))
     torch.testing.assert_close(anchors.source[5], original[[101, 111, 100, 125, 104]].mean(0))
     np.testing.assert_allclose(anchors.target[6], (vectors[4] + vectors[1]) / 2, rtol=1e-6)
     np.testing.assert_array_equal(anchors.target[0], vectors[0])
 
 
-def test_merged_anchors_are_one_per_source_word_at_the_mean_of_unit_vectors(found):
+def test_merged_anchors_are_one_per_source_word_at_the_mean_of_unit_vectors(pairs):
     original, vectors = torch.randn(130, 6), np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)
     options = StitchingOptions(translations="all", merge_anchors=True)
-    anchors = choose(found, options, 0, vectors, original)  # water; fire; monday; house with two translations
+    anchors = choose(pairs, options, 0, vectors, original)  # water; fire; monday; house with two translations
     torch.testing.assert_close(anchors.source, original[[1, 2, 3, 4]])
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(anchors.target[3], (units[1] + units[3]) / 2, rtol=1e-6)
     np.testing.assert_allclose(anchors.target[0], units[0], rtol=1e-6)
 
 
-def test_no_pair_left_is_no_anchors(found):
-    nothing = found.only(np.array([5]))
+def test_no_pair_left_is_no_anchors(pairs):
+    nothing = pairs.only(np.array([5]))
     assert choose(nothing, StitchingOptions(), 0, np.ones((7, 4), dtype=np.float32), torch.ones(130, 6)) is None
 
 

@@ -82,13 +82,13 @@ def test_words_of_the_test_set_alone_get_the_rows_that_dev_would_give_them(world
     """Scored a second time with dev's own table, made larger by the words of the test set; ids moved accordingly."""
     inputs, tests = world
     test, target, specials = tests.targets["qan"], inputs.targets["qan"], len(inputs.specials)
-    pairs = target.candidates
+    pairs = target.lexicon
     assert set(map(bytes, test.vectors)) - set(map(bytes, target.vectors))  # words that the search never saw
     wider = dataclasses.replace(
         target,
         vectors=np.concatenate([target.vectors[: target.used], test.vectors, target.vectors[target.used :]]),
         used=target.used + len(test.vectors),
-        candidates=dataclasses.replace(pairs, target=pairs.target + (pairs.target >= target.used) * len(test.vectors)),
+        lexicon=dataclasses.replace(pairs, target=pairs.target + (pairs.target >= target.used) * len(test.vectors)),
         dev=dataclasses.replace(test.data, ids=test.data.ids + target.used * (test.data.ids >= specials)),
     )
     run, _ = trained(inputs)

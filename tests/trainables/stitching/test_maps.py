@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.linalg import lstsq, orthogonal_procrustes, pinv
 from sklearn.linear_model import Ridge
 
-from seedwise.trainables.stitching.maps import MAPS, fit
+from seedwise.trainables.stitching.maps import fit
+from seedwise.trainables.stitching.options import MAPS
 
 SHAPES = [(40, 5, 8), (40, 8, 5), (40, 6, 6), (4, 6, 9)]  # anchors, D_t, D; the last has fewer anchors than dimensions
 

@@ -9,7 +9,7 @@ import torch
 from seedwise.search.spec.load import read
 from seedwise.trainables.stitching.anchors import eligible
 from seedwise.trainables.stitching.options import StitchingOptions
-from seedwise.trainables.stitching.pair import RECENT, Tables, found_neighbours
+from seedwise.trainables.stitching.pair import RECENT, Tables, cached_neighbours
 from seedwise.trainables.stitching.tables import neighbours
 from seedwise.trainables.stitching.trainable import Stitching
 from tests.prepared import prepare
@@ -41,7 +41,7 @@ def made(pair, **changes):
 
 def pairs_of(target, **changes):
     """The pairs in use: source piece, target row."""
-    kept = target.candidates.only(eligible(target.candidates, StitchingOptions(**changes)))
+    kept = target.lexicon.only(eligible(target.lexicon, StitchingOptions(**changes)))
     return kept.source[:, 0], kept.target[:, 0]
 
 
@@ -76,8 +76,8 @@ def test_renorm_gives_every_word_the_mean_norm_of_the_source(pair):
 def test_merging_anchors_that_do_not_repeat_changes_nothing(pair):
     original, specials, target = pair
     pieces, _ = pairs_of(target)
-    first = eligible(target.candidates, StitchingOptions())[np.unique(pieces, return_index=True)[1]]
-    single = dataclasses.replace(target, candidates=target.candidates.only(first))
+    first = eligible(target.lexicon, StitchingOptions())[np.unique(pieces, return_index=True)[1]]
+    single = dataclasses.replace(target, lexicon=target.lexicon.only(first))
     for centre in (False, True):
         kept, merged = (
             made((original, specials, single), k=5, centre=centre, merge_anchors=merge) for merge in (False, True)
@@ -157,7 +157,7 @@ def test_neighbours_are_found_once_and_serve_every_configuration(pair, own_cache
     assert len(entries) == 2  # F^s and F^t
 
     def refuse(*_):
-        raise AssertionError("found a second time")
+        raise AssertionError("computed a second time")
 
     first = made(pair, k=7, weighting="softmax", tau=0.1)
     drawn = made(pair, k=7, anchors=0.5)
@@ -178,5 +178,5 @@ def test_what_is_kept_is_what_is_found(pair):
     words, anchors = torch.from_numpy(target.vectors), torch.from_numpy(target.vectors[::3].copy())
     for _ in range(2):  # made, then read
         RECENT.clear()
-        for name, value in vars(found_neighbours(words, anchors, 9, keep=True)).items():
+        for name, value in vars(cached_neighbours(words, anchors, 9, on_disk=True)).items():
             assert torch.equal(value, getattr(neighbours(words, anchors, 9), name)), name

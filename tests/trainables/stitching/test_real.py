@@ -43,7 +43,7 @@ def test_the_published_sizes_are_read(french):
     assert (len(inputs.train), len(inputs.dev), len(inputs.targets["fra_Latn"].dev)) == (701, 99, 99)
     assert len(inputs.labels) == 7
     assert inputs.targets["fra_Latn"].unknown_share < 0.08  # most of it is rare names
-    assert 1000 < len(inputs.targets["fra_Latn"].candidates) <= 5000
+    assert 1000 < len(inputs.targets["fra_Latn"].lexicon) <= 5000
 
 
 def test_stitched_words_lie_near_translations_that_were_no_anchors(french):

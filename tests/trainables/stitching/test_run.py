@@ -1,5 +1,7 @@
 """A stitching run on the embedded world, without Ray."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch
 from seedwise.search.spec.load import read
 from seedwise.spaces.stitching import default
 from seedwise.trainables.method import RunFailed
+from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from tests.prepared import prepare
@@ -141,3 +144,11 @@ def test_equal_fingerprints_mean_equal_scores(one_target):
     assert {name: few[name] for name in few if "ties" not in name} == {
         name: many[name] for name in many if "ties" not in name
     }
+
+
+@pytest.mark.filterwarnings("error")
+def test_inputs_from_the_object_store_which_are_read_only_give_no_warning(one_target):
+    inputs = dataclasses.replace(one_target, specials=one_target.specials.copy())
+    inputs.specials.flags.writeable = False
+    Stitching(inputs, params(), Streams(0, 0), CPU)
+    BASELINES["ls"](inputs, {"epochs": 1}, Streams(0, 0), CPU).table("qan", inputs.targets["qan"].vectors)

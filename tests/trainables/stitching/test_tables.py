@@ -86,7 +86,7 @@ def test_the_number_of_threads_changes_no_bit_and_the_block_size_nothing_that_co
     finally:
         torch.set_num_threads(threads)
     monkeypatch.setattr(tables, "BLOCK", 8)
-    monkeypatch.setattr(tables, "MANY", 16)
+    monkeypatch.setattr(tables, "TABLE_BLOCK", 16)
     torch.testing.assert_close(stitch(words, target, source, 7, Weighting("softmax", tau=0.2)), whole)
 
 
