@@ -49,6 +49,7 @@ def _quoted(argument: object) -> str:
 
 def _typed(path: Path) -> str:
     """A path relative to the current folder, where it is below it; a shell looks up a bare name elsewhere."""
+    path = path.absolute()
     if not path.is_relative_to(Path.cwd()):
         return shlex.quote(str(path))
     near = os.path.relpath(path)

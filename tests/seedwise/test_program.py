@@ -75,6 +75,13 @@ def test_a_program_of_that_name_that_is_another_one_is_not_meant(tmp_path, monke
     assert program.called("ui") == "seedwise ui"
 
 
+def test_a_program_that_is_called_in_its_own_folder_is_named_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(installed(tmp_path, "seedwise").parent)
+    monkeypatch.setattr(sys, "argv", ["./seedwise", "search"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert program.called("ui") == "./seedwise ui"
+
+
 def test_a_checkout_that_is_not_installed_is_started_by_its_script_and_a_package_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     base = installed(tmp_path / "base", "python")
