@@ -49,6 +49,8 @@ class MlflowSink:
             if experiment and experiment.lifecycle_stage != "active":
                 command = f"mlflow experiments restore -x {experiment.experiment_id}"
                 raise RuntimeError(f"experiment {name!r} is deleted; bring it back with `{command}`")
+            if artifacts and not uri.startswith("http") and not urlsplit(artifacts).scheme:  # relative to its search
+                artifacts = (Path(search.get("folder", "")) / artifacts).absolute().as_uri()
             self._experiment = experiment.experiment_id if experiment else self._create_experiment(uri, name, artifacts)
         for key, value in EXPERIMENT_TAGS.items():
             if not experiment or key not in experiment.tags:

@@ -241,6 +241,18 @@ def test_artifacts_go_where_the_specification_says(database, tmp_path):
     assert {"best.yaml", "leaderboard.csv"} <= files
 
 
+def test_a_relative_folder_of_artifacts_is_looked_up_where_the_search_was_started(database, tmp_path, monkeypatch):
+    uri, home, elsewhere = database(), tmp_path / "home", tmp_path / "elsewhere"
+    for folder in (home, elsewhere):
+        folder.mkdir()
+    monkeypatch.chdir(elsewhere)
+    search = {"name": "story", "search_id": "5ea4c4", "folder": str(home)}
+    MlflowSink(uri, search | {"specification": {"tracking": {"artifacts": "my files"}}}, tmp_path)
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
+        (place,) = store.execute("select artifact_location from experiments where name = 'story'").fetchone()
+    assert place == (home / "my files").as_uri()
+
+
 def waited_for(folder: Path) -> bool:
     """Whether somebody waits for the lock of a folder, by the kernel's own list."""
     waiting = [line for line in Path("/proc/locks").read_text().splitlines() if "-> FLOCK" in line]
