@@ -1,6 +1,7 @@
-"""What a library borrows from the process of its user, and gives back: environment variables, signal handlers."""
+"""What a library borrows from the process of its user, and gives back: environment variables, signal handlers, logs."""
 
 import contextlib
+import logging
 import os
 import signal
 import threading
@@ -42,11 +43,28 @@ def _set(name: str, value: str | None) -> None:
 
 @contextlib.contextmanager
 def kept_handlers() -> Iterator[bool]:
-    """Whoever handles a signal before this block handles it afterwards; whether handlers can be set in this thread."""
+    """Whoever handles a signal before this block handles it afterwards; whether the block may set handlers.
+
+    Python sets them in its main thread alone, and cannot set one again that another language set (`None`).
+    """
     here = threading.current_thread() is threading.main_thread()
     before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)} if here else {}
     try:
-        yield here
+        yield here and None not in before.values()
     finally:
         for kind, handler in before.items():
-            signal.signal(kind, handler)
+            if handler is not None:
+                signal.signal(kind, handler)
+
+
+@contextlib.contextmanager
+def quiet(level: int, *names: str) -> Iterator[None]:
+    """In this block, loggers of these names drop what is below a level."""
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(level)
+    try:
+        yield
+    finally:
+        for name, earlier in before.items():
+            logging.getLogger(name).setLevel(earlier)

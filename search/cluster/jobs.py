@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError, SearchError
-from seedwise.process import environment
+from seedwise.process import environment, quiet
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -30,10 +30,10 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
         raise RequestError(where, f"Ray's jobs need {error.name}", "Install it: pip install 'ray[default]'.") from error
-    for name in ("dashboard_sdk", "job.sdk"):
-        logging.getLogger(f"ray.dashboard.modules.{name}").setLevel(logging.WARNING)
+    loggers = [f"ray.dashboard.modules.{name}" for name in ("dashboard_sdk", "job.sdk")]
+    others = {"RAY_ADDRESS": None, "RAY_API_SERVER_ADDRESS": None}  # Ray would prefer them to `address`
     try:
-        with environment({"RAY_ADDRESS": None, "RAY_API_SERVER_ADDRESS": None}):  # Ray would prefer them to `address`
+        with quiet(logging.WARNING, *loggers), environment(others):
             yield JobSubmissionClient(address)
     except AuthenticationError as error:
         raise RequestError(where, "this cluster wants another token", f"Set {TOKEN}.") from error

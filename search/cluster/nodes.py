@@ -15,7 +15,7 @@ from rich.console import Console
 import seedwise
 from seedwise import paths
 from seedwise.errors import RequestError, SearchError
-from seedwise.process import environment, kept_handlers
+from seedwise.process import environment, kept_handlers, quiet
 from seedwise.search.cluster.code import assemble, own_code
 from seedwise.search.cluster.placement import Node, Placement
 from seedwise.search.cluster.ray_internals import brought_by_job, loopback, over_client
@@ -51,7 +51,7 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
     with environment(ENVIRONMENT):
         import ray
 
-        with quiet_tune():
+        with quiet(logging.CRITICAL, "ray.tune"):  # what it would say is in the ledger
             if ray.is_initialized():
                 yield
                 return
@@ -66,18 +66,6 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
                 yield
             finally:
                 ray.shutdown()
-
-
-@contextlib.contextmanager
-def quiet_tune() -> Iterator[None]:
-    """In this block Tune reports nothing: what it would say is in the ledger."""
-    logger = logging.getLogger("ray.tune")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def start_here() -> None:

@@ -42,7 +42,7 @@ class Shutdown:
 
     @contextlib.contextmanager
     def handling_signals(self) -> Iterator[Self]:
-        with kept_handlers() as main_thread:  # elsewhere Python sets no handlers
-            for kind in (signal.SIGINT, signal.SIGTERM) if main_thread else ():
+        with kept_handlers() as settable:
+            for kind in (signal.SIGINT, signal.SIGTERM) if settable else ():
                 signal.signal(kind, self.request)
             yield self

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
+from seedwise.process import quiet
 from seedwise.program import called
 from seedwise.search.ledger.state import State
 from seedwise.search.tracking.follower import address_of, for_mlflow
@@ -29,19 +30,18 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
     The files become artifacts of the run that has these weights, or of its configuration where that replicate was not
     part of the search. Returns addresses that `mlflow.transformers.load_model` takes.
     """
-    from mlflow import MlflowClient, MlflowException, set_tracking_uri
+    from mlflow import MlflowClient, MlflowException
     from mlflow.transformers import save_model
     from transformers import pipeline
 
-    logging.getLogger("mlflow").setLevel(logging.ERROR)  # it asks a hub for the card that lies in the folder
     uri = address_of(state.search["specification"]["tracking"]["uri"])
-    set_tracking_uri(without_credentials(uri))
-    client, made = MlflowClient(), []
+    client, made = MlflowClient(without_credentials(uri)), []
     try:
         run = _run(client, state.search, exported["config_id"], replicate)
         for folder in folders:
             title = name if len(folders) == 1 else f"{name}-{folder.name}"
-            with tempfile.TemporaryDirectory() as place:
+            # MLflow warns that no hub has the card, which lies in the folder.
+            with tempfile.TemporaryDirectory() as place, quiet(logging.ERROR, "mlflow"):
                 versions = {package: exported["versions"][package] for package in ("transformers", "torch")}
                 needs = [f"{package}=={version.partition('+')[0]}" for package, version in versions.items()]
                 spec = built_in(exported["method"])

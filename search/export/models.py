@@ -80,22 +80,24 @@ def _train_and_export(
     with console.status("reading the inputs"):
         inputs = method.prepare(specification, specification.parts.candidates)
     placement, _ = this_machine(resources)
-    place = device.set_up(placement.cpus, placement.gpus)
-    run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), place)
-    metrics: dict[str, float] = {}
-    name = run_name(configuration.config_id, replicate)
-    try:
-        for number in track(range(run.steps), description=f"training {name}", console=console):
-            metrics = run.step(number)
-    except RunFailed as error:
-        problem = f"this run fails ({error.kind}: {error})"
-        raise RequestError(f"--replicate {replicate}", problem, "Name another.") from error
-    recorded: dict[str, float] = {}
-    if replicate in configuration.runs:
-        recorded = configuration.runs[replicate].metrics
-        changed = [name for name in metrics if name in recorded and recorded[name] != metrics[name]]
-        said = f"{len(changed)} scores differ from the search's" if changed else "the scores are those of the search"
-        console.print(f"{name}: {said}.", soft_wrap=True)
-        recorded = {} if changed else recorded
-    with console.status("writing the models"):
-        return run.export(specification, to), recorded | metrics
+    with device.borrowed(placement.cpus, placement.gpus) as place:
+        run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), place)
+        metrics: dict[str, float] = {}
+        name = run_name(configuration.config_id, replicate)
+        try:
+            for number in track(range(run.steps), description=f"training {name}", console=console):
+                metrics = run.step(number)
+        except RunFailed as error:
+            problem = f"this run fails ({error.kind}: {error})"
+            raise RequestError(f"--replicate {replicate}", problem, "Name another.") from error
+        recorded: dict[str, float] = {}
+        if replicate in configuration.runs:
+            recorded = configuration.runs[replicate].metrics
+            changed = [name for name in metrics if name in recorded and recorded[name] != metrics[name]]
+            said = (
+                f"{len(changed)} scores differ from the search's" if changed else "the scores are those of the search"
+            )
+            console.print(f"{name}: {said}.", soft_wrap=True)
+            recorded = {} if changed else recorded
+        with console.status("writing the models"):
+            return run.export(specification, to), recorded | metrics

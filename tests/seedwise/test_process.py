@@ -1,11 +1,15 @@
 """What is borrowed from a process is given back."""
 
+import logging
 import os
 import signal
 import threading
 from contextlib import ExitStack
 
-from seedwise.process import environment, kept_handlers
+import pytest
+
+from seedwise.process import environment, kept_handlers, quiet
+from seedwise.search.execution.shutdown import Shutdown
 
 
 def test_variables_last_as_long_as_the_longest_of_the_blocks_that_set_them(monkeypatch):
@@ -44,3 +48,19 @@ def test_a_handler_that_a_block_sets_ends_with_it_and_no_thread_sets_one():
     thread.start()
     thread.join()
     assert seen == [False]
+
+
+def test_a_handler_that_another_language_set_stays(monkeypatch):
+    """Python calls it None, and cannot set it again."""
+    monkeypatch.setattr(signal, "getsignal", lambda kind: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: pytest.fail("it cannot be given back"))
+    with kept_handlers() as settable, Shutdown(1.0).handling_signals():
+        assert not settable
+
+
+def test_loggers_are_quiet_in_their_block_alone():
+    logger = logging.getLogger("seedwise.test")
+    logger.setLevel(logging.INFO)
+    with quiet(logging.ERROR, "seedwise.test", "seedwise.other"):
+        assert not logger.isEnabledFor(logging.WARNING)
+    assert (logger.level, logging.getLogger("seedwise.other").level) == (logging.INFO, logging.NOTSET)

@@ -1,7 +1,9 @@
 """Everything that depends on a run's hardware."""
 
+import contextlib
 import gc
 import resource
+from collections.abc import Iterator
 
 import torch
 
@@ -23,6 +25,25 @@ def set_up(threads: int, gpu_share: float) -> torch.device:
     gc.collect()
     gc.freeze()  # keeps the libraries: a collection between two runs then visits only what the run left
     return device
+
+
+@contextlib.contextmanager
+def borrowed(threads: int, gpu_share: float) -> Iterator[torch.device]:
+    """`set_up` for one run in a process of somebody else, who finds it afterwards as it was."""
+    before, frozen = torch.get_num_threads(), gc.get_freeze_count()
+    deterministic, warn_only = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    try:
+        yield set_up(threads, gpu_share)
+    finally:
+        torch.set_num_threads(before)
+        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        if gpu_share > 0 and torch.cuda.is_available():
+            torch.cuda.set_per_process_memory_fraction(1.0)
+        if not frozen:
+            gc.unfreeze()
 
 
 def memory_share(gpu_share: float, context: int, total: int) -> float:

@@ -1,0 +1,19 @@
+"""What a run needs of its process."""
+
+import gc
+
+import torch
+
+from seedwise.trainables.training import device
+
+
+def test_a_process_that_is_borrowed_for_a_run_is_as_before():
+    def settings():
+        return torch.get_num_threads(), torch.are_deterministic_algorithms_enabled(), gc.get_freeze_count()
+
+    gc.unfreeze()  # runs in this process may have frozen it
+    before = settings()
+    with device.borrowed(before[0] + 1, 0.0):
+        assert settings()[0] == before[0] + 1
+        assert gc.get_freeze_count()
+    assert settings() == before
