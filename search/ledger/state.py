@@ -23,12 +23,12 @@ from seedwise.renamed import with_new_names
 from seedwise.search.ledger.counts import Tally
 
 RUNNING = "running"
-INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it goes on where it can
-WAITING = "waiting"  # it ran out of memory in its share of a device, and gets a whole one when the others are done
+INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it will go on
+WAITING = "waiting"  # out of memory in its share of a device: it gets a whole device when the others are done
 DONE = "done"
 PRUNED = "pruned"
 SEARCH, CONFIRM = "search", "confirm"  # the phases
-PLANNED = "planned"  # the one phase of a landscape, whose runs are known beforehand
+PLANNED = "planned"  # the only phase of a landscape
 
 
 @dataclass
@@ -42,14 +42,14 @@ class Run:
     metrics: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     step: int = 0
-    epochs: int = 0  # how many steps it will have taken in all; 0 before it has said so
+    epochs: int = 0  # how many steps the run takes in all; 0 before the run has reported it
     steps: dict[int, dict[str, float]] = field(default_factory=dict)  # metrics after each step, for pruning
     error: str = ""
     fingerprint: str = ""  # equal for runs that do the same work
-    same_as: str = ""  # CONFIGURATION/REPLICATE of the run whose results this one took, for they do the same work
-    ended: int = 0  # its place among the runs that have ended, from 1 on; 0 before it has
-    losses: tuple[tuple[str, str], ...] = ()  # why it lost its worker, each time, and on which node, if that is known
-    alone: bool = False  # it has a whole device, since its share was too small for it
+    same_as: str = ""  # CONFIGURATION/REPLICATE of the equal run whose results this run took
+    ended: int = 0  # rank among the runs that have ended, from 1 on; 0 while the run has not
+    losses: tuple[tuple[str, str], ...] = ()  # why the run lost its worker, each time, and the node if known
+    alone: bool = False  # on a whole device, since its share was too small
 
     @property
     def name(self) -> str:
@@ -62,6 +62,9 @@ class Run:
     @property
     def failed(self) -> bool:
         return self.status.startswith("failed")
+
+    def interrupt(self) -> None:
+        self.status = WAITING if self.alone else INTERRUPTED
 
 
 @dataclass
@@ -77,7 +80,7 @@ class Configuration:
 
     @property
     def baseline(self) -> str:
-        """Which baseline this is; empty for a configuration of the method that is searched."""
+        """Which baseline this is; empty for a configuration of the searched method."""
         return self.params.get("baseline", "")
 
     @property
@@ -90,32 +93,32 @@ class Configuration:
 
 @dataclass
 class State:
-    """What the ledger says, as of its last line. `apply` is the only way it changes."""
+    """What the ledger says, as of its last line. Only `apply` changes it."""
 
     configurations: dict[str, Configuration] = field(default_factory=dict)
     search: dict = field(default_factory=dict)  # the first `search` event: name, search_id, specification ...
     sessions: int = 0
-    stopped: str = ""  # why the search phase ended; empty while it has not
-    frozen: tuple[str, ...] = ()  # the configurations that it chose for confirmation, best first
-    estimates: dict[str, dict] = field(default_factory=dict)  # how all of them stood then, best first
-    policy_stopped: str = ""  # why the policy stopped, where baselines come after it
+    stopped: str = ""  # why the search phase ended; empty before
+    frozen: tuple[str, ...] = ()  # the configurations chosen for confirmation, best first
+    estimates: dict[str, dict] = field(default_factory=dict)  # of all configurations at the freeze, best first
+    policy_stopped: str = ""  # why the policy stopped, if baselines follow
     frozen_baselines: tuple[str, ...] = ()  # the best configuration of each baseline
-    finished: str = ""  # why all ended; empty while it has not
-    results: int = 0  # how many runs have ended, confirmation included
+    finished: str = ""  # why the search ended; empty before
+    results: int = 0  # runs that have ended, confirmation included
     next_ask: int = 0  # the number of the next draw
     placement: dict = field(default_factory=dict)  # the last `place` event: what one run occupies, and why
-    worked: float = 0.0  # seconds between the first and the last line of each session, but its end, added up
+    worked: float = 0.0  # seconds between the first and the last line of each session except its end, summed
     last_time: float = 0.0
     tally: Tally = field(default_factory=Tally, repr=False)  # counts over all runs, derived from the same lines
 
     @property
     def specification(self) -> dict:
-        """As it was resolved when the search began, with the sampler of its last session."""
+        """As resolved when the search began, with the sampler of the last session."""
         return self.search["specification"]
 
     @property
     def started_in(self) -> Path:
-        """The folder whose relative paths the specification has; the current one where that is gone."""
+        """The folder that relative paths of the specification refer to; the current folder if it is gone."""
         folder = Path(self.search.get("folder", "."))
         return folder if folder.is_dir() else Path.cwd()
 
@@ -127,90 +130,97 @@ class State:
 
     @property
     def method(self) -> str | dict:
-        """Its name, or the import paths of one's own."""
+        """The method's name, or the import paths of a person's own method."""
         return self.specification["method"]
 
     def apply(self, event: dict) -> None:
         kind, moment = event["event"], event.get("time", self.last_time)
-        if kind == "search":
-            self.search = self.search or as_now(event)
-            if sampler := event.get("specification", {}).get("sampler"):  # `resume --set` can change it
-                self.search = {**self.search, "specification": {**self.specification, "sampler": sampler}}
-            self.sessions += 1
-            self.finished = ""
-            for run in self.runs():
-                if run.status == RUNNING:
-                    run.status = WAITING if run.alone else INTERRUPTED
-        elif kind != "end":  # what comes before it is the writing of results: a report says the same before and after
+        if kind not in ("search", "end"):  # writing the results before `end` is no work: a report says the same after
             self.worked += max(0.0, moment - self.last_time)
         self.last_time = moment
-        if kind == "ask":
-            self.configurations[event["config_id"]] = Configuration(
-                event["config_id"], event["params"], event["ask"], event.get("suggested", {}), event.get("vary")
-            )
-            self.next_ask = max(self.next_ask, event["ask"] + 1)
-        elif kind == "start":
-            run = Run(event["config_id"], event["replicate"], event["phase"])
-            runs = self.configurations[run.config_id].runs
-            if before := runs.get(run.replicate):  # it goes on after an interruption, from its checkpoint
-                run.steps, run.losses, run.alone = before.steps, before.losses, before.alone
-            runs[run.replicate] = run
-            self.next_ask = max(self.next_ask, event.get("ask", -1) + 1)
-        elif kind == "step":
-            run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.metrics, run.step, run.epochs = event["metrics"], event["step"], event.get("epochs", 0)
-            run.steps[run.step] = run.metrics
-        elif kind == "result":
-            run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
-            run.error, run.step = event.get("error", ""), event.get("step", run.step)
-            run.fingerprint, run.same_as = event.get("fingerprint", ""), event.get("same_as", "")
-            run.steps[run.step] = run.metrics
-            self.results += 1
-            run.ended = self.results
-        elif kind == "lost":
-            run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.status = WAITING if run.alone else INTERRUPTED
-            run.losses = (*run.losses, (event["because"], event.get("node", "")))
-        elif kind == "wait":
-            run = self.configurations[event["config_id"]].runs[event["replicate"]]
-            run.status, run.alone = WAITING, True
-        elif kind == "place":
-            self.placement = event
-        elif kind == "freeze":
-            self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
-            self.frozen_baselines, self.estimates = tuple(event.get("baselines", ())), event.get("estimates", {})
-        elif kind == "baselines":
-            self.policy_stopped = event["because"] or "stopped"
-        elif kind == "end":
-            self.finished = event["because"]
+        match kind:
+            case "search":
+                self.search = self.search or as_now(event)
+                if sampler := event.get("specification", {}).get("sampler"):  # `resume --set` can change it
+                    self.search = {**self.search, "specification": {**self.specification, "sampler": sampler}}
+                self.sessions += 1
+                self.finished = ""
+                self.interrupt_runs()
+            case "ask":
+                self.configurations[event["config_id"]] = Configuration(
+                    event["config_id"], event["params"], event["ask"], event.get("suggested", {}), event.get("vary")
+                )
+                self.next_ask = max(self.next_ask, event["ask"] + 1)
+            case "start":
+                run = Run(event["config_id"], event["replicate"], event["phase"])
+                runs = self.configurations[run.config_id].runs
+                if before := runs.get(run.replicate):  # continued from its checkpoint after an interruption
+                    run.steps, run.losses, run.alone = before.steps, before.losses, before.alone
+                runs[run.replicate] = run
+                self.next_ask = max(self.next_ask, event.get("ask", -1) + 1)
+            case "step":
+                run = self._run(event)
+                run.metrics, run.step, run.epochs = event["metrics"], event["step"], event.get("epochs", 0)
+                run.steps[run.step] = run.metrics
+            case "result":
+                run = self._run(event)
+                run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
+                run.error, run.step = event.get("error", ""), event.get("step", run.step)
+                run.fingerprint, run.same_as = event.get("fingerprint", ""), event.get("same_as", "")
+                run.steps[run.step] = run.metrics
+                self.results += 1
+                run.ended = self.results
+            case "lost":
+                run = self._run(event)
+                run.interrupt()
+                run.losses = (*run.losses, (event["because"], event.get("node", "")))
+            case "wait":
+                run = self._run(event)
+                run.status, run.alone = WAITING, True
+            case "place":
+                self.placement = event
+            case "freeze":
+                self.stopped, self.frozen = event["because"] or "stopped", tuple(event["configs"])
+                self.frozen_baselines, self.estimates = tuple(event.get("baselines", ())), event.get("estimates", {})
+            case "baselines":
+                self.policy_stopped = event["because"] or "stopped"
+            case "end":
+                self.finished = event["because"]
         if kind != "step" and "config_id" in event:
-            self.tally.note(self.configurations[event["config_id"]])
+            self.tally.update(self.configurations[event["config_id"]])
+
+    def _run(self, event: dict) -> Run:
+        return self.configurations[event["config_id"]].runs[event["replicate"]]
+
+    def interrupt_runs(self) -> None:
+        """Nothing is running any more: a session ended."""
+        for run in self.runs():
+            if run.status == RUNNING:
+                run.interrupt()
 
     def runs(self) -> Iterator[Run]:
-        """Every run, configurations in the order they were asked, replicates in the order they were started."""
+        """Every run, configurations in the order of asking, replicates in the order of starting."""
         for configuration in self.configurations.values():
             yield from configuration.runs.values()
-
-    @property
-    def resources(self) -> dict:
-        """The specification's, with what was worked out in the place of `auto`, once it was."""
-        given, found = self.search["specification"]["resources"], self.placement
-        auto = [kind for kind in ("cpus", "gpus") if given[f"{kind}_per_run"] == "auto" and kind in found]
-        return {**given, **{f"{kind}_per_run": found[kind] for kind in auto}}
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether any run of the method itself has a result that did not fail."""
-        return any(run.status == DONE for run in self.runs() if not self.configurations[run.config_id].baseline)
 
     def runs_of(self, phase: str) -> Iterator[Run]:
         return (run for run in self.runs() if run.phase == phase)
 
+    @property
+    def resources(self) -> dict:
+        """Those of the specification, with what `auto` was resolved to, if it was."""
+        resources, placed = self.specification["resources"], self.placement
+        auto = [kind for kind in ("cpus", "gpus") if resources[f"{kind}_per_run"] == "auto" and kind in placed]
+        return {**resources, **{f"{kind}_per_run": placed[kind] for kind in auto}}
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether any run of the method itself is done."""
+        return any(run.status == DONE for run in self.runs() if not self.configurations[run.config_id].baseline)
+
 
 def as_now(event: dict) -> dict:
-    """A search event of an earlier version: keys have today's names, and keys that came later the values that
-    say what was done then."""
+    """A search event of an earlier version, with today's names of keys and, for later keys, what was done then."""
     specification = with_new_names(event.get("specification", {}), advise=False)
     specification = {"compat": "ours", "baselines": {}, "landscape": None, **specification}
     event = {**event, "specification": specification}
@@ -242,7 +252,7 @@ class Ledger:
     def append(self, event: dict, *, durable: bool = True) -> None:
         """Write one line, then apply it. `durable=False` skips the disk barrier, for lines nobody relies on (steps).
 
-        Where the disk takes no more, the search cannot go on: what was not written down has not happened.
+        On a full disk the search cannot go on: what is not written down has not happened.
         """
         event = {**event, "time": round(time.time(), 3)}
         line = json.dumps(event, ensure_ascii=False, allow_nan=False).encode() + b"\n"
@@ -265,9 +275,9 @@ class Ledger:
 
 
 def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
-    """Events of the whole lines from byte `start` on, and the byte after the last of them.
+    """Events of the complete lines from byte `start` on, and the byte after the last of these lines.
 
-    `most` bounds the bytes that are read at once (default: all), but one line is read whole however long it is.
+    `most` limits the bytes that are read (default: all); the first line is read in full, however long it is.
     """
     with open(path, "rb") as file:
         file.seek(start)
@@ -289,9 +299,9 @@ def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
 
 
 def check_names(where: str, event: dict) -> None:
-    """Refuse a line whose ids would name files in other folders: ids and replicates become names of files."""
+    """Refuse ids that would name files in other folders: ids and replicates become names of files."""
     if not isinstance(event, dict):
-        return  # `replay` says so
+        return  # `replay` refuses it
     for key in ("search_id", "config_id"):
         if key in event:
             check_file_name(f"{where}: {key}", event[key])
@@ -323,20 +333,19 @@ def busy(path: Path) -> bool:
 
 
 def read(path: Path) -> State:
-    """The state of a ledger that some other process may be writing; if none is, nothing of it is running."""
+    """The state of a ledger that another process may be writing; if none is, no run is running."""
     if not Path(path).exists():
         return State()
     alive = busy(path)
     state = replay(scan(path)[0])
-    for run in state.runs():
-        if run.status == RUNNING and not alive:
-            run.status = WAITING if run.alone else INTERRUPTED
+    if not alive:
+        state.interrupt_runs()
     return state
 
 
 def read_search(folder: Path) -> State:
-    """The state of the search in a folder, which must be there."""
+    """The state of the search in a folder. It is an error if the folder has none."""
     state = read(folder / LEDGER)
     if not state.search:
-        raise RequestError(str(folder), "there is no search here", f"Write the folder that has its {LEDGER}.")
+        raise RequestError(str(folder), "there is no search here", f"Name the folder that has its {LEDGER}.")
     return state

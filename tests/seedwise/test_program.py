@@ -34,7 +34,7 @@ def test_what_is_printed_can_be_typed_where_the_person_is(tmp_path, on_path):
         command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
     )
     assert (
-        typed.stderr == "seedwise: a folder: there is no search here. Write the folder that has its ledger.jsonl.\n"
+        typed.stderr == "seedwise: a folder: there is no search here. Name the folder that has its ledger.jsonl.\n"
     ), command
     assert typed.returncode == 2
 

@@ -8,9 +8,8 @@ import numpy as np
 from seedwise.trainables.ear.examples import Examples, examples
 from seedwise.trainables.ear.prepare import Reader
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE
-from seedwise.trainables.landscape.subjects import LandscapeInputs, Subject
+from seedwise.trainables.landscape.subjects import LandscapeInputs, Subject, epoch_rows
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 
@@ -23,7 +22,7 @@ def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams
         pool = inputs.labelled[target] if on != BOTH else joined_examples(own.train, inputs.labelled[target])
     size = len(own.train) if inputs.match == "updates" else len(pool)
     method = Ear.class_for(params)
-    first = pool.take(rows_of(len(pool), size, 0, streams))  # as many as the schedule is for
+    first = pool.take(epoch_rows(len(pool), size, 0, streams))  # as many as the schedule is for
     run = method(replace(own, train=first), params, streams, device)
     sets = {language: (own.dev[language], None) for language in (own.source, *inputs.targets)}
     return Subject(run, run.learner, own.encoder, pool, size, streams, run.train_on, sets, len(own.labels))

@@ -1,30 +1,28 @@
-"""What the runs of a landscape do, and at which points of the space of parameters. No torch here: plans read this.
+"""What the runs of a landscape do, and at which points of the parameter space. Plans import this: no torch here.
 
 Equation numbers are those of "Zero-shot Cross-lingual Transfer is Under-specified Optimization".
 """
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from itertools import product
 
 INITIAL, SOURCE, TARGET, BOTH = "initial", "source", "target", "both"  # models, by what they were trained on
-MODELS = (SOURCE, TARGET, BOTH)  # the three of the paper, all from the initial one
+MODELS = (SOURCE, TARGET, BOTH)  # the paper's three, all trained from the initial model
 TRAIN, LINE, PLANE, SEEDS, AROUND = "train", "line", "plane", "seeds", "around"  # kinds of jobs
 ALL, ENCODER, HEAD = "all", "encoder", "head"  # parts of a model that are moved; the rest stays
 PARTS = (ALL, ENCODER, HEAD)
 
-EVEN = tuple(round(-0.5 + 0.1 * place, 1) for place in range(21))  # of both axes of the plane
-MORE = (0.025, 0.05, 0.075, 0.125, 0.15, 0.175, 0.825, 0.85, 0.875, 0.925, 0.95, 0.975)  # near both ends of a line
-LINE_POINTS = tuple(sorted((*EVEN, *MORE)))  # the paper's 33
-RADII = tuple(round(-0.5 + 0.05 * place, 2) for place in range(21))  # along a random direction, in lengths of filters
-ROWS = 3  # of the plane in one run: 63 points, so that a cluster has something to share out
+EVEN = tuple(round(-0.5 + 0.1 * step, 1) for step in range(21))  # of both axes of the plane
+DENSER = (0.025, 0.05, 0.075, 0.125, 0.15, 0.175, 0.825, 0.85, 0.875, 0.925, 0.95, 0.975)  # near both ends of a line
+LINE_POINTS = tuple(sorted((*EVEN, *DENSER)))  # the paper's 33
+RADII = tuple(round(-0.5 + 0.05 * step, 2) for step in range(21))  # along a random direction, in lengths of filters
+ROWS = 3  # of the plane in one run: 63 points, so that a plane is spread over a cluster
 
 
 @dataclass(frozen=True)
 class Model:
-    """A trained model: what it was trained on, for which target language, at which replicate.
-
-    `target` is empty for models that all targets share.
-    """
+    """A trained model: what it was trained on, its target language (empty if all targets share it), its replicate."""
 
     on: str
     target: str
@@ -32,15 +30,15 @@ class Model:
 
     @classmethod
     def of(cls, on: str, target: str, replicate: int, *, shared: bool) -> "Model":
-        """The one that a target sees. `shared`: the initial model and that of the source serve all targets."""
+        """The model for a target. `shared`: all targets share the initial model and the source's model."""
         return cls(on, "" if shared and on in (INITIAL, SOURCE) else target, replicate)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a landscape, but for its replicate. As parameters it stands beside those of the configuration.
+    """One run of a landscape, apart from its replicate. Its parameters are added to those of the configuration.
 
-    `on` is the model of a training, of a line's beginning, or of the middle of random directions. `part` moves, the
+    `on` is the model that is trained, that a line begins at, or that random directions start from. `part` moves; the
     rest of the model stays that of the first model of `models`.
     """
 
@@ -49,42 +47,41 @@ class Job:
     target: str = ""
     part: str = ""
     other: int = 0  # of seeds: the replicate at the other end
-    row: int = 0  # of a plane: its first of ROWS rows
-    direction: int = 0  # of around: which random one
+    row: int = 0  # of a plane: the first of ROWS rows
+    direction: int = 0  # of around: the number of the random direction
 
     def params(self) -> dict:
-        """Only what the job has, so that nobody reads a direction of a line."""
+        """The fields that are set: a line has no direction."""
         return {"landscape": self.landscape} | {name: value for name, value in asdict(self).items() if value}
 
     @classmethod
-    def taken(cls, params: dict) -> tuple["Job", dict]:
+    def split(cls, params: dict) -> tuple["Job", dict]:
         """The job of a configuration, and the method's own parameters."""
-        names = {one.name for one in fields(cls)}
-        own = {name: value for name, value in params.items() if name not in names}
-        return cls(**{name: value for name, value in params.items() if name in names}), own
+        own = dict(params)
+        return cls(**{field.name: own.pop(field.name) for field in fields(cls) if field.name in own}), own
 
     def points(self) -> list[tuple[float, ...]]:
-        """The coordinates of its points, in the order of its steps."""
+        """The coordinates of the points, in the order of the run's steps."""
         if self.landscape == PLANE:
             return [(x, y) for y in EVEN[self.row : self.row + ROWS] for x in EVEN]
         return [(a,) for a in (RADII if self.landscape == AROUND else LINE_POINTS)]
 
     def models(self, replicate: int, *, shared: bool) -> list[Model]:
-        """The models that it needs at a replicate, the one whose other parts stay first; `shared` as of `Model.of`."""
+        """The models that the job needs at a replicate; parts that do not move stay those of the first.
 
-        def model(on: str, at: int = replicate) -> Model:
-            return Model.of(on, self.target, at, shared=shared)
-
-        if self.landscape == TRAIN:
-            return [] if self.on == INITIAL else [model(INITIAL)]
-        if self.landscape == SEEDS:
-            return [model(SOURCE), model(SOURCE, self.other)]
-        if self.landscape == AROUND:
-            return [model(self.on)]
-        return [model(self.on), model(BOTH)] if self.landscape == LINE else [model(BOTH), model(SOURCE), model(TARGET)]
+        `shared`: see `Model.of`.
+        """
+        needed = {
+            TRAIN: [] if self.on == INITIAL else [(INITIAL, replicate)],
+            LINE: [(self.on, replicate), (BOTH, replicate)],
+            PLANE: [(BOTH, replicate), (SOURCE, replicate), (TARGET, replicate)],
+            SEEDS: [(SOURCE, replicate), (SOURCE, self.other)],
+            AROUND: [(self.on, replicate)],
+        }
+        return [Model.of(on, self.target, at, shared=shared) for on, at in needed[self.landscape]]
 
     def weights(self, point: tuple[float, ...]) -> tuple[float, ...]:
-        """What each of the models counts for at a point, so that at an end one is exactly 1 and the others 0.
+        """The weight of each model at a point; at a trained model its weight is exactly 1 and the others are 0.
 
         Lines: a theta_both + (1 - a) theta_mono (equations 1 and 2). Planes, equation 3: theta_both + a1 (theta_src -
         theta_both) + a2 (theta_tgt - theta_both). Around: theta + a times a direction.
@@ -95,32 +92,25 @@ class Job:
 
 
 def jobs(targets: list[str], options: dict, *, shared: bool) -> Iterator[tuple[Job, int]]:
-    """All runs of a landscape, each with its replicate, those that others need before these.
+    """All runs of a landscape, each with its replicate; runs come after those they depend on.
 
     `options` are `landscape` of a resolved specification. Without labels of the targets there are no models of target
-    and both, and so no lines and planes: seeds are compared with each other, source models with what is around them.
+    and both, and so no lines and planes: only source models, compared with each other and with their surroundings.
     """
-    every, replicates = range(options["replicates"]), list(range(options["replicates"]))
-    sharing = [""] if shared else targets
-    known = MODELS if options["labels"] else (SOURCE,)
-    for on in (INITIAL, *known):
-        for target in sharing if on in (INITIAL, SOURCE) else targets:
-            yield from ((Job(TRAIN, on, target), replicate) for replicate in replicates)
-    if options["labels"]:
-        for part in options["parts"]:
-            for target in targets:
-                for on in (SOURCE, TARGET):
-                    yield from ((Job(LINE, on, target, part), replicate) for replicate in replicates)
-    for target in sharing:
-        for other in every:
-            yield from ((Job(SEEDS, SOURCE, target, ALL, other), replicate) for replicate in replicates[:other])
-    for direction in range(options["directions"]):
-        for on in known:
-            for target in sharing if on == SOURCE else targets:
-                job = Job(AROUND, on, target, ALL, direction=direction)
-                yield from ((job, replicate) for replicate in replicates)
-    if options["labels"]:
-        for part in options["plane"]["parts"]:
-            for target in targets:
-                for replicate in replicates[: options["plane"]["replicates"]]:
-                    yield from ((Job(PLANE, "", target, part, row=row), replicate) for row in range(0, len(EVEN), ROWS))
+    replicates, labels = range(options["replicates"]), options["labels"]
+    trained_on = MODELS if labels else (SOURCE,)
+    targets_of = dict.fromkeys((INITIAL, SOURCE), [""] if shared else targets) | dict.fromkeys((TARGET, BOTH), targets)
+    everywhere = [Job(TRAIN, on, target) for on in (INITIAL, *trained_on) for target in targets_of[on]]
+    if labels:
+        lines = product(options["parts"], targets, (SOURCE, TARGET))
+        everywhere += [Job(LINE, on, target, part) for part, target, on in lines]
+    yield from product(everywhere, replicates)
+    for target, other in product(targets_of[SOURCE], replicates):
+        yield from ((Job(SEEDS, SOURCE, target, ALL, other), replicate) for replicate in range(other))
+    for direction, on in product(range(options["directions"]), trained_on):
+        around = [Job(AROUND, on, target, ALL, direction=direction) for target in targets_of[on]]
+        yield from product(around, replicates)
+    if labels:
+        of_planes = replicates[: options["plane"]["replicates"]]
+        for part, target, replicate in product(options["plane"]["parts"], targets, of_planes):
+            yield from ((Job(PLANE, "", target, part, row=row), replicate) for row in range(0, len(EVEN), ROWS))

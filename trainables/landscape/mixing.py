@@ -1,4 +1,4 @@
-"""The parameters of a model as one vector that is written in place: no model is built or loaded for a point."""
+"""A model's parameters as one vector, overwritten in place: no model is built or loaded for a point."""
 
 from collections.abc import Sequence
 
@@ -8,42 +8,41 @@ from torch import Tensor, nn
 
 from seedwise.trainables.landscape.jobs import ALL, ENCODER, HEAD
 
-ALIGNED = 16  # floats: tensors begin where torch would put them, as the last bits of a product may depend on that
+ALIGNMENT = 16  # floats, as torch aligns tensors: the last bits of a product may depend on it
 
 
 class Parameters:
-    """All that training may have moved in a model: trainable parameters and floating buffers, as float32.
+    """Everything that training may have moved in a model: trainable parameters and floating buffers, as float32.
 
-    From then on they are views of one vector, `values`, those of the encoder first: to write it is to change the model.
-    Integer buffers (positions, say) and frozen parameters are left alone. `head` are the names of what was drawn for
-    the task; all else came with the encoder.
+    The model's tensors become views of one vector, `values`, the encoder's first: writing to the vector changes the
+    model. Integer buffers (positions, for example) and frozen parameters stay as they are. `head` names the parameters
+    that were drawn for the task; all others came with the encoder.
     """
 
     def __init__(self, model: nn.Module, head: set[str]):
         model.float()
-        trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
-        self.buffers = {name: one for name, one in model.named_buffers() if one.is_floating_point()}
-        trained |= self.buffers
-        self.names = sorted(trained, key=lambda name: name in head)  # stable: the encoder's, then the head's
-        self.shapes = {name: trained[name].shape for name in self.names}
+        self.buffers = {name: buffer for name, buffer in model.named_buffers() if buffer.is_floating_point()}
+        tensors = {name: tensor for name, tensor in model.named_parameters() if tensor.requires_grad} | self.buffers
+        self.names = sorted(tensors, key=lambda name: name in head)  # stable: the encoder's, then the head's
+        self.shapes = {name: tensors[name].shape for name in self.names}
         self.starts, end, border = {}, 0, 0
         for name in self.names:
             self.starts[name] = end
-            end += -(-self.shapes[name].numel() // ALIGNED) * ALIGNED
+            end += -(-self.shapes[name].numel() // ALIGNMENT) * ALIGNMENT
             border = border if name in head else end
         self.parts = {ALL: slice(None), ENCODER: slice(border), HEAD: slice(border, None)}
-        self.values = torch.zeros(end, device=next(iter(trained.values())).device)
+        self.values = torch.zeros(end, device=next(iter(tensors.values())).device)
         for name, view in self.views(self.values).items():
-            view.copy_(trained[name].detach())
-            trained[name].data = view
+            view.copy_(tensors[name].detach())
+            tensors[name].data = view
 
     def views(self, vector: Tensor) -> dict[str, Tensor]:
-        """The tensors that a vector holds, by name."""
-        places = ((name, self.starts[name], shape) for name, shape in self.shapes.items())
-        return {name: vector[start : start + shape.numel()].view(shape) for name, start, shape in places}
+        """The tensors in a vector, by name."""
+        starts = self.starts
+        return {name: vector[starts[name] :][: shape.numel()].view(shape) for name, shape in self.shapes.items()}
 
     def named(self) -> dict[str, np.ndarray]:
-        """A copy of what the model has now, by name."""
+        """A copy of the model's current parameters, by name."""
         return {name: view.cpu().numpy().copy() for name, view in self.views(self.values).items()}
 
     def vector(self, named: dict[str, np.ndarray]) -> Tensor:
@@ -56,29 +55,31 @@ class Parameters:
         return vector
 
     def write(self, weights: Sequence[float], vectors: Sequence[Tensor], part: str = ALL) -> None:
-        """Set a part of the model to the weighted sum of vectors. What weighs nothing is not read, so that a model with
-        the weight 1 comes out to the last bit."""
-        place, chosen = self.values[self.parts[part]], self.parts[part]
-        used = [(weight, vector[chosen]) for weight, vector in zip(weights, vectors, strict=True) if weight]
-        (weight, vector), *others = used
-        torch.mul(vector, weight, out=place)
+        """Set a part of the model to the weighted sum of vectors.
+
+        Vectors of weight 0 are not read, so a model of weight 1 is written to the last bit.
+        """
+        moved = self.parts[part]
+        pairs = zip(weights, vectors, strict=True)
+        (weight, vector), *others = [(weight, vector[moved]) for weight, vector in pairs if weight]
+        torch.mul(vector, weight, out=self.values[moved])
         for weight, vector in others:
-            place.add_(vector, alpha=weight)
+            self.values[moved].add_(vector, alpha=weight)
 
     def direction(self, around: Tensor, seed: int) -> Tensor:
-        """A random direction, each filter as long as that of `around` (Li et al. 2018).
+        """A random direction in which each filter is as long as that of `around` (Li et al. 2018).
 
-        A filter is a row of a matrix. Biases and norms, which have none, do not move: they are few, and a random step
-        in them would outweigh all others; nor do buffers, which no training moved. Drawn on the CPU, so that it is the
-        same on every device.
+        A filter is a row of a matrix. Biases and norms have none and do not move: they are few, and a random step in
+        them would outweigh all others. Buffers do not move either, since training moved none. Drawn on the CPU, for
+        the same direction on every device.
         """
-        draw = torch.Generator().manual_seed(seed)
-        found = torch.zeros_like(around)
+        generator = torch.Generator().manual_seed(seed)
+        direction = torch.zeros_like(around)
         own = self.views(around)
-        for name, view in self.views(found).items():
+        for name, view in self.views(direction).items():
             if view.dim() > 1 and name not in self.buffers:
-                random = torch.randn(view.shape, generator=draw).to(view.device)
-                over = tuple(range(1, view.dim()))
-                length = random.norm(dim=over, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
-                view.copy_(random * (own[name].norm(dim=over, keepdim=True) / length))
-        return found
+                random = torch.randn(view.shape, generator=generator).to(view.device)
+                row = tuple(range(1, view.dim()))
+                length = random.norm(dim=row, keepdim=True).clamp_min(torch.finfo(torch.float32).tiny)
+                view.copy_(random * (own[name].norm(dim=row, keepdim=True) / length))
+        return direction

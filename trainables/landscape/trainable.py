@@ -1,4 +1,4 @@
-"""The runs of a landscape: models trained from one stored initialisation, and points between them, evaluated."""
+"""The runs of a landscape: training models from one stored initialisation, and evaluating points between them."""
 
 import math
 from importlib import import_module
@@ -22,7 +22,7 @@ def _functions(method: str) -> Any:
 
 
 class Landscape(Method):
-    """What all runs of a landscape share. A run is a `Trained` or a `Points`, by its parameters."""
+    """A run of a landscape, which is a `Trained` or a `Points`."""
 
     @classmethod
     def class_for(cls, params: dict) -> type[Method]:
@@ -37,24 +37,24 @@ class Landscape(Method):
 
     def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
-        self.job, own = Job.taken(params)
+        self.job, own = Job.split(params)
         self.subject = _functions(inputs.method).subject(inputs, self.job.on, self.job.target, own, streams, device)
 
 
 class Trained(Landscape):
-    """One of the three models of the paper, or the one that they begin as. Its parameters are its product."""
+    """Trains one of the paper's three models, or leaves the initial one. The model's parameters are the product."""
 
-    def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
-        super().__init__(inputs, params, streams, device)
-        self.steps = 1 if self.job.on == INITIAL else self.subject.run.steps
+    @property
+    def steps(self) -> int:
+        return 1 if self.job.on == INITIAL else self.subject.run.steps
 
     def receive(self, products: list[dict[str, np.ndarray]]) -> None:
-        """Begin as the stored initialisation, head included."""
+        """Start from the stored initialisation, head included."""
         for initial in products:
             self.subject.begin_as(initial)
 
     def step(self, number: int) -> dict[str, float]:
-        """A model of the target may well see a single class in the source: that is a finding, not a failure."""
+        """A model of the target that predicts a single class of the source is a finding, not a failure."""
         if self.job.on == INITIAL:
             return self.subject.scores()
         try:
@@ -75,26 +75,25 @@ class Trained(Landscape):
 
 
 class Points(Landscape):
-    """Points between trained models, one per step: scores and losses of all dev sets that the model can read."""
+    """Evaluates a point between trained models at each step: scores and losses on all dev sets the model can read."""
 
     independent = True
 
-    def __init__(self, inputs: LandscapeInputs, params: dict, streams: Streams, device: Any):
-        super().__init__(inputs, params, streams, device)
-        self.points = self.job.points()
-        self.steps = len(self.points)
+    @property
+    def steps(self) -> int:
+        return len(self.job.points())
 
     def receive(self, products: list[dict[str, np.ndarray]]) -> None:
-        """The models of `Job.models`; the model is the first of them where it is not moved."""
+        """Take the models of `Job.models`. Parts that do not move stay those of the first."""
         parameters = self.subject.parameters
-        self.vectors = [parameters.vector(one) for one in products]
+        self.vectors = [parameters.vector(product) for product in products]
         if self.job.landscape == AROUND:
             seed = self.streams.seed(DIRECTIONS, self.job.direction)
             self.vectors.append(parameters.direction(self.vectors[0], seed))
         parameters.write([1.0], self.vectors[:1])
 
     def step(self, number: int) -> dict[str, float]:
-        point = self.points[number]
+        point = self.job.points()[number]
         self.subject.parameters.write(self.job.weights(point), self.vectors, self.job.part)
         scores = {name: value for name, value in self.subject.scores().items() if math.isfinite(value)}
         return scores | {f"point/{axis}": at for axis, at in zip("ab", point, strict=False)}

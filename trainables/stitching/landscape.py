@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE
-from seedwise.trainables.landscape.subjects import LandscapeInputs, Subject
+from seedwise.trainables.landscape.subjects import LandscapeInputs, Subject, epoch_rows
 from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.prepare import StitchingInputs
 from seedwise.trainables.stitching.reader import Reader, WordSet
@@ -30,7 +29,7 @@ def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams
         words = shifted(inputs.labelled[target].data, own)
         pool = words if on != BOTH else joined_ids(own.train, words)
     size = len(own.train) if inputs.match == "updates" else len(pool)
-    own = replace(own, train=pool.take(rows_of(len(pool), size, 0, streams)))
+    own = replace(own, train=pool.take(epoch_rows(len(pool), size, 0, streams)))
     run = Stitching(own, params, replace(streams, fixed=("anchors",)), device)
     pair = run.pairs[target]
     sets = {own.source: (own.dev, None), target: (pair.target.dev, pair.table(pair.words))}

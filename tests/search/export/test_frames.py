@@ -87,7 +87,7 @@ def test_a_search_that_has_just_begun_has_tables_too(tmp_path):
 
 
 def test_no_search_is_one_line(tmp_path):
-    with pytest.raises(RequestError, match=r"there is no search here. Write the folder that has its ledger.jsonl."):
+    with pytest.raises(RequestError, match=r"there is no search here. Name the folder that has its ledger.jsonl."):
         load_search(tmp_path)
 
 

@@ -210,7 +210,7 @@ def test_wrong_folders_are_one_line(tmp_path, capsys):
     good = str(demo().write(tmp_path / "good"))
     assert main(["compare", good, str(tmp_path / "nowhere")]) == 2
     assert capsys.readouterr().err.endswith(
-        "nowhere: there is no search here. Write the folder that has its ledger.jsonl.\n"
+        "nowhere: there is no search here. Name the folder that has its ledger.jsonl.\n"
     )
     empty = Told(specification()).write(tmp_path / "empty")
     assert main(["compare", good, str(empty)]) == 2

@@ -71,5 +71,5 @@ def test_a_folder_without_a_search_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["status", "nowhere"]) == 2
     error = capsys.readouterr().err
-    assert error == "seedwise: nowhere: there is no search here. Write the folder that has its ledger.jsonl.\n"
+    assert error == "seedwise: nowhere: there is no search here. Name the folder that has its ledger.jsonl.\n"
     assert not list(tmp_path.iterdir())

@@ -83,7 +83,7 @@ def test_parameters_of_a_job_come_back_beside_those_of_the_method():
     job = Job(SEEDS, SOURCE, "qan", ALL, other=2)
     params = {**job.params(), "k": 10, "layer": 3}
     assert "direction" not in params
-    assert Job.taken(params) == (job, {"k": 10, "layer": 3})
+    assert Job.split(params) == (job, {"k": 10, "layer": 3})
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -48,8 +48,7 @@ def named(theta):
 
 @pytest.fixture
 def evaluated(monkeypatch):
-    monkeypatch.setattr(trainable, "spec_of", lambda name: SimpleNamespace(landscape=SimpleNamespace(subject=name)))
-    monkeypatch.setattr(trainable, "import_path", lambda path, key: {"toy": Toy}[path])
+    monkeypatch.setattr(trainable, "_functions", lambda method: SimpleNamespace(subject=Toy))
 
     def run(job, *models, replicate=0):
         points = Points(

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.studies.landscape_request import landscape_specification
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.landscape.data import rows_of
 from seedwise.trainables.landscape.jobs import (
     ALL,
     BOTH,
@@ -28,7 +27,7 @@ from seedwise.trainables.landscape.jobs import (
     TRAIN,
     Job,
 )
-from seedwise.trainables.landscape.subjects import LandscapeInputs
+from seedwise.trainables.landscape.subjects import LandscapeInputs, epoch_rows
 from seedwise.trainables.landscape.trainable import Landscape, Points, Trained
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.stitching.landscape import joined_ids, shifted
@@ -137,7 +136,7 @@ def test_ends_of_lines_and_corners_of_planes_are_the_trained_models_scores_exact
         run.receive([models[on][1] for on in taken])
         corners = {(0.0, 0.0): BOTH, (1.0, 0.0): SOURCE, (0.0, 1.0): TARGET}
         ends = {(0.0,): used[0], (1.0,): used[-1]} if job.landscape == LINE else corners
-        for number, point in enumerate(run.points):
+        for number, point in enumerate(run.job.points()):
             if point in ends:
                 found = run.step(number)
                 for name in ("macro_f1", "accuracy"):
@@ -155,7 +154,7 @@ def test_ends_of_the_line_between_two_seeds_are_their_models_scores_exactly(inpu
     run = Points(inputs, Job(SEEDS, SOURCE, target, ALL, other=1).params() | params, Streams(0, 0), CPU)
     run.receive([product for _, product in models])
     for end, (metrics, _) in enumerate(models):
-        found = run.step(run.points.index((float(end),)))
+        found = run.step(run.job.points().index((float(end),)))
         for key in (f"dev/{name}/{language}" for name in ("macro_f1", "accuracy") for language in ("qel", "qan")):
             assert found[key] == metrics[key], (end, key)
 
@@ -227,14 +226,14 @@ def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
 @given(st.integers(1, 60), st.integers(1, 40), st.integers(0, 3))
 def test_every_example_comes_once_before_any_comes_again(pool, size, replicate):
     streams = Streams(0, replicate)
-    rows = np.concatenate([rows_of(pool, size, epoch, streams) for epoch in range(6)])
+    rows = np.concatenate([epoch_rows(pool, size, epoch, streams) for epoch in range(6)])
     assert len(rows) == 6 * size
     for start in range(0, len(rows) - pool + 1, pool):
         assert sorted(rows[start : start + pool]) == list(range(pool))
 
 
 def test_a_set_of_the_right_size_is_taken_as_it_is():
-    assert rows_of(7, 7, 3, Streams(0, 0)).tolist() == list(range(7))
+    assert epoch_rows(7, 7, 3, Streams(0, 0)).tolist() == list(range(7))
 
 
 def test_sentences_of_a_target_are_never_changed_for_synonyms_of_the_source(inputs_of):
