@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import optuna
 
 from seedwise.spaces import Space, config_id
-from seedwise.spaces.trials import Probe
+from seedwise.spaces.trials import RandomTrial
 
 REPEATS = 3  # of Ray's Repeater
 SEEDS = 8  # at most, of a trial with WilcoxonPruner
@@ -189,16 +189,16 @@ def _walks(space: Space) -> Any:
     """What random walks through the space function were asked for and answered."""
     import random
 
-    class Recording(Probe):
-        def _suggest(self, name: str, dimension: Any) -> Any:
-            self.answers[name] = super()._suggest(name, dimension)
+    class Recording(RandomTrial):
+        def _draw(self, name: str, dimension: Any) -> Any:
+            self.answers[name] = super()._draw(name, dimension)
             return self.answers[name]
 
-    probe = Recording(random.Random(0))
+    trial = Recording(random.Random(0))
     for _ in range(200):
-        probe.answers = {}
-        space.function(probe)
-        yield probe.answers
+        trial.answers = {}
+        space.function(trial)
+        yield trial.answers
 
 
 def _plain(configuration: Any) -> dict:

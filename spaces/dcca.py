@@ -5,8 +5,9 @@ from typing import Any
 
 from seedwise.trainables.dcca.options import DccaOptions, without_tuning
 
-OF_ALIGNMENT = ("static", "weight", "layer", "pooling", "padding", "words", "word_batch")
-OF_CORRELATION = ("loss", "top_k", "directions", "ridge")
+# What only an alignment reads, and what only the correlation loss reads.
+ALIGNMENT = ("static", "weight", "layer", "pooling", "padding", "words", "word_batch")
+CORRELATION = ("loss", "top_k", "directions", "ridge")
 
 
 def default(trial: Any) -> dict:
@@ -30,7 +31,7 @@ def default(trial: Any) -> dict:
     return params
 
 
-# Table 3. One run each; the correlations that count (10) are in the code alone.
+# Table 3, with one run each; top_k = 10 is in the paper's code alone.
 PROCEDURE = {"steps": 7500, "words": 1024, "blocks": 64, "lr": 5e-5, "weight": 1.0, "layer": "last", "top_k": 10}
 ROWS = {
     "+MLM": {"alignment": "none"},
@@ -52,11 +53,11 @@ def canonical(params: dict) -> dict:
         params["alignment"] = "none"
     unread: tuple[str, ...] = ()
     if params["alignment"] == "none":
-        unread = (*OF_ALIGNMENT, *OF_CORRELATION)
+        unread = (*ALIGNMENT, *CORRELATION)
     elif params["alignment"] == "mse":
-        unread = OF_CORRELATION
+        unread = CORRELATION
     elif params["loss"] == "released":
-        unread = ("directions", "ridge")  # and it is what its batches are, so word_batch stays
+        unread = ("directions", "ridge")  # word_batch stays: this loss depends on its batches
     DccaOptions(**params)
     return without_tuning({name: value for name, value in params.items() if name not in unread})
 

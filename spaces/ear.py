@@ -1,4 +1,4 @@
-"""The EAR space over push, pull, their weights and the layer, its canonical form, and the grids of the paper."""
+"""The EAR space (push, pull, their weights, the layer), its canonical form, and the grids of the paper."""
 
 from dataclasses import asdict
 from typing import Any
@@ -51,7 +51,7 @@ ROWS = {
 
 
 def paper(trial: Any) -> dict:
-    """The rows of Tables 1 to 4, 6 and A.1 to A.3; the row that they share stands there once."""
+    """The rows of Tables 1 to 4, 6 and A.1 to A.3; the row that they share is listed once."""
     return {**PROCEDURE, **MAIN, **ROWS[trial.suggest_categorical("row", list(ROWS))]}
 
 
@@ -62,21 +62,20 @@ def canonical(params: dict) -> dict:
         params["push"] = "none"
     if params["beta"] == 0:
         params["pull"] = "none"
-    no_push, no_pull = params["push"] != "ept", params["pull"] == "none"
-    if no_push:
-        del params["alpha"], params["cap"]
-    if params["push"] != "nt":
-        del params["sigma"]
-    if no_pull:
-        del params["beta"], params["layer"]
-    if params["pull"] != "apt":
-        del params["attention"]
-    if no_push and no_pull:
-        del params["reduction"]
-    if params["shared_dropout"] or params["push"] == "nt" or (no_push and no_pull):
-        del params["unchanged"]  # identical streams have no push and no pull, and noise leaves none identical
-    if params["epochs"] == 1:
-        del params["redraw"]  # there is nothing to draw again
+    push, pull, noise = params["push"] == "ept", params["pull"] != "none", params["push"] == "nt"
+    matters = {
+        "alpha": push,
+        "cap": push,
+        "sigma": noise,
+        "beta": pull,
+        "layer": pull,
+        "attention": params["pull"] == "apt",
+        "reduction": push or pull,
+        # Identical streams have no push and no pull, and noise leaves none identical.
+        "unchanged": (push or pull) and not (params["shared_dropout"] or noise),
+        "redraw": params["epochs"] != 1,  # else there is nothing to draw again
+    }
+    params = {name: value for name, value in params.items() if matters.get(name, True)}
     EarOptions(**params)
     return params
 

@@ -1,4 +1,4 @@
-"""The stitching space over k, tau and weighting, its canonical form, and the grids of the MoSECroT paper."""
+"""The stitching space (k, tau, weighting), its canonical form, and the grids of the MoSECroT paper."""
 
 from dataclasses import asdict
 from typing import Any
@@ -40,19 +40,14 @@ def paper(trial: Any) -> dict:
 
 def canonical(params: dict) -> dict:
     """Drop what cannot matter: weighting and tau of a single neighbour, tau of standard, exponent of all but entmax."""
-    params = dict(params)
-    if params["k"] == 1:
-        params["weighting"] = "standard"
-    if params["weighting"] == "standard":
-        del params["tau"]
-    if params["weighting"] != "standard" or params["k"] == 1:
+    params, several = dict(params), params["k"] != 1
+    weighting = params["weighting"] if several else "standard"
+    if not several or weighting != "standard":
         params["negatives"] = StitchingOptions.negatives  # of the printed formula alone
-    if params["weighting"] != "entmax":
-        del params["exponent"]
-    if params["k"] == 1:
-        del params["weighting"]
     if params["freeze_embeddings"] and params["specials"] == "tuned":
         params["specials"] = "pretrained"  # frozen rows are the pretrained ones
+    matters = {"weighting": several, "tau": weighting != "standard", "exponent": weighting == "entmax"}
+    params = {name: value for name, value in params.items() if matters.get(name, True)}
     StitchingOptions(**params)
     return params
 

@@ -11,7 +11,7 @@ from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id, load
-from seedwise.spaces.trials import Drawing
+from seedwise.spaces.trials import Trial
 
 SPECIFICATION = {
     "name": "made",
@@ -29,14 +29,14 @@ BASELINE = {"baseline": "ls", "ridge": 0.0}
 FAILS = "entmax"  # the weighting whose runs fail
 
 
-class Uniform(Drawing):
+class Uniform(Trial):
     """A trial that draws every dimension evenly, on its own scale."""
 
     def __init__(self, generator: random.Random):
-        super().__init__()
+        super().__init__(self._draw)
         self.generator = generator
 
-    def _suggest(self, name: str, dimension: Any) -> Any:
+    def _draw(self, name: str, dimension: Any) -> Any:
         if dimension.choices is not None:
             return self.generator.choice(dimension.choices)
         if dimension.log:

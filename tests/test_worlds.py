@@ -8,14 +8,14 @@ import pytest
 
 from benchmarks.worlds import FRESH, Bumps, Digits, DigitsApart, _table
 from seedwise.spaces import Space, config_id
-from seedwise.spaces.trials import Probe
+from seedwise.spaces.trials import RandomTrial
 
 WORLDS = [Bumps(3), Digits(3)]
 
 
 def some(world, count):
-    space, probe = Space(world.space), Probe(random.Random(1))
-    return [space(probe) for _ in range(count)]
+    space, trial = Space(world.space), RandomTrial(random.Random(1))
+    return [space(trial) for _ in range(count)]
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -22,7 +22,7 @@ def largest(specification: Specification, method: type[Method]) -> dict:
     parts = specification.parts
     if parts.plan:
         return [one.params for one in parts.plan.trained.values()][-1]  # of both languages, where there is one
-    return max(parts.space.met(), key=method.size)
+    return max(parts.space.samples, key=method.size)
 
 
 def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:

@@ -33,7 +33,7 @@ def baseline_spaces(method: str | dict, space: Space, chosen: dict[str, dict]) -
 
 def every_candidate(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Candidates:
     """Every configuration that a search can run, baselines and enqueued ones among them."""
-    configurations = {"space": space.met()} | {f"baselines.{name}": own.met() for name, own in baselines.items()}
+    configurations = {"space": space.samples} | {f"baselines.{name}": own.samples for name, own in baselines.items()}
     for index, params in enumerate(enqueued):
         configurations[f"enqueue.{index}"] = [space.complete(params, f"enqueue.{index}")]
     return Candidates(configurations)

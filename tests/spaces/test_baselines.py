@@ -20,13 +20,13 @@ DCCA = spaces.load("dcca", "default")
 SPACES = {"stitching": METHOD, "dcca": DCCA, "ear": EAR}
 METHODS = {name: method for method in SPACES for name in spec_of(method).baselines}
 OF_EAR = tuple(spec_of("ear").baselines)
-PROBES = module.PROBES
+WALKS = module.WALKS
 
 
 @pytest.fixture(autouse=True)
 def fewer_walks(monkeypatch):
     """Random walks with a fixed seed learn what a space holds: a hundred are enough for spaces as small as these."""
-    monkeypatch.setattr(module, "PROBES", 100)
+    monkeypatch.setattr(module, "WALKS", 100)
 
 
 def grid(name, of=None, **overrides):
@@ -64,7 +64,7 @@ def test_the_others_are_their_products():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, monkeypatch):
-    monkeypatch.setattr(module, "PROBES", PROBES)  # as many walks as a search takes
+    monkeypatch.setattr(module, "WALKS", WALKS)  # as many walks as a search takes
     space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
     found = [params for params, _ in space.grid()]
     assert {params["baseline"] for params in found} == {name}
@@ -73,7 +73,7 @@ def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, mon
     others += [DCCA.complete({"alignment": alignment}) for alignment in ("none", "mse", "dcca")]
     assert not {spaces.config_id(params) for params in found} & {spaces.config_id(params) for params in others}
     assert [space.canonical(params) for params in found] == found
-    monkeypatch.setattr(module, "PROBES", 100)
+    monkeypatch.setattr(module, "WALKS", 100)
     assert grid(name) == found
 
 

@@ -51,7 +51,7 @@ def defaults_of(options):
 
 def drawn(space):
     """Configurations of a space: the first ones, and its whole grid or, where that is endless, what walks meet."""
-    walked = space.met() if space.continuous() else [params for params, _ in islice(space.grid(), MOST)]
+    walked = space.samples if space.continuous() else [params for params, _ in islice(space.grid(), MOST)]
     return [*space.first(), *walked[:MOST]]
 
 

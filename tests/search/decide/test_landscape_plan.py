@@ -262,7 +262,7 @@ def test_runs_are_told_apart_by_their_ids():
 
 
 def values(specification, name):
-    return {params[name] for params in specification.parts.space.met()}
+    return {params[name] for params in specification.parts.space.samples}
 
 
 def test_nothing_is_asked_of_an_encoder_but_what_the_one_configuration_needs():

@@ -12,7 +12,7 @@ DEMO = "demo"
 def fewer_walks(monkeypatch):
     """A mistake that the first hundred random walks through a space meet is met by the four hundred of a search too."""
     space._made.cache_clear()
-    monkeypatch.setattr(space, "PROBES", 100)
+    monkeypatch.setattr(space, "WALKS", 100)
     yield
     space._made.cache_clear()
 
