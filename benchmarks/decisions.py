@@ -90,5 +90,5 @@ def _decision(state: State, world: Bumps, policy: object, proposer: object, repl
     _finish(state, world, identity, replicate)
     start = time.perf_counter()
     policy.next_action(state)
-    proposer.propose(state, partial(policy.takes, state))
+    proposer.propose(state, partial(policy.repeats, state))
     return time.perf_counter() - start

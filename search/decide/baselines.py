@@ -51,22 +51,9 @@ def distinguishing_parameters(candidates: Candidates) -> dict[str, list[str]]:
 class Baselines:
     """All configurations of all baselines, at the first `replicates` replicates each."""
 
-    method: str
+    method: str | dict
     configurations: tuple[dict, ...]
     replicates: int
-
-    @classmethod
-    def of(cls, method: str, spaces: dict[str, Space], replicates: int) -> "Baselines":
-        return cls(method, tuple(params for space in spaces.values() for params, _ in space.grid()), replicates)
-
-    @property
-    def runs(self) -> int:
-        return len(self.configurations) * self.replicates
-
-    @property
-    def kinds(self) -> int:
-        """How many are confirmed: the best of each kind."""
-        return len({title(self.method, params) for params in self.configurations})
 
     def next_events(self, state: State) -> tuple[list[dict], Replicate | Stop]:
         """What to write before the next run of a baseline, and the run. Pure, as a policy is."""
@@ -74,11 +61,15 @@ class Baselines:
             identity, because = config_id(params), f"baseline {params['baseline']}"
             known = state.configurations.get(identity)
             if known is None:
-                asked = {"event": "ask", "config_id": identity, "params": params, "suggested": {}, "ask": -1}
-                return [asked], Replicate(identity, 0, because)
+                return [ask_event(identity, params, -1)], Replicate(identity, 0, because)
             if (replicate := free_replicate(known)) < self.replicates:
                 return [], Replicate(identity, replicate, because)
         return [], Stop("all baselines have run")
+
+
+def ask_event(identity: str, params: dict, ask: int) -> dict:
+    """The event of a configuration that no sampler has drawn."""
+    return {"event": "ask", "config_id": identity, "params": params, "suggested": {}, "ask": ask}
 
 
 def total_runs(policy: Policy, baselines: Baselines | None, confirm: Any, state: State) -> int | None:
@@ -92,4 +83,6 @@ def total_runs(policy: Policy, baselines: Baselines | None, confirm: Any, state:
     total = policy.total_runs()
     if total is None or baselines is None:
         return total
-    return total + baselines.runs + (baselines.kinds * confirm.fresh if confirm.top else 0)
+    runs = len(baselines.configurations) * baselines.replicates
+    kinds = {title(baselines.method, params) for params in baselines.configurations}  # the best of each is confirmed
+    return total + runs + (len(kinds) * confirm.fresh if confirm.top else 0)

@@ -1,57 +1,49 @@
 """The policy of successive halving, over replicates."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from seedwise.search.decide.policy import FRESH, Action, New, Policy, Replicate, free_replicate, require
+from pydantic import Field
+
+from seedwise.search.decide.policy import Action, Adaptive, New, Replicate, free_replicate
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.estimate import Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
-class Halving(Policy):
+class Halving(Adaptive):
     """Successive halving over replicates: the best 1 / `eta` of those with r replicates get eta * r, up to `max`.
 
-    Asynchronous: who is among the best so far is promoted at once, and when all have been asked for and nobody can be
-    promoted, the next best goes on, so that no worker idles.
+    Asynchronous: a configuration that is among the best so far is promoted at once. When the budget pays for no other
+    configuration and none can be promoted, the next best is promoted, so that no worker idles.
     """
 
-    min: int = 1
-    max: int = 9
-    eta: int = 3
-
-    def least_replicates(self) -> int:
-        return self.min
-
-    def __post_init__(self) -> None:
-        require(self.min >= 1, "min", f"{self.min} must be at least 1")
-        require(self.min <= self.max < FRESH, "max", f"{self.max} must be between min: {self.min} and {FRESH - 1}")
-        require(self.eta >= 2, "eta", f"{self.eta} must be at least 2")
+    eta: Annotated[int, Field(ge=2)] = 3
 
     def choose(self, state: State, *, more: bool) -> Action:
-        found = self.estimator.estimate(state)
-        if found is None:
-            return New("nothing has finished yet") if more else self.least(state, self.max)
+        estimate = self.estimator.estimate(state)
+        if estimate is None:
+            return New("nothing has finished yet") if more else self.fill(state, self.max)
         for goal in reversed(self.rungs()[1:]):
-            if promoted := self._promoted(state, found, goal, all_of_them=False):
+            if promoted := self._promoted(state, estimate, goal, share=self.eta):
                 return promoted
         for configuration in state.tally.short_of(self.min):
             if not self.waits(configuration):
                 replicate = free_replicate(configuration)
                 return Replicate(configuration.config_id, replicate, f"seed {replicate + 1} of {self.min}")
-        pays = self.configurations()
-        if more and (pays is None or len(state.configurations) < pays):
+        affordable = self.configurations()
+        if more and (affordable is None or len(state.configurations) < affordable):
             return New("the first rung has room")
         for goal in self.rungs()[1:]:
-            if promoted := self._promoted(state, found, goal, all_of_them=True):
+            if promoted := self._promoted(state, estimate, goal, share=1):
                 return promoted
-        return New("everyone has all replicates") if more else self.least(state, self.max)
+        return New("everyone has all replicates") if more else self.fill(state, self.max)
 
-    def _promoted(self, state: State, found: Estimate, goal: int, *, all_of_them: bool) -> Replicate | None:
-        """A replicate for the best that has passed the rung below `goal` and is not yet on it."""
-        below = goal // self.eta
-        passed = [index for index in found.ranking if found.count[index] >= below]
-        for index in passed if all_of_them else passed[: len(passed) // self.eta]:
-            configuration = state.configurations[found.ids[index]]
+    def _promoted(self, state: State, estimate: Estimate, goal: int, *, share: int) -> Replicate | None:
+        """A replicate for the best that has passed the rung below `goal` and is not on it: of the best 1 / `share`."""
+        passed = [index for index in estimate.ranking if estimate.count[index] >= goal // self.eta]
+        for index in passed[: len(passed) // share]:
+            configuration = state.configurations[estimate.ids[index]]
             if (replicate := free_replicate(configuration)) < goal:
                 return Replicate(configuration.config_id, replicate, f"promoted to {goal} seeds")
         return None

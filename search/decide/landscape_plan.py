@@ -15,7 +15,7 @@ from seedwise.trainables.training.options import names_of
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedRun:
     """A job at a replicate, as a run of the ledger."""
 
     job: Job
@@ -44,77 +44,73 @@ class Plan:
         return cls(params_of(request), targets, request.landscape.model_dump(), shared)
 
     @cached_property
-    def runs(self) -> list[Planned]:
-        found = []
+    def runs(self) -> list[PlannedRun]:
+        planned = []
         for job, replicate in jobs(list(self.targets), self.options, shared=self.shared):
             params = {**job.params(), **self.params}
-            found.append(Planned(job, replicate, config_id(params), params))
-        return found
+            planned.append(PlannedRun(job, replicate, config_id(params), params))
+        return planned
 
     @cached_property
-    def trained(self) -> dict[Model, Planned]:
+    def trained(self) -> dict[Model, PlannedRun]:
         """The run that every model comes from."""
-        trainings = (one for one in self.runs if one.job.landscape == TRAIN)
-        return {Model(one.job.on, one.job.target, one.replicate): one for one in trainings}
+        trainings = (planned for planned in self.runs if planned.job.landscape == TRAIN)
+        return {Model(planned.job.on, planned.job.target, planned.replicate): planned for planned in trainings}
 
-    @cached_property
-    def _planned(self) -> dict[str, Planned]:
-        return {one.name: one for one in self.runs}
-
-    def models(self, planned: Planned) -> list[Planned]:
+    def models(self, planned: PlannedRun) -> list[PlannedRun]:
         """The trainings that a run needs, in the order in which it takes their models."""
         return [self.trained[model] for model in planned.job.models(planned.replicate, shared=self.shared)]
 
     def needs(self, run: Run) -> list[str]:
         """The names of the products that a run takes."""
-        return [one.name for one in self.models(self._planned[run.name])]
+        planned = next(planned for planned in self.runs if planned.name == run.name)
+        return [model.name for model in self.models(planned)]
 
     def needed(self, state: State) -> set[str]:
-        """The names of the products that runs without a result take, but for runs that a failed model keeps away."""
-        left = [self.models(planned) for planned, run in self.with_runs(state) if run is None or not run.finished]
-        failed = {one.name for one in self.trained.values() if (run := self.run_of(state, one)) and run.failed}
-        return {one.name for models in left for one in models if not failed & {model.name for model in models}}
+        """The names of the products that runs without a result take, but for runs with a model that failed."""
+        left = [planned for planned, run in self.with_runs(state) if run is None or not run.finished]
+        possible = [planned for planned in left if not self._blocked(state, planned)]
+        return {model.name for planned in possible for model in self.models(planned)}
 
     def in_words(self) -> str:
         """What there is to do, for a dry run."""
-        points = [len(one.job.points()) for one in self.runs if one.job.landscape != TRAIN]
+        points = [len(planned.job.points()) for planned in self.runs if planned.job.landscape != TRAIN]
         trained = sum(model.on != INITIAL for model in self.trained)
         return f"{trained} models, {sum(points)} points in {len(points)} runs"
 
     def next_action(self, state: State, *, more: bool = True) -> Action:
-        """The first run whose models are there. One whose model failed is never started."""
-        running, waiting, kept_away = False, False, False
-        for planned, run in self.with_runs(state):
-            if run is not None and run.status != INTERRUPTED:
-                running |= run.status == RUNNING
-                continue
-            before = [self.run_of(state, one) for one in self.models(planned)]
-            if all(one is not None and one.status == DONE for one in before):
+        """The first run whose models are trained. A run with a model that failed is never started."""
+        left = [(planned, run) for planned, run in self.with_runs(state) if run is None or run.status == INTERRUPTED]
+        for planned, run in left:
+            if self._ready(state, planned):
                 because = "it was running when the landscape stopped" if run else "its models are there"
                 return FromPlan(planned.config_id, planned.replicate, because, planned.params)
-            able = all(one is None or not one.finished or one.status == DONE for one in before)
-            waiting, kept_away = waiting or able, kept_away or not able
-        if waiting and running:
+        blocked = [self._blocked(state, planned) for planned, _ in left]
+        if not all(blocked) and any(run.status == RUNNING for run in state.runs()):
             return Wait()
-        return Stop("what is left needs models that failed" if kept_away else "all points are evaluated")
+        return Stop("what is left needs models that failed" if any(blocked) else "all points are evaluated")
 
     def beginning(self, state: State) -> int:
         """How many runs could be at work now."""
-        ready = 0
-        for planned, run in self.with_runs(state):
-            before = [self.run_of(state, one) for one in self.models(planned)]
-            able = all(one is not None and one.status == DONE for one in before)
-            ready += able and not (run is not None and run.finished)
-        return ready
+        left = [planned for planned, run in self.with_runs(state) if run is None or not run.finished]
+        return sum(self._ready(state, planned) for planned in left)
 
-    def with_runs(self, state: State) -> Iterator[tuple[Planned, Run | None]]:
+    def with_runs(self, state: State) -> Iterator[tuple[PlannedRun, Run | None]]:
         return ((planned, self.run_of(state, planned)) for planned in self.runs)
 
     @staticmethod
-    def run_of(state: State, planned: Planned) -> Run | None:
+    def run_of(state: State, planned: PlannedRun) -> Run | None:
         """What the ledger knows of a planned run."""
         known = state.configurations.get(planned.config_id)
         return known and known.runs.get(planned.replicate)
+
+    def _ready(self, state: State, planned: PlannedRun) -> bool:
+        runs = [self.run_of(state, model) for model in self.models(planned)]
+        return all(run is not None and run.status == DONE for run in runs)
+
+    def _blocked(self, state: State, planned: PlannedRun) -> bool:
+        runs = [self.run_of(state, model) for model in self.models(planned)]
+        return any(run is not None and run.failed for run in runs)
 
 
 def params_of(request: Request) -> dict:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from seedwise.search.decide.baselines import Baselines
+from seedwise.search.decide.baselines import Baselines, ask_event
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Action, FromPlan, New, Replicate, Stop, Wait, first_interrupted
 from seedwise.search.decide.proposal import Known, Proposer
@@ -18,7 +18,7 @@ from seedwise.search.ranking.selection import Selection
 
 
 class Decider(Protocol):
-    """A policy, or the confirmation."""
+    """A policy, the confirmation, the retries on whole devices, or a plan."""
 
     def next_action(self, state: State, *, more: bool = True) -> Action: ...
 
@@ -39,27 +39,26 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
     else:
         action = policy.next_action(state)
     if isinstance(action, New):
-        proposal = proposer.propose(state, partial(policy.takes, state))
+        proposal = proposer.propose(state, partial(policy.repeats, state))
         if proposal is None:
             action = policy.next_action(state, more=False)
         elif isinstance(proposal, Known):
             ask = {"ask": proposal.ask}
-            again = free_replicate(state.configurations[proposal.config_id])
-            action = Replicate(proposal.config_id, again, "it was proposed again")
+            replicate = free_replicate(state.configurations[proposal.config_id])
+            action = Replicate(proposal.config_id, replicate, "it was proposed again")
         else:
-            found = {key: value for key, value in vars(proposal).items() if key != "vary" or value is not None}
-            events.append({"event": "ask", **found})
+            given = {key: value for key, value in vars(proposal).items() if key != "vary" or value is not None}
+            events.append({"event": "ask", **given})
             action = Replicate(proposal.config_id, 0, action.because)
     if isinstance(action, FromPlan) and action.config_id not in state.configurations:
-        asked = {"config_id": action.config_id, "params": action.params, "suggested": {}, "ask": state.next_ask}
-        events.append({"event": "ask", **asked})
-    # What comes of runs that wait may still decide something, so the policy has not stopped for good.
+        events.append(ask_event(action.config_id, action.params, state.next_ask))
+    # Runs that wait may still change what the policy decides, so it has not stopped for good.
     waiting = not state.policy_stopped and any(run.status == WAITING for run in state.tally.open_runs())
     if isinstance(action, Stop) and baselines is not None and not waiting:
         because = action.because
         events += [] if state.policy_stopped else [{"event": "baselines", "because": because}]
-        more, action = baselines.next_events(state)
-        events += more
+        asks, action = baselines.next_events(state)
+        events += asks
         action = Stop(because) if isinstance(action, Stop) else action
     if isinstance(action, Replicate):
         start = {"config_id": action.config_id, "replicate": action.replicate, "phase": action.phase}
@@ -76,7 +75,7 @@ class Decisions:
     proposer: Proposer
     baselines: Baselines | None = None
     prune: str = "off"
-    plan: Plan | None = None  # of runs that need others: who needs whom
+    plan: Plan | None = None  # of runs that need the products of others
     total: int | None = None  # runs in all, where that is known
     reserved: int = 0  # of these: for the confirmation, which begins when this phase is over
     whole_device: bool = True  # whether a run that is out of memory in its share could have a whole one later
@@ -107,21 +106,21 @@ class Decisions:
 def freeze(state: State, estimator: Estimator, because: str, top: int) -> dict:
     """The event that ends the search phase: the configurations to confirm, best first, chosen before any fresh seed.
 
-    It holds how all of them stood, so that the choice can be checked later.
+    It holds the estimates of all, so that the choice can be checked later.
     """
-    found = estimator.estimate(state)
-    if found is None:
+    estimate = estimator.estimate(state)
+    if estimate is None:
         return {"event": "freeze", "because": because, "configs": [], "estimates": {}}
     best = {"baselines": best_of_each(state, estimator.selection)} if top and state.policy_stopped else {}
     estimates = {
-        found.ids[index]: {
-            "estimate": float(found.mean[index]),
-            "estimate_sd": float(found.sd[index]),
-            "p_best": float(found.p_best[index]),
+        estimate.ids[index]: {
+            "estimate": float(estimate.mean[index]),
+            "estimate_sd": float(estimate.sd[index]),
+            "p_best": float(estimate.p_best[index]),
         }
-        for index in found.ranking
+        for index in estimate.ranking
     }
-    working = [found.ids[index] for index in found.ranking if found.failed[index] < found.count[index]]
+    working = [estimate.ids[index] for index in estimate.ranking if estimate.failed[index] < estimate.count[index]]
     repeated = duplicates(state, working)
-    chosen = [key for key in working if key not in repeated]
+    chosen = [config_id for config_id in working if config_id not in repeated]
     return {"event": "freeze", "because": because, "configs": chosen[:top], "estimates": estimates, **best}

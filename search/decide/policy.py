@@ -1,19 +1,23 @@
-"""What a free worker should do now. Pure: everything it needs comes from the ledger, and it can be printed.
+"""What a free worker should do now. Pure: all that a policy needs comes from the ledger.
 
 A policy of one's own is a class with a `choose`, named in the specification by its import path (docs/extending.md).
 """
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
+
+from pydantic import Field
 
 from seedwise.errors import RequestError
 from seedwise.imports import import_path
 from seedwise.search.ledger.counts import free_replicate
-from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, Configuration, State
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, WAITING, Configuration, State
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.suggest import nearest
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
+EXHAUSTED = "the space has no further configuration"
+Count = Annotated[int, Field(ge=1, lt=FRESH)]  # of replicates
 
 
 def replicate_name(replicate: int) -> str:
@@ -52,7 +56,7 @@ class Confirm(Replicate):
 
 @dataclass(frozen=True)
 class FromPlan(Replicate):
-    """Run a configuration that nobody proposed: a plan has it, with its parameters."""
+    """Run a configuration of a plan, which has its parameters."""
 
     params: dict
     phase: ClassVar[str] = PLANNED
@@ -60,12 +64,12 @@ class FromPlan(Replicate):
 
 @dataclass(frozen=True)
 class Wait:
-    """Start nothing now: what could come next needs what is running."""
+    """Start nothing now: the next run needs the result of one that is running."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Start nothing more; what runs may finish."""
+    """Start nothing more; runs that have started may finish."""
 
     because: str
 
@@ -85,7 +89,7 @@ class Policy:
     hours: float | None = None
     reserve: int = 0
     seed: int = 0
-    prune: bool = False  # whether a configuration's first run may be cut short: its others then wait for it
+    prune: bool = False  # whether a configuration's first run may be cut short: its other runs then wait for the first
 
     @property
     def standing(self) -> Estimator:
@@ -97,18 +101,16 @@ class Policy:
         raise NotImplementedError
 
     def next_action(self, state: State, *, more: bool = True) -> Action:
-        """What a free worker should do. Called again at once when another worker is free: what runs is pending."""
-        if lost := first_interrupted(state):
-            return lost
-        if stop := self.spent(state):
-            return stop
+        """What a free worker should do. For the next free worker the started run is in `state`."""
+        if action := first_interrupted(state) or self.spent(state):
+            return action
         if unstarted := state.tally.unstarted():
             return Replicate(unstarted[0].config_id, 0, "it was asked for when the search stopped")
         return self.choose(state, more=more)
 
     def spent(self, state: State) -> Stop | None:
         """The budget's end, if it has come."""
-        if self.runs is not None and self.used(state) >= self.runs - self.reserve:
+        if self.runs is not None and state.tally.started[SEARCH] >= self.runs - self.reserve:
             return Stop(f"the budget of {self.runs} runs is spent")
         return self.late(state)
 
@@ -116,11 +118,7 @@ class Policy:
         over = self.hours is not None and state.worked >= self.hours * 3600
         return Stop(f"the budget of {self.hours:g} hours is spent") if over else None
 
-    def used(self, state: State) -> int:
-        """Runs of the search phase that were started, those that are on their way included."""
-        return state.tally.started[SEARCH]
-
-    def takes(self, state: State, configuration: Configuration) -> bool:
+    def repeats(self, state: State, configuration: Configuration) -> bool:
         """Whether a configuration that was proposed again is worth one more replicate."""
         return False
 
@@ -128,13 +126,13 @@ class Policy:
         """Whether further replicates should wait until the first run has ended, since it may be pruned."""
         return self.prune and 0 in configuration.runs and not configuration.runs[0].finished
 
-    def least(self, state: State, most: int) -> Action:
-        """Where nothing else is to be done: whoever has fewest replicates, below `most`, before a worker idles."""
-        some = [one for one in state.configurations.values() if not one.pruned and free_replicate(one) < most]
-        if not some:
+    def fill(self, state: State, most: int) -> Action:
+        """Another replicate, up to `most`, for the configuration with fewest: better than an idle worker."""
+        short = state.tally.short_of(most)
+        if not short:
             return Stop(EXHAUSTED)
-        one = min(some, key=lambda one: (self.waits(one), len(one.runs)))
-        return Replicate(one.config_id, free_replicate(one), "there is nothing new in the space")
+        config = min(short, key=lambda config: (self.waits(config), len(config.runs)))
+        return Replicate(config.config_id, free_replicate(config), "there is nothing new in the space")
 
     def least_replicates(self) -> int:
         """How many replicates every configuration gets at least."""
@@ -166,13 +164,10 @@ class Fixed(Policy):
     configuration with fewer seeds than the others could not be ranked fairly.
     """
 
-    n: int = 5
+    n: Count = 5
 
     def least_replicates(self) -> int:
         return self.n
-
-    def __post_init__(self) -> None:
-        require(1 <= self.n < FRESH, "n", f"{self.n} must be at least 1, and below {FRESH}")
 
     def spent(self, state: State) -> None:
         return None  # `choose` looks at the budget before each configuration, not before each run
@@ -199,6 +194,21 @@ class Fixed(Policy):
         return None if self.runs is None else (self.runs - self.reserve) // self.n
 
 
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Policy):
+    """A policy that gives every configuration between `min` and `max` replicates."""
+
+    min: Count = 1
+    max: Count = 9
+
+    def __post_init__(self) -> None:
+        if self.min > self.max:
+            raise RequestError("replicates.max", f"{self.max} is below min: {self.min}")
+
+    def least_replicates(self) -> int:
+        return self.min
+
+
 @dataclass(frozen=True)
 class Confirmation:
     """The last phase: the frozen configurations, each at `fresh` replicates that no decision has seen."""
@@ -214,26 +224,36 @@ class Confirmation:
         return Stop("confirmed")
 
 
-EXHAUSTED = "the space has no further configuration"
+@dataclass(frozen=True)
+class WholeDeviceRetries:
+    """The runs of a phase that were out of memory in their share of a device: now each gets a whole one."""
+
+    phase: str
+
+    def next_action(self, state: State, *, more: bool = False) -> Action:
+        run = next((run for run in state.runs_of(self.phase) if run.status == WAITING), None)
+        if run is None:
+            return Stop("nothing waits for a whole device")
+        start = run.config_id, run.replicate, "it was out of memory in its share of a device"
+        if self.phase == PLANNED:
+            return FromPlan(*start, state.configurations[run.config_id].params)
+        return Confirm(*start) if self.phase == CONFIRM else Replicate(*start)
+
+
 POLICIES = {
     "fixed": "seedwise.search.decide.policy:Fixed",
     "race": "seedwise.search.decide.race:Race",
     "halving": "seedwise.search.decide.halving:Halving",
 }
-SHARED = {one.name for one in fields(Policy)}
+SHARED = {field.name for field in fields(Policy)}
 
 
 def first_interrupted(state: State) -> Replicate | None:
     """The first run of the search phase that was cut off without a result."""
-    lost = (run for run in state.tally.open_runs() if run.phase == SEARCH and run.status == INTERRUPTED)
-    found = next(lost, None)
-    return found and Replicate(found.config_id, found.replicate, "it was running when the search stopped")
-
-
-def require(holds: bool, option: str, problem: str) -> None:
-    """For the options of a policy: what is wrong is said with the key of the specification."""
-    if not holds:
-        raise RequestError(f"replicates.{option}", problem)
+    for run in state.tally.open_runs():
+        if run.phase == SEARCH and run.status == INTERRUPTED:
+            return Replicate(run.config_id, run.replicate, "it was running when the search stopped")
+    return None
 
 
 def policy_class(name: str) -> type[Policy]:
@@ -241,25 +261,23 @@ def policy_class(name: str) -> type[Policy]:
     path = POLICIES.get(name, name)
     if ":" not in path:
         raise RequestError("replicates.policy", f"there is no {name!r}", nearest(name, POLICIES))
-    found = import_path(path, "replicates.policy")
-    if not (isinstance(found, type) and issubclass(found, Policy)):
+    policy = import_path(path, "replicates.policy")
+    if not (isinstance(policy, type) and issubclass(policy, Policy)):
         problem = f"{name} is not a seedwise.search.decide.policy.Policy"
         raise RequestError("replicates.policy", problem, "Derive it from that class.")
-    return found
+    return policy
 
 
 def options_of(name: str) -> dict[str, tuple[Any, Any]]:
-    """What a policy can be told in a specification: the type and the default of each option."""
+    """The options of a policy in a specification: the type, which may have bounds, and the default of each."""
     policy = policy_class(name)
-    hints = get_type_hints(policy)
-    return {one.name: (hints[one.name], one.default) for one in fields(policy) if one.name not in SHARED}
+    hints = get_type_hints(policy, include_extras=True)
+    return {field.name: (hints[field.name], field.default) for field in fields(policy) if field.name not in SHARED}
 
 
 def policy_of(request: Any, estimator: Estimator) -> Policy:
     """The policy that a specification names, with its budget."""
-    replicates = request.replicates.resolved()
-    confirm = request.replicates.confirm
-    options = {name: replicates[name] for name in options_of(request.replicates.policy)}
+    replicates, confirm = request.replicates.resolved(), request.replicates.confirm
     return policy_class(request.replicates.policy)(
         estimator=estimator,
         runs=request.budget.runs,
@@ -267,5 +285,5 @@ def policy_of(request: Any, estimator: Estimator) -> Policy:
         reserve=confirm.top * confirm.fresh,
         seed=request.seed,
         prune=request.prune != "off",
-        **options,
+        **{name: replicates[name] for name in options_of(request.replicates.policy)},
     )

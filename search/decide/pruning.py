@@ -1,8 +1,8 @@
 """When the first run of a configuration is cut short: by the rules of ASHA or of the median, on the ledger alone.
 
 Runs are compared at equal shares of their own schedule, never at equal steps: with a linear decay, a run of 40 epochs
-after 10 has hardly begun to settle, one of 12 epochs nearly has. Only replicate 0 is looked at: all have it, and it is
-the same luck for all.
+after 10 has hardly begun to settle, one of 12 epochs nearly has. Only replicate 0 is compared: every configuration has
+it, and its seeds are the same for all.
 """
 
 import math
@@ -20,30 +20,23 @@ def prunes(rule: str, state: State, selection: Selection, run: Run) -> str:
     """Why this run should end now, after the step that it has just reported; empty where it may go on."""
     if rule == "off" or run.replicate != 0 or run.phase != SEARCH or not 0 < run.step < run.epochs:
         return ""
-    peers = [
-        other.runs[0]
-        for other in state.configurations.values()
-        if not other.baseline and 0 in other.runs and other.runs[0] is not run and not other.runs[0].failed
-    ]
-    if rule == "asha":
-        share = next((share for share in RUNGS if step_at(share, run.epochs) == run.step), None)
-    else:
-        share = run.step / run.epochs if run.step / run.epochs >= GRACE else None
-    own = None if share is None else reached(selection, run, share)
+    shares = RUNGS if rule == "asha" else [max(GRACE, run.step / run.epochs)]
+    share = next((share for share in shares if step_at(share, run.epochs) == run.step), None)
+    own = None if share is None else best_score(selection, run, share)
     if own is None:
         return ""
-    scores = [score for peer in peers if (score := reached(selection, peer, share)) is not None]
-    ahead = sum(score > own for score in scores)
+    firsts = [config.runs[0] for config in state.configurations.values() if not config.baseline and 0 in config.runs]
+    peers = [best_score(selection, peer, share) for peer in firsts if peer is not run and not peer.failed]
+    scores = [score for score in peers if score is not None]
+    count, ahead = len(scores) + 1, sum(score > own for score in scores)
     if rule == "asha":
-        poor, words = ahead >= max(1, (len(scores) + 1) // ETA), f"not among the best 1/{ETA}"
-        enough = len(scores) + 1 >= ETA
+        poor, words = count >= ETA and ahead >= count // ETA, f"not among the best 1/{ETA}"
     else:
-        poor, words = ahead > len(scores) / 2, "below the median"
-        enough = len(scores) >= PEERS
-    return f"{words} of {len(scores) + 1} runs after {share:.0%} of their schedules" if enough and poor else ""
+        poor, words = len(scores) >= PEERS and ahead > len(scores) / 2, "below the median"
+    return f"{words} of {count} runs after {share:.0%} of their schedules" if poor else ""
 
 
-def reached(selection: Selection, run: Run, share: float) -> float | None:
+def best_score(selection: Selection, run: Run, share: float) -> float | None:
     """The best score of a run up to a share of its schedule; None where it has not got there."""
     last = step_at(share, run.epochs)
     if not run.epochs or run.step < last:

@@ -17,8 +17,7 @@ from seedwise.search.cluster.placement import Need, Placement, measures, place
 from seedwise.search.cluster.ray_internals import run_tune
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import Decider, Decisions, freeze
-from seedwise.search.decide.policy import Confirmation
-from seedwise.search.decide.whole_device import Alone
+from seedwise.search.decide.policy import Confirmation, WholeDeviceRetries
 from seedwise.search.execution.messages import RunOrder
 from seedwise.search.execution.products import MODELS, Products
 from seedwise.search.execution.session import Session, View
@@ -116,7 +115,8 @@ class Phases:
             reason = self.tune(phase, decider, baselines, tests, self.placement)
             open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
             if WAITING in open_runs and INTERRUPTED not in open_runs:
-                self.tune(phase, Alone(phase), None, tests, self.placement.whole(nodes_now()) or self.placement)
+                placement = self.placement.whole(nodes_now()) or self.placement
+                self.tune(phase, WholeDeviceRetries(phase), None, tests, placement)
             elif RUNNING in open_runs:
                 raise SearchError(f"a run has no result. Resume the search: {called('resume', self.folder)}")
             elif not open_runs:

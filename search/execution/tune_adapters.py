@@ -6,8 +6,7 @@ from ray.tune import Callback
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from seedwise.search.decide.policy import Wait
-from seedwise.search.decide.whole_device import Alone
+from seedwise.search.decide.policy import Wait, WholeDeviceRetries
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
 from seedwise.search.execution.worker_loss import cause_of
@@ -25,8 +24,8 @@ class LedgerSearcher(Searcher):
         session = self.session
         running = session.runs.by_trial
         if not session.shutdown.begun and len(running) >= session.slots.now():
-            alone = isinstance(session.decisions.policy, Alone)  # does not wait for a node on which it fits
-            return Searcher.FINISHED if alone and not running else None
+            retries = isinstance(session.decisions.policy, WholeDeviceRetries)  # do not wait for a node that fits
+            return Searcher.FINISHED if retries and not running else None
         order = session.start_next(trial_id)
         if order is None:
             return Searcher.FINISHED

@@ -70,9 +70,9 @@ def _trial(
 ) -> "FrozenTrial":
     from optuna.trial import TrialState, create_trial
 
-    from seedwise.search.decide.proposal import point
+    from seedwise.search.decide.proposal import point_of
 
-    fixed = point(space, configuration.suggested or configuration.params)
+    fixed = point_of(space, configuration.suggested or configuration.params)
     attributes = {
         "config_id": row["config_id"],
         "parameters": row["params"],

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from seedwise.search.decide.landscape_plan import Plan, Planned
+from seedwise.search.decide.landscape_plan import Plan, PlannedRun
 from seedwise.search.decide.policy import run_name
 from seedwise.search.execution.products import Products
 from seedwise.search.landscape.geometry import Geometry, stored_products
@@ -71,14 +71,14 @@ class Numbers:
             "findings": [self.finding(target) for target in self.plan.targets],
         }
 
-    def done(self, kind: str) -> Iterator[tuple[Planned, Run]]:
+    def done(self, kind: str) -> Iterator[tuple[PlannedRun, Run]]:
         """The runs of this kind that have their results."""
         for planned, run in self.plan.with_runs(self.state):
             if planned.job.landscape == kind and run is not None and run.status == DONE:
                 yield planned, run
 
-    def grouped(self, kind: str, key: Callable[[Planned], tuple]) -> dict[tuple, list[tuple[Planned, Run]]]:
-        groups: dict[tuple, list[tuple[Planned, Run]]] = {}
+    def grouped(self, kind: str, key: Callable[[PlannedRun], tuple]) -> dict[tuple, list[tuple[PlannedRun, Run]]]:
+        groups: dict[tuple, list[tuple[PlannedRun, Run]]] = {}
         for planned, run in self.done(kind):
             groups.setdefault(key(planned), []).append((planned, run))
         return groups

@@ -83,7 +83,8 @@ class Parts:
         """All that the baselines run, at as many replicates as the policy gives everybody; None without baselines."""
         if not self.baseline_spaces:
             return None
-        return Baselines.of(self.resolved["method"], self.baseline_spaces, self.policy.least_replicates())
+        configurations = (params for space in self.baseline_spaces.values() for params, _ in space.grid())
+        return Baselines(self.resolved["method"], tuple(configurations), self.policy.least_replicates())
 
     @cached_property
     def proposer(self) -> Proposer:

@@ -17,8 +17,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError, SearchError
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import next_run
-from seedwise.search.decide.policy import FromPlan, Stop, Wait
-from seedwise.search.decide.whole_device import Alone
+from seedwise.search.decide.policy import FromPlan, Stop, Wait, WholeDeviceRetries
 from seedwise.search.execution.products import Products
 from seedwise.search.export.rerun import rerun_specification
 from seedwise.search.ledger.state import DONE, PLANNED, State
@@ -147,7 +146,7 @@ def test_an_interrupted_run_goes_first_and_one_without_memory_is_left_to_a_whole
         start(state, action)
         end(state, action)
     assert isinstance(action, Stop)  # nothing runs: to wait would be for ever
-    alone = Alone(PLANNED).next_action(state)
+    alone = WholeDeviceRetries(PLANNED).next_action(state)
     assert (alone.config_id, alone.phase) == (first.config_id, PLANNED)
     assert made.needs(state.configurations[first.config_id].runs[0]) == []
 

@@ -261,12 +261,12 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
     [
         ({"policy": "rase"}, "replicates.policy: there is no 'rase'. Did you mean race?"),
         ({"policy": "race", "n": 3}, "replicates.n: the policy race has no such option."),
-        ({"policy": "race", "min": 4, "max": 3}, "replicates.max: 3 must be between min: 4 and 999."),
-        ({"policy": "race", "explore": 0}, "replicates.explore: 0 is a share of the budget"),
+        ({"policy": "race", "min": 4, "max": 3}, "replicates.max: 3 is below min: 4."),
+        ({"policy": "race", "explore": 0}, "replicates.explore: 0 is wrong: input should be greater than 0."),
         ({"policy": "race", "min": "two"}, "replicates.min: 'two' is wrong: input should be a valid integer."),
         ({"policy": "race", "surrogate": 1}, "replicates.surrogate: 1 is wrong: input should be a valid boolean."),
-        ({"policy": "fixed", "n": 0}, "replicates.n: 0 must be at least 1, and below 1000."),
-        ({"policy": "halving", "eta": 1}, "replicates.eta: 1 must be at least 2."),
+        ({"policy": "fixed", "n": 0}, "replicates.n: 0 is wrong: input should be greater than or equal to 1."),
+        ({"policy": "halving", "eta": 1}, "replicates.eta: 1 is wrong: input should be greater than or equal to 2."),
         ({"policy": "tests.search.decide.test_policy:state_of"}, "is not a seedwise.search.decide.policy.Policy"),
     ],
 )

@@ -13,8 +13,7 @@ from seedwise.errors import SearchError
 from seedwise.search.cluster.code import own_code
 from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import next_run
-from seedwise.search.decide.policy import Fixed, Stop
-from seedwise.search.decide.whole_device import Alone
+from seedwise.search.decide.policy import Fixed, Stop, WholeDeviceRetries
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
 from seedwise.search.execution.worker_loss import NOT_STARTED
@@ -90,7 +89,7 @@ def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):
     session.record_result("trial", full)
     (run,) = session.ledger.state.runs()
     assert (run.status, run.alone, run.finished) == (WAITING, True, False)
-    session.decisions.policy = Alone("confirm")
+    session.decisions.policy = WholeDeviceRetries("confirm")
     assert session.start_next("again").config_id == run.config_id
     session.record_result("again", full)
     (run,) = session.ledger.state.runs()
@@ -212,8 +211,8 @@ def test_waiting_runs_are_pending_for_policies_and_outlive_a_restart():
         state = replay(lines)
         assert [run.status for run in state.runs()] == [WAITING]
         assert isinstance(Fixed(estimator=ESTIMATOR, n=1, runs=1).next_action(state), Stop)
-        assert Alone("search").next_action(state).config_id == "a"
-        assert isinstance(Alone("confirm").next_action(state), Stop)
+        assert WholeDeviceRetries("search").next_action(state).config_id == "a"
+        assert isinstance(WholeDeviceRetries("confirm").next_action(state), Stop)
     assert [run.losses for run in replay(lost_alone).runs()] == [(("its worker process died", "n"),)]
 
 

@@ -38,7 +38,7 @@ def fewer_walks(monkeypatch):
         ),
         ("replicates.policy=rase", "replicates.policy: there is no 'rase'. Did you mean race?"),
         ("replicates.mim=3", "replicates.mim: the policy race has no such option. Did you mean min?"),
-        ("replicates.min=9", "replicates.max: 6 must be between min: 9 and 999."),
+        ("replicates.min=9", "replicates.max: 6 is below min: 9."),
         ("replicates.confirm.tops=1", "replicates.confirm.tops: there is no such key. Did you mean top?"),
         ("seed=-1", "seed: -1 is wrong: input should be greater than or equal to 0"),
         ("prune=hyperband", "prune: 'hyperband' is wrong: input should be 'off', 'asha' or 'median'"),
