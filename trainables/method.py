@@ -21,17 +21,17 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Every configuration that a search can ask for, so that inputs are read and checked for all of them at once.
+    """Every configuration that a search can run, so that inputs are read and checked for all of them at once.
 
-    They stand below the key of the specification that asks for them: `space`, `baselines.NAME`, `enqueue.0`. A range
+    They stand below the key of the specification that brings them in: `space`, `baselines.NAME`, `enqueue.0`. A range
     has endless values: its configurations are a sample with both ends.
     """
 
     configurations: Mapping[str, Sequence[dict]]
 
-    def values(self, name: str, key: str = "space") -> set:
-        """The values of a parameter in the configurations below a key; those that do not have it are left out."""
-        return {params[name] for params in self.configurations[key] if name in params}
+    def values(self, name: str) -> set:
+        """The values of a parameter in the configurations of the space; those that do not have it are left out."""
+        return {params[name] for params in self.configurations["space"] if name in params}
 
     @property
     def enqueued(self) -> dict[str, dict]:
@@ -57,26 +57,25 @@ class Method:
 
     @classmethod
     def prepare(cls, request: Request, candidates: Candidates) -> Any:
-        """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: none.
+        """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: None.
 
-        `candidates` has every configuration that the search can ask for. A method that does not need it may leave the
-        argument out.
+        A method that does not need `candidates` may leave the argument out.
         """
         return None
 
     @classmethod
     def prepare_test(cls, request: Request) -> Any:
-        """Read the test sets, on the driver, once the search has chosen what it confirms. Default: there are none.
+        """Read the test sets, on the driver, once the search has chosen what it confirms. Default: None, no test sets.
 
-        `prepare` must not read them: the result of this goes to runs of the confirmation and to no others.
+        `prepare` must not read them: only runs of the confirmation get the result of this.
         """
         return None
 
     @classmethod
     def size(cls, params: dict) -> float:
-        """How much memory a run with these parameters takes compared with others; the largest one is measured.
+        """How much memory a run with these parameters takes compared with others; the largest run is measured.
 
-        Default: its `batch_size`, where it has one, and half of it where activations are computed again.
+        Default: its `batch_size`, if it has any, and half of it where activations are computed again.
         """
         return params.get("batch_size", 0) * (0.5 if params.get("gradient_checkpointing") else 1.0)
 
@@ -84,29 +83,26 @@ class Method:
     def streams_used(cls, params: dict) -> tuple[str, ...]:
         """The streams that a run with these parameters draws from; only these are varied alone. Default: all.
 
-        One too many costs runs that all give the same score; one that is missing leaves its part unexplained.
+        A stream too many costs runs that all give the same score; a missing one leaves its part unexplained.
         """
         return STREAMS
 
     @classmethod
     def class_for(cls, params: dict) -> type["Method"]:
-        """The class of a run with these parameters: a baseline, where they name one, which is then taken off them."""
+        """The class of a run with these parameters: a baseline if they name it. The name is then taken off them."""
         return cls.baselines[params.pop("baseline")] if "baseline" in params else cls
 
     def __init__(self, inputs: Any, params: dict, streams: Streams, device: Any):
         self.inputs, self.params, self.streams, self.device = inputs, params, streams, device
 
     def step(self, number: int) -> dict[str, float]:
-        """Do step `number` (from 0), such as an epoch.
-
-        Returns metrics, named `split/metric/language` where there are languages.
-        """
+        """Do step `number` (from 0), such as an epoch. Returns metrics: `split/metric/language` for each language."""
         raise NotImplementedError
 
     def test(self, tests: Any) -> dict[str, float]:
         """Metrics `test/metric/language` of the trained model on what `prepare_test` read. Default: none.
 
-        Called once, after the last step of a run of the confirmation; never where `prepare_test` gave None.
+        Called once, after the last step of a run of the confirmation; never if `prepare_test` gave None.
         """
         return {}
 
@@ -115,41 +111,29 @@ class Method:
         return {}
 
     def pictures(self) -> list[dict]:
-        """Pictures of this run, as plain data that is drawn elsewhere. Default: none.
+        """Pictures of this run, as plain data in the shape of `pictures.Picture`, drawn elsewhere. Default: none.
 
-        Called once, after the last step and after `test`, only where the search asks for it: in the first fresh
-        replicate of each configuration that is confirmed. An error here costs the pictures and not the run, whose
-        scores count; the time it takes is not counted as the run's. What it needs of earlier steps belongs into
-        `save`. A run that takes the results of an equal one has no model, and is not asked. One picture:
-
-            {"name": "losses",  # of its file: letters, digits, - and _, different from that of the others
-             "title": "...", "text": "what one sees and how it was made; also read out where nothing is seen",
-             "columns": 2,  # panels per row
-             "panels": [{"title": "...", "x": "name of the axis, may be empty", "y": "...", "log": False,  # of y
-                         "series": [{"name": "train", "kind": "line",  # or "points"
-                                     "x": [1.0, 2.0], "y": [0.7, 0.5],
-                                     "labels": ["first", "second"], "dashed": False,
-                                     "low": [0.6, 0.4], "high": [0.8, 0.6]}]}]}  # a band behind it
-
-        `log`, `labels`, `dashed`, and `low` with `high` may be left out. Numbers are finite. Series of one name have
-        one colour.
+        Called once, after the last step and after `test`, and only in the first fresh replicate of each confirmed
+        configuration. An error here costs the pictures and not the run, whose scores count; its time is not counted as
+        the run's. What it needs of earlier steps belongs into `save`. A run that takes the results of an equal run has
+        no model and draws nothing.
         """
         return []
 
     def product(self) -> dict[str, Any] | None:
-        """Arrays by name that other runs of a plan (of a landscape) are made of; kept in its folder. Default: none.
+        """Arrays by name that other runs of a plan (of a landscape) start from; kept in its folder. Default: none.
 
         Called once, after the last step of a run that has not failed.
         """
         return None
 
     def receive(self, products: list[dict[str, Any]]) -> None:
-        """Take what other runs left, in the order the search's plan has them, before the first step."""
+        """Take the products of other runs, in the order of the search's plan, before the first step."""
 
     def fingerprint(self, tests: Any) -> str | None:
-        """The same text for two runs means that they would report the same metrics, `constants` apart: one is trained.
+        """Runs with the same text report the same metrics, `constants` apart, so only one of them is trained.
 
-        `tests` is what `prepare_test` gave, for runs that are tested, else None. Default: None, all runs are trained.
+        `tests` is the result of `prepare_test` for runs that are tested, else None. Default: None, all are trained.
         """
         return None
 

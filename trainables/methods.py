@@ -1,4 +1,4 @@
-"""The methods that there are."""
+"""The built-in methods."""
 
 from functools import cache
 from importlib import import_module
@@ -14,15 +14,15 @@ METHODS = {
 
 @cache
 def spec_of(method: str) -> MethodSpec:
-    """What a method says of itself."""
+    """The description of a method."""
     return import_module(METHODS[method]).SPEC
 
 
 def built_in(method: object) -> MethodSpec | None:
-    """The same, of whatever a specification has as its method; None of one's own, which says nothing of itself."""
+    """The description of the method of a specification; None of one's own method, which has no description."""
     return spec_of(method) if isinstance(method, str) and method in METHODS else None
 
 
 def all_inputs() -> dict[str, Input]:
     """Every key below `inputs:`, of whichever method. Methods that share a name mean the same by it."""
-    return {name: one for method in METHODS for name, one in spec_of(method).inputs.items()}
+    return {name: key for method in METHODS for name, key in spec_of(method).inputs.items()}

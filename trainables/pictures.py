@@ -78,17 +78,17 @@ _PICTURES = TypeAdapter(list[Picture])
 def checked(pictures: list[dict]) -> list[dict]:
     """The pictures of one run with every optional key; an error in one line where they have another shape."""
     try:
-        found = _PICTURES.validate_python(pictures)
+        valid = _PICTURES.validate_python(pictures)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, ("pictures", *first["loc"])))
-        raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from None
-    names = [picture.name for picture in found]
+        key = ".".join(map(str, ("pictures", *first["loc"])))
+        raise ValueError(f"{key}: {first['msg'].removeprefix('Value error, ')}") from None
+    names = [picture.name for picture in valid]
     if len(set(names)) < len(names):
         raise ValueError(f"two pictures have one name: {', '.join(names)}")
-    return _PICTURES.dump_python(found)
+    return _PICTURES.dump_python(valid)
 
 
 def as_json(pictures: list[dict]) -> str:
-    """What a run hands over: its pictures as one text, empty where there are none."""
+    """The pictures of a run as one text, empty if there are none."""
     return json.dumps(checked(pictures)) if pictures else ""

@@ -1,4 +1,4 @@
-"""What a specification says about models and data, typed: a method is prepared from it. No torch here."""
+"""The keys of a specification about models and data, typed: a method is prepared from them. No torch here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Protocol
@@ -7,13 +7,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from seedwise.credentials import has_password
 from seedwise.trainables.methods import all_inputs
-from seedwise.trainables.spec import Input
 
 TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
 
 
 def _without_password(text: str) -> str:
-    """A text that may be written down."""
+    """A text that may be saved."""
     if has_password(text):
         raise ValueError("it has a password, which would be written down; leave it out, and set it in the environment")
     return text
@@ -41,42 +40,37 @@ class Task(Model):
     source: Language
     targets: list[Language]
     pivots: list[Language] = []
-    text: Text | None = None  # the columns; None: as published, and `text` and `label` of the task named text
+    text: Text | None = None  # the columns; None: as published, `text` and `label` if the task is named text
     second: Text | None = None  # the column of the second sentence: xnli and pawsx are pairs, text is with this key
     label: Text | None = None
     labels: list[str | int] | None = None  # the classes in order; None: as published, or those of source training
-    config: Text = "{language}"  # which configuration of a hub data set a language is
-    splits: dict[Literal["train", "dev", "test"], Text] = {}  # other names of theirs; the hub's dev is validation
+    config: Text = "{language}"  # the configuration of a hub data set that holds a language
+    splits: dict[Literal["train", "dev", "test"], Text] = {}  # other names; the hub's dev is validation
 
     def languages(self, of: str = "all") -> list[str]:
         """The targets; with the pivots, all that are `scored`; or `all`: the source and the targets."""
-        others = {"targets": self.targets, "scored": [*self.targets, *self.pivots]}
-        return list(others.get(of) or [self.source, *self.targets])
+        groups = {"targets": self.targets, "scored": [*self.targets, *self.pivots]}
+        return groups.get(of) or [self.source, *self.targets]
 
 
-SHAPES: dict[str, tuple[Any, Any]] = {  # of inputs: their type, and what they are where nothing is written
-    "one": (Text | None, None),
+SHAPES: dict[str, tuple[Any, Any]] = {  # of inputs: their type and default
+    "single": (Text | None, None),
     "per_language": (dict[str, Text], {}),
     "pattern": (Files, {}),
     "sets": (dict[str, Files], {}),
     "pairs": (dict[str, tuple[Text, Text]], {}),
 }
 
-
-def _field(one: Input) -> tuple[Any, Any]:
-    return (one.type, one.default) if one.shape == "value" else SHAPES[one.shape]
-
-
 Inputs = create_model(
     "Inputs",
     __base__=Model,
     __doc__="What the methods read besides the task. Which of them reads what, and why, is in its spec.py.",
-    **{name: _field(one) for name, one in all_inputs().items()},
+    **{name: SHAPES.get(key.shape, (key.type, key.default)) for name, key in all_inputs().items()},
 )
 
 
 class Request(Protocol):
-    """What a method sees of a specification, whole and checked."""
+    """The checked specification, as a method sees it."""
 
     name: str
     method: Any

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 
 STREAMS = ("head", "order", "dropout", "augmentation", "anchors", "words", "masks")
-DIRECTIONS = "directions"  # random ones around a trained model: no score of a run depends on it
+DIRECTIONS = "directions"  # random directions around a trained model: no score of a run depends on this stream
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,7 @@ class Streams:
     """The streams of one replicate of one search.
 
     With `vary`, the name of a stream, only that one is the replicate's; all others are those of replicate 0. The spread
-    over such replicates is what this stream alone brings. Those that are `fixed` are replicate 0's for every replicate.
-    Default: all are the replicate's.
+    over such replicates is what this stream alone brings. `fixed` streams are replicate 0's for every replicate.
     """
 
     search_seed: int
@@ -27,7 +26,7 @@ class Streams:
     fixed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for stream in (*self.fixed, *([] if self.vary is None else [self.vary])):
+        for stream in (*self.fixed, *filter(None, [self.vary])):
             _check(stream)
 
     def seed(self, stream: str, *parts: int) -> int:
@@ -35,8 +34,7 @@ class Streams:
         if stream != DIRECTIONS:
             _check(stream)
         own = self.vary in (None, stream) and stream not in self.fixed
-        replicate = self.replicate if own else 0
-        text = "/".join(map(str, (self.search_seed, replicate, stream, *parts)))
+        text = "/".join(map(str, (self.search_seed, self.replicate if own else 0, stream, *parts)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
     def all_seeds(self) -> dict[str, int]:

@@ -37,7 +37,7 @@ def _check(key: str, described: Input, value: Any, task: Task) -> Iterable[Reque
     languages = task.languages(described.of)
     if described.required and described.missing and not value:
         yield RequestError(key, described.missing)
-    elif described.shape == "one":
+    elif described.shape == "single":
         yield from _check_path(key, value, folder=described.folder) if value else ()
     elif described.shape == "sets":
         for name, files in value.items():

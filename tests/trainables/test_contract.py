@@ -190,7 +190,7 @@ def test_every_input_is_a_key_of_the_schema_with_its_type_and_default(method):
         if one.shape == "value":
             assert (one.required, one.missing, one.folder) == (False, "", False)
             assert Inputs(**{name: one.default}) == Inputs()
-        elif one.required and one.shape in ("one", "pattern", "sets"):
+        elif one.required and one.shape in ("single", "pattern", "sets"):
             assert one.missing  # the others say for which language there is none
         assert one.missing.endswith(".") or not one.missing
 

@@ -19,7 +19,7 @@ RADII = (0.03, 0.1, 0.3)  # published nowhere
 INPUTS = {
     # Of the source language.
     "synonyms": Input(
-        "one",
+        "single",
         required=True,
         missing="ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or lines of word, tab, "
         "synonyms.",

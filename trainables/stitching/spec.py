@@ -42,7 +42,7 @@ INPUTS = {
     # Lexicon entries below this quality (their third column) are left out.
     "quality": Input("value", type=float | None),
     # The encoder of the zero_shot baseline.
-    "multilingual": Input("one", folder=True, missing="a multilingual encoder. Add a hub id or a folder."),
+    "multilingual": Input("single", folder=True, missing="a multilingual encoder. Add a hub id or a folder."),
     # How target text becomes words, for all or by language.
     "splitting": Input("value", type=Splitting | dict[str, Splitting], default="unicode"),
     "vector_rows": VECTOR_ROWS,
