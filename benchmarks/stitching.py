@@ -22,8 +22,8 @@ from statistics import median
 import numpy as np
 import torch
 
+from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.tables import BLOCK, combine, neighbours
-from seedwise.trainables.stitching.weightings import Weighting
 
 WORDS, ANCHORS, DIMENSIONS, WIDTH, K = 200_000, 12_000, 300, 384, 50  # WIDTH: of the encoder's table
 CONFIGURATIONS, LARGEST_K = 50, 200
@@ -54,7 +54,9 @@ def main() -> None:
     if "faiss IndexFlatIP" in seconds:
         print(f"nearest anchors / faiss: {own / seconds['faiss IndexFlatIP']:.2f} (goal: below 1)")
 
-    peak = peak_memory(lambda: combine(neighbours(words, anchors, K), source, K, Weighting("softmax", tau=0.1)))
+    peak = peak_memory(
+        lambda: combine(neighbours(words, anchors, K), source, K, StitchingOptions(weighting="softmax", tau=0.1))
+    )
     print(f"largest memory beyond the inputs / 1 GB: {peak / 1e9:.2f} (goal: below 1), the table itself included")
 
     several = configurations()
@@ -109,7 +111,7 @@ def with_faiss(words: torch.Tensor, anchors: torch.Tensor) -> Callable[[], objec
     return lambda: index.search(unit[0], K)
 
 
-def configurations() -> list[tuple[int, Weighting]]:
+def configurations() -> list[tuple[int, StitchingOptions]]:
     """k from 1 to 200 and tau from 0.01 to 1, both log-uniform, in turn with each weighting: as the space has them."""
     draw = np.random.default_rng(1)
     names = ("softmax", "standard", "sparsemax", "entmax")
@@ -117,15 +119,17 @@ def configurations() -> list[tuple[int, Weighting]]:
     for number in range(CONFIGURATIONS):
         k = round(float(np.exp(draw.uniform(0, np.log(LARGEST_K))))) if number else K
         tau = float(np.exp(draw.uniform(np.log(0.01), 0)))
-        found.append((k, Weighting(names[number % len(names)], tau=tau)))
+        found.append((k, StitchingOptions(weighting=names[number % len(names)], tau=tau)))
     return found
 
 
-def make(words: torch.Tensor, anchors: torch.Tensor, source: torch.Tensor, some: list[tuple[int, Weighting]]) -> None:
+def make(
+    words: torch.Tensor, anchors: torch.Tensor, source: torch.Tensor, some: list[tuple[int, StitchingOptions]]
+) -> None:
     """The tables of some configurations, as a search makes them: neighbours once, at the largest k of the space."""
     found = neighbours(words, anchors, LARGEST_K)
-    for k, weigh in some:
-        combine(found, source, k, weigh)
+    for k, options in some:
+        combine(found, source, k, options)
 
 
 def timed(parties: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:

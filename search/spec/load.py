@@ -15,7 +15,7 @@ from seedwise.search.spec.landscape import completed
 from seedwise.search.spec.schema import Specification, named
 from seedwise.search.spec.validate import check
 from seedwise.suggest import nearest
-from seedwise.trainables.inputs.paths import read_text
+from seedwise.trainables.inputs.reading import read_lines
 from seedwise.validation import request_errors
 
 BUILT_IN = Path(__file__).with_name("builtin")
@@ -46,7 +46,7 @@ def yaml_of(source: str) -> dict:
         known = sorted(entry.stem for entry in BUILT_IN.glob("*.yaml"))
         raise RequestError(source, "no such file, and no built-in specification", nearest(source, known))
     try:
-        content = yaml12.load(read_text(path, "specification"))
+        content = yaml12.load("\n".join(read_lines(path, "specification")))
     except yaml12.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""

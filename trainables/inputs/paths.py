@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from seedwise.errors import MissingFile, RequestError
+from seedwise.errors import MissingFile
 from seedwise.paths import resolved
 
 FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the embedded world
@@ -21,14 +21,6 @@ def locate(name: str, key: str, *, folder: bool = False) -> Path:
         kind = "folder" if folder else "file"
         raise MissingFile(key, f"{name}: there is no such {kind}", "Write the path of one that exists.", name)
     return path
-
-
-def read_text(path: Path, key: str) -> str:
-    """A text file, which must be UTF-8."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RequestError(key, f"{path}: {error}", "Save it as UTF-8 text that you may read.") from error
 
 
 def checksum(path: Path) -> str:

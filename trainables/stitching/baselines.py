@@ -17,6 +17,7 @@ from seedwise.trainables.stitching.options import (
     LeastSquaresOptions,
     RegressionOptions,
     ZeroShotOptions,
+    streams_used,
 )
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests
 from seedwise.trainables.stitching.reader import WordSet
@@ -58,9 +59,7 @@ class Baseline(Classifier):
 class FineTuned(Baseline):
     """An encoder with its own word table, fine-tuned on the source once: one model for all targets."""
 
-    @classmethod
-    def streams_used(cls, params: dict) -> tuple[str, ...]:
-        return ("head", "order", "dropout")
+    streams_used = staticmethod(streams_used)
 
     def attach(self, encoder: Encoder, train: Encoded) -> None:
         """Prepare to fine-tune an encoder."""
@@ -96,11 +95,6 @@ class LeastSquares(FineTuned):
     """
 
     options_type = LeastSquaresOptions
-
-    @classmethod
-    def streams_used(cls, params: dict) -> tuple[str, ...]:
-        """Anchors are drawn only if not all of them are used."""
-        return (*super().streams_used(params), *(["anchors"] if params["anchors"] != "all" else []))
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)

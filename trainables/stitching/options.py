@@ -55,6 +55,11 @@ PAPER = {
 ANCHORS = ("anchors", "translations", "pieces", "phrases", "anchor_casing", "quality", "stop_words")
 
 
+def streams_used(params: dict) -> tuple[str, ...]:
+    """The random streams of a run that fine-tunes; anchors are drawn only if not all of them are used."""
+    return ("head", "order", "dropout", *(["anchors"] if params.get("anchors", "all") != "all" else []))
+
+
 @dataclass(frozen=True, config=STRICT)
 class LeastSquaresOptions(StitchingOptions):
     """A linear map of the target's vectors. Anchors are chosen as in stitching; its other own options are inert."""

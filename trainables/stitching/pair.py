@@ -16,7 +16,7 @@ from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.prepare import StitchingInputs
 from seedwise.trainables.stitching.reader import Target, WordSet
 from seedwise.trainables.stitching.tables import ZERO, Counts, Neighbours, combine, neighbours, stitch_all, to_norm
-from seedwise.trainables.stitching.weightings import Weighting
+from seedwise.trainables.stitching.weightings import SPARSE, weights
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classification import scores
 from seedwise.trainables.training.encoder import initialise, skeleton
@@ -31,12 +31,7 @@ class Pair:
     """One target language with its own source model: F^s depends on the anchors, and so on the pair."""
 
     def __init__(
-        self,
-        inputs: StitchingInputs,
-        target: Target,
-        options: StitchingOptions,
-        streams: Streams,
-        device: torch.device,
+        self, inputs: StitchingInputs, target: Target, options: StitchingOptions, streams: Streams, device: torch.device
     ):
         self.inputs, self.target, self.streams = inputs, target, streams
         self.lookup: Tensor | None = None  # the table for ids of the training set; None: the model's own
@@ -165,17 +160,16 @@ class Tables:
         `empty` words had no direction before they were centred; here they are only counted.
         """
         options, source, use_all = self.options, self.anchors.source, self.options.k == "all"
-        weigh = Weighting(options.weighting, tau=options.tau, exponent=options.exponent, negatives=options.negatives)
         k = self.largest_k if use_all else options.k
         nearest = None
-        if not use_all or weigh.sparse:
+        if not use_all or options.weighting in SPARSE:
             nearest = cached_neighbours(words, own_anchors, max(k, self.largest_k), on_disk=on_disk)
-            if use_all and weigh(nearest.similarity)[:, -1].any():  # more anchors than these have a weight
+            if use_all and weights(nearest.similarity, options)[:, -1].any():  # more anchors than these have a weight
                 nearest = None
         if nearest is None:
-            table, counts = stitch_all(words, own_anchors, source, weigh)
+            table, counts = stitch_all(words, own_anchors, source, options)
         else:
-            table, counts = combine(nearest, source, k, weigh)
+            table, counts = combine(nearest, source, k, options)
         counts = replace(counts, zero=int((empty | (words.norm(dim=1) < ZERO)).sum()))
         counts = replace(counts, ties=0) if use_all else counts  # nothing is cut off
         return (to_norm(table, self.norm) if options.renorm else table), counts

@@ -66,9 +66,7 @@ BASELINES = {
         unread=tuple(name for name in names_of(StitchingOptions) if name not in (*TRAINING, *ANCHORS)),
     ),
     "lr": Baseline(
-        RegressionOptions,
-        {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)},
-        needs=frozenset({"target_train"}),
+        RegressionOptions, {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)}, needs=frozenset({"target_train"})
     ),
     "zero_shot": Baseline(ZeroShotOptions, {"lr": RATES}, needs=frozenset({"multilingual"})),
     "constant": Baseline(ConstantOptions),

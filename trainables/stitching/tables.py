@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, normalize
 
-from seedwise.trainables.stitching.weightings import EPS, Weighting
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.weightings import EPS, weights
 
 BLOCK = 384  # rows per thread: the cosines of all words to all anchors are never in memory
 TABLE_BLOCK = 2048  # rows per thread once their anchors are known
@@ -65,11 +66,11 @@ def neighbours(words: Tensor, anchors: Tensor, k: int) -> Neighbours:
     return nearest
 
 
-def combine(nearest: Neighbours, source_anchors: Tensor, k: int, weigh: Weighting) -> tuple[Tensor, Counts]:
+def combine(nearest: Neighbours, source_anchors: Tensor, k: int, options: StitchingOptions) -> tuple[Tensor, Counts]:
     """F: every word as the weighted mean of the source vectors of its k nearest anchors.
 
     `source_anchors` has the anchors in the order that `neighbours` got. `nearest` may hold more than k neighbours: the
-    table is the same, bit for bit.
+    table is the same, bit for bit. Of the options, only the weighting and its parameters are read.
     """
     width = nearest.index.shape[1]
     k = min(k, width)
@@ -77,18 +78,20 @@ def combine(nearest: Neighbours, source_anchors: Tensor, k: int, weigh: Weightin
 
     def block(rows: slice) -> tuple[int, int]:
         similarity, index = nearest.similarity[rows, :k].contiguous(), nearest.index[rows, :k]
-        weights = weigh(similarity)
-        used = int(weights.any(0).nonzero().max()) + 1  # farther anchors have no weight in any of these rows
-        index, weights = index[:, :used].contiguous(), weights[:, :used].contiguous()
-        table[rows] = embedding_bag(index, source_anchors, per_sample_weights=weights, mode="sum")
-        return _denominators(similarity, weigh)
+        weight = weights(similarity, options)
+        used = int(weight.any(0).nonzero().max()) + 1  # farther anchors have no weight in any of these rows
+        index, weight = index[:, :used].contiguous(), weight[:, :used].contiguous()
+        table[rows] = embedding_bag(index, source_anchors, per_sample_weights=weight, mode="sum")
+        return _denominators(similarity, options)
 
     denominators = _in_blocks(block, len(table), TABLE_BLOCK)
     tied = nearest.tied if k == width else nearest.similarity[:, k - 1] == nearest.similarity[:, k]
     return table, _counts(nearest.zero, int(tied.sum()), denominators)
 
 
-def stitch_all(words: Tensor, anchors: Tensor, source_anchors: Tensor, weigh: Weighting) -> tuple[Tensor, Counts]:
+def stitch_all(
+    words: Tensor, anchors: Tensor, source_anchors: Tensor, options: StitchingOptions
+) -> tuple[Tensor, Counts]:
     """F with all anchors behind every word: `combine` at k = number of anchors, without its words x anchors arrays."""
     anchors, _ = _directions(anchors)
     table = torch.empty(len(words), source_anchors.shape[1])
@@ -97,8 +100,8 @@ def stitch_all(words: Tensor, anchors: Tensor, source_anchors: Tensor, weigh: We
     def block(rows: slice) -> tuple[int, int]:
         unit, zero[rows] = _directions(words[rows])
         similarity = unit @ anchors.T
-        torch.mm(weigh(similarity), source_anchors, out=table[rows])
-        return _denominators(similarity, weigh)
+        torch.mm(weights(similarity, options), source_anchors, out=table[rows])
+        return _denominators(similarity, options)
 
     return table, _counts(zero, 0, _in_blocks(block, len(table), BLOCK))
 
@@ -140,12 +143,12 @@ def _directions(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return vectors / torch.where(zero, torch.inf, norm), zero[:, 0]
 
 
-def _denominators(similarity: Tensor, weigh: Weighting) -> tuple[int, int]:
+def _denominators(similarity: Tensor, options: StitchingOptions) -> tuple[int, int]:
     """Rows with a negative and with a vanishing denominator."""
-    if weigh.name != "standard":
+    if options.weighting != "standard":
         return 0, 0
     printed = similarity.sum(1)
-    used = printed if weigh.negatives == "keep" else similarity.clamp_min(0).sum(1)
+    used = printed if options.negatives == "keep" else similarity.clamp_min(0).sum(1)
     return int((printed <= -EPS).sum()), int((used.abs() < EPS).sum())
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from seedwise.trainables.inputs.cache import content_hash
-from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request
 from seedwise.trainables.stitching.baselines import BASELINES
 from seedwise.trainables.stitching.export import export_pair
-from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.options import StitchingOptions, streams_used
 from seedwise.trainables.stitching.pair import Pair
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests, prepare, prepare_test
 from seedwise.trainables.stitching.reader import Reader
@@ -24,19 +23,9 @@ class Stitching(Classifier):
     """MoSECroT. All pairs start from the same head and see the source data in the same order."""
 
     baselines = BASELINES
-
-    @classmethod
-    def prepare(cls, request: Request, candidates: Candidates) -> StitchingInputs:
-        return prepare(request, candidates)
-
-    @classmethod
-    def prepare_test(cls, request: Request) -> StitchingTests:
-        return prepare_test(request)
-
-    @classmethod
-    def streams_used(cls, params: dict) -> tuple[str, ...]:
-        """Anchors are drawn only if not all of them are used."""
-        return ("head", "order", "dropout", *(["anchors"] if params["anchors"] != "all" else []))
+    prepare = staticmethod(prepare)
+    prepare_test = staticmethod(prepare_test)
+    streams_used = staticmethod(streams_used)
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)

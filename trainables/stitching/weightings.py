@@ -1,14 +1,27 @@
 """From the cosines of the k nearest anchors to the weights of their mean (MoSECroT, section 4)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from entmax import entmax_bisect
 from torch import Tensor
 
+from seedwise.trainables.stitching.options import StitchingOptions
+
 EPS = 1e-12  # a smaller denominator has vanished: its row gets uniform weights
+SPARSE = ("sparsemax", "entmax")  # far anchors may have weights of exactly zero: farther anchors are then inert
 MAX_STEPS = 50  # of Newton's method, which takes about five
+
+
+def weights(similarity: Tensor, options: StitchingOptions) -> Tensor:
+    """Weights that sum to one, for similarities (rows x anchors), by the options' weighting."""
+    match options.weighting:
+        case "standard":
+            return standard(similarity, keep_negatives=options.negatives == "keep")
+        case "softmax":
+            return softmax(similarity, options.tau)
+        case "sparsemax":
+            return sparsemax(similarity, options.tau)
+    return entmax(similarity, options.tau, options.exponent)
 
 
 def standard(similarity: Tensor, *, keep_negatives: bool = False) -> Tensor:
@@ -40,7 +53,7 @@ def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
 
     Weights (u - theta)_+^(1 / (exponent - 1)) of u = (exponent - 1) z / tau (Peters et al. 2019, equation 10).
     """
-    if exponent > 2:  # no longer convex in theta
+    if exponent > 2:  # no longer convex in theta; the number of anchors may change the last bit
         return entmax_bisect(similarity / tau, alpha=exponent, dim=-1)
     weights = _on_the_simplex(similarity * ((exponent - 1) / tau), 1 / (exponent - 1))
     return weights / weights.sum(-1, keepdim=True)
@@ -81,27 +94,3 @@ def _threshold(below: Tensor, power: float) -> Tensor:
             break
         theta = higher
     return theta
-
-
-@dataclass(frozen=True)
-class Weighting:
-    """A weighting with all its parameters set: call it on similarities (rows x anchors) for weights that sum to one."""
-
-    name: str  # standard, softmax, sparsemax or entmax
-    tau: float = 1.0  # temperature, inert for standard
-    exponent: float = 1.5  # of entmax alone; above 2 its weights may change in the last bit with the number of anchors
-    negatives: str = "clamp"  # of standard alone: similarities below zero count as zero, or "keep" as printed
-
-    @property
-    def sparse(self) -> bool:
-        """Whether far anchors may get weights of exactly zero, so that still farther ones change nothing."""
-        return self.name in ("sparsemax", "entmax")
-
-    def __call__(self, similarity: Tensor) -> Tensor:
-        if self.name == "standard":
-            return standard(similarity, keep_negatives=self.negatives == "keep")
-        if self.name == "softmax":
-            return softmax(similarity, self.tau)
-        if self.name == "sparsemax":
-            return sparsemax(similarity, self.tau)
-        return entmax(similarity, self.tau, self.exponent)

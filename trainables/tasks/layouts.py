@@ -5,10 +5,9 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from seedwise.errors import RequestError
 from seedwise.paths import resolved
 from seedwise.trainables.inputs.paths import locate
-from seedwise.trainables.tasks.reading import read_file
+from seedwise.trainables.tasks.reading import data_error, read_file
 
 
 @dataclass(frozen=True)
@@ -143,10 +142,8 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
     """Where the files of a task are; None where `data` is a data set of the hub, or a folder in its format."""
     if "{" in data:
         if "{language}" not in data or "{split}" not in data:
-            raise RequestError(
-                "task.data",
-                f"{data}: a pattern needs both {{language}} and {{split}}",
-                "Write it like data/{language}/{split}.csv.",
+            raise data_error(
+                f"{data}: a pattern needs both {{language}} and {{split}}", "Write it like data/{language}/{split}.csv."
             )
         folder, slash, _ = data.partition("{")[0].rpartition("/")
         layout = replace(layout, files=(data[len(folder + slash) :],))
@@ -161,8 +158,7 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
             return files
     if not (folder / "README.md").is_file():
         published = f"no {' or '.join(form.files[0] for form in forms)}, and " if forms else ""
-        raise RequestError(
-            "task.data",
+        raise data_error(
             f"{data}: it has {published}no README.md, as a data set of the hub has",
             "Name another folder, or write a pattern, for example data/{language}/{split}.csv.",
         )

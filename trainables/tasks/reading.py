@@ -24,6 +24,10 @@ TOO_MANY_FIELDS = "row 1 has more fields than there are columns"  # a warning of
 BATCH = 1000  # rows of a hub data set that are converted at once
 
 
+def data_error(problem: str, fix: str) -> RequestError:
+    return RequestError("task.data", problem, fix)
+
+
 def is_json(path: Path) -> bool:
     return _suffix(path) in JSON
 
@@ -41,7 +45,7 @@ def first_row(path: Path, *, quoted: bool) -> list[str]:
         rows = csv.reader(file, delimiter=SEPARATORS[_suffix(path)], quoting=_quoting(path, quoted=quoted))
         if first := next(filter(None, rows), None):
             return first
-        raise RequestError("task.data", f"{path} is empty", "Add examples, or name another file.")
+        raise data_error(f"{path} is empty", "Add examples, or name another file.")
 
 
 def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool) -> list[list[Any]]:
@@ -103,8 +107,7 @@ def hub_split(name: str, config: str, split: str) -> str:
 
 
 def missing_column(name: str, where: object, columns: Iterable[str]) -> RequestError:
-    return RequestError(
-        "task.data",
+    return data_error(
         f"{where} has no column {name!r}",
         f"It has: {', '.join(columns)}. Name it by task.text, task.second (of pairs) or task.label.",
     )
@@ -120,9 +123,7 @@ def _suffix(path: Path) -> str:
     """The suffix that determines the format; `.gz` is ignored."""
     suffix = Path(path.name.removesuffix(".gz")).suffix
     if suffix not in (*SEPARATORS, *JSON):
-        raise RequestError(
-            "task.data", f"{path}: cannot tell its format", f"Name it {', '.join((*SEPARATORS, *JSON))}."
-        )
+        raise data_error(f"{path}: cannot tell its format", f"Name it {', '.join((*SEPARATORS, *JSON))}.")
     return suffix
 
 
@@ -140,7 +141,7 @@ def _one_line_errors(where: object, fix: str) -> Iterator[None]:
     except Exception as error:  # pandas, Arrow, gzip and the hub's client have no error in common
         text = " ".join(str(error.__cause__ or error).split())[:300] or type(error).__name__  # a cause says more
         text = TOO_MANY_FIELDS if text.startswith("Length of header or names") else text
-        raise RequestError("task.data", f"{where}: {text.rstrip('.')}", fix) from error
+        raise data_error(f"{where}: {text.rstrip('.')}", fix) from error
 
 
 @contextlib.contextmanager

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from seedwise.errors import RequestError
 from seedwise.trainables.inputs.reading import Skipped
 from seedwise.trainables.tasks.layouts import Layout
+from seedwise.trainables.tasks.reading import data_error
 
 Texts = list[str] | list[tuple[str, str]]  # sentences, or pairs of them
 
@@ -36,7 +36,7 @@ def rows_of(columns: dict[str, list[Any]], form: Layout, language: str, where: s
             blank.add(row)
         numbers = kept
     if not numbers:
-        raise RequestError("task.data", f"{where} holds no examples", f"Add some, or drop {language}.")
+        raise data_error(f"{where} holds no examples", f"Add some, or drop {language}.")
 
     def filled(role: str, name: str) -> list[str]:
         return [_filled(columns[role][row - 1], name, where, row) for row in numbers]
@@ -53,10 +53,8 @@ def _classes(labels: list[str], numbers: Sequence[int], form: Layout, where: str
     labels = [label.removesuffix(".0") for label in labels]
     for row, label in zip(numbers, labels, strict=True):
         if label not in form.classes:
-            raise RequestError(
-                "task.data",
-                f"{where} row {row}: {form.label} is {label!r}, not one of {', '.join(form.classes)}",
-                "Correct it.",
+            raise data_error(
+                f"{where} row {row}: {form.label} is {label!r}, not one of {', '.join(form.classes)}", "Correct it."
             )
     return [form.classes[label] for label in labels]
 
@@ -66,10 +64,8 @@ def _filled(value: object, name: str, where: str, row: int) -> str:
     missing = value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
     if missing or not isinstance(value, str | int | float):
         wrong = f"{type(value).__name__} as its {name}, which is no text or number"
-        raise RequestError(
-            "task.data",
-            f"{where} row {row} has {f'no {name}' if missing else wrong}",
-            "Correct it, or remove the row.",
+        raise data_error(
+            f"{where} row {row} has {f'no {name}' if missing else wrong}", "Correct it, or remove the row."
         )
     if name == "label":
         return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()

@@ -10,7 +10,15 @@ from seedwise.suggest import nearest
 from seedwise.trainables.inputs.reading import read_lines
 from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
-from seedwise.trainables.tasks.reading import first_row, hub_split, is_json, missing_column, read_file, read_hub
+from seedwise.trainables.tasks.reading import (
+    data_error,
+    first_row,
+    hub_split,
+    is_json,
+    missing_column,
+    read_file,
+    read_hub,
+)
 from seedwise.trainables.tasks.rows import Rows, Texts, rows_of
 
 SPLITS = ("train", "dev", "test")
@@ -70,8 +78,7 @@ class Classification:
         for row, label in zip(rows.numbers, rows.labels, strict=True):
             if label not in numbers:
                 origin = "task.labels" if self.task.labels else f"those of {self.task.source}"
-                raise RequestError(
-                    "task.data",
+                raise data_error(
                     f"{language}: {self._where(language, split)} row {row}: {label!r} is not one of the labels, "
                     f"{origin}: {', '.join(self.labels)}",
                     "Correct it.",
@@ -150,8 +157,7 @@ class Classification:
         if form.language and language not in self.files.languages(split):
             raise RequestError(key, f"{language}: {path} has no such language", fix)
         if self.pairs and not has_header and len(first) != len(columns):
-            raise RequestError(
-                "task.data",
+            raise data_error(
                 f"{path} has {len(first)} columns in its first line, not {', '.join(columns)}",
                 NO_LABELS if len(first) < len(columns) else "Correct it.",
             )

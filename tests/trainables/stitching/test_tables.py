@@ -7,8 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from seedwise.trainables.stitching import tables
+from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.tables import combine, neighbours, stitch_all, to_norm
-from seedwise.trainables.stitching.weightings import Weighting
+from seedwise.trainables.stitching.weightings import weights
 
 NAMES = ["standard", "softmax", "sparsemax", "entmax"]
 SEEDS, TAUS = st.integers(0, 10_000), st.floats(0.01, 3.0)
@@ -21,8 +22,8 @@ def vectors(seed, *shapes, rounded=False):
     return [torch.from_numpy(np.round(one) if rounded else one) for one in found]
 
 
-def stitch(words, anchors, source, k, weigh):
-    return combine(neighbours(words, anchors, k), source, k, weigh)[0]
+def stitch(words, anchors, source, k, options):
+    return combine(neighbours(words, anchors, k), source, k, options)[0]
 
 
 def brute_force(words, anchors):
@@ -67,27 +68,27 @@ def test_ties_go_to_the_first_anchor_also_at_the_cut(k):
 @settings(deadline=None)
 def test_a_prefix_of_more_neighbours_gives_the_same_table_bit_for_bit(seed, k, more, name, rounded):
     words, target, source = vectors(seed, (20, 4), (50, 4), (50, 6), rounded=rounded)
-    weigh = Weighting(name, tau=0.2)
-    alone, counts = combine(neighbours(words, target, k), source, k, weigh)
-    prefix, same_counts = combine(neighbours(words, target, k + more), source, k, weigh)
+    options = StitchingOptions(weighting=name, tau=0.2)
+    alone, counts = combine(neighbours(words, target, k), source, k, options)
+    prefix, same_counts = combine(neighbours(words, target, k + more), source, k, options)
     assert torch.equal(alone, prefix)
     assert counts == same_counts
 
 
 def test_the_number_of_threads_changes_no_bit_and_the_block_size_nothing_that_counts(monkeypatch):
     words, target, source = vectors(0, (1000, 6), (20, 6), (20, 3))
-    whole = stitch(words, target, source, 7, Weighting("softmax", tau=0.2))
+    whole = stitch(words, target, source, 7, StitchingOptions(weighting="softmax", tau=0.2))
     threads = torch.get_num_threads()
     try:
         for other in (1, 2, 3):
             torch.set_num_threads(other)
-            assert torch.equal(stitch(words, target, source, 7, Weighting("softmax", tau=0.2)), whole)
+            assert torch.equal(stitch(words, target, source, 7, StitchingOptions(weighting="softmax", tau=0.2)), whole)
             assert torch.get_num_threads() == other
     finally:
         torch.set_num_threads(threads)
     monkeypatch.setattr(tables, "BLOCK", 8)
     monkeypatch.setattr(tables, "TABLE_BLOCK", 16)
-    torch.testing.assert_close(stitch(words, target, source, 7, Weighting("softmax", tau=0.2)), whole)
+    torch.testing.assert_close(stitch(words, target, source, 7, StitchingOptions(weighting="softmax", tau=0.2)), whole)
 
 
 def test_vectors_that_are_not_finite_are_refused():
@@ -101,7 +102,7 @@ def test_vectors_that_are_not_finite_are_refused():
 @given(SEEDS, st.sampled_from(NAMES), TAUS)
 def test_with_one_neighbour_every_scheme_is_the_nearest_anchor(seed, name, tau):
     words, target, source = vectors(seed, (30, 4), (12, 4), (12, 9))
-    table = stitch(words, target, source, 1, Weighting(name, tau=tau))
+    table = stitch(words, target, source, 1, StitchingOptions(weighting=name, tau=tau))
     np.testing.assert_allclose(table, source[brute_force(words, target).argmax(1)], rtol=1e-6)
 
 
@@ -109,12 +110,12 @@ def test_with_one_neighbour_every_scheme_is_the_nearest_anchor(seed, name, tau):
 @given(SEEDS, st.integers(2, 20), st.sampled_from(NAMES), TAUS)
 def test_a_stitched_row_is_the_weighted_mean_written_as_a_loop(seed, k, name, tau):
     words, target, source = vectors(seed, (10, 4), (12, 4), (12, 9))
-    weigh = Weighting(name, tau=tau)
-    table, cosine = stitch(words, target, source, k, weigh), brute_force(words, target)
+    options = StitchingOptions(weighting=name, tau=tau)
+    table, cosine = stitch(words, target, source, k, options), brute_force(words, target)
     for row, cosines in enumerate(cosine):
         chosen = np.argsort(-cosines)[:k]
-        weights = weigh(torch.from_numpy(cosines[chosen][None].astype("f4")))[0].numpy()
-        expected = sum(weight * source[anchor].numpy() for weight, anchor in zip(weights, chosen, strict=True))
+        weight_of = weights(torch.from_numpy(cosines[chosen][None].astype("f4")), options)[0].numpy()
+        expected = sum(weight * source[anchor].numpy() for weight, anchor in zip(weight_of, chosen, strict=True))
         np.testing.assert_allclose(table[row], expected, atol=1e-4)
 
 
@@ -124,9 +125,9 @@ def test_all_anchors_are_the_k_that_is_their_number(seed, name, negatives):
     words, target, source = vectors(seed, (20, 6), (15, 6), (15, 4))
     cosine = brute_force(words, target)
     assume((np.abs(cosine.sum(1)) > 0.1).all())  # as printed, a denominator near 0 makes any rounding large
-    weigh = Weighting(name, tau=0.3, negatives=negatives)
-    found, counts = stitch_all(words, target, source, weigh)
-    expected, expected_counts = combine(neighbours(words, target, 15), source, 15, weigh)
+    options = StitchingOptions(weighting=name, tau=0.3, negatives=negatives)
+    found, counts = stitch_all(words, target, source, options)
+    expected, expected_counts = combine(neighbours(words, target, 15), source, 15, options)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
     assert counts == expected_counts
 
@@ -135,7 +136,9 @@ def test_all_anchors_are_the_k_that_is_their_number(seed, name, negatives):
 @given(SEEDS, TAUS, TAUS, st.integers(1, 20))
 def test_standard_does_not_depend_on_tau(seed, tau, other, k):
     words, target, source = vectors(seed, (20, 4), (20, 4), (20, 5))
-    one, two = (stitch(words, target, source, k, Weighting("standard", tau=value)) for value in (tau, other))
+    one, two = (
+        stitch(words, target, source, k, StitchingOptions(weighting="standard", tau=value)) for value in (tau, other)
+    )
     assert torch.equal(one, two)
 
 
@@ -145,7 +148,7 @@ def test_softmax_tends_to_the_nearest_anchor_and_to_the_mean_of_all_k(seed, k):
     words, target, source = vectors(seed, (20, 4), (20, 4), (20, 5))
     found = neighbours(words, target, k)
     clear = (found.similarity[:, 0] - found.similarity[:, 1] > 1e-3).numpy()
-    cold, hot = (combine(found, source, k, Weighting("softmax", tau=tau))[0] for tau in (1e-5, 1e5))
+    cold, hot = (combine(found, source, k, StitchingOptions(weighting="softmax", tau=tau))[0] for tau in (1e-5, 1e5))
     torch.testing.assert_close(cold[clear], source[found.index[clear, 0].long()])
     torch.testing.assert_close(hot, source[found.index.long()].mean(1), rtol=1e-3, atol=1e-4)
 
@@ -155,10 +158,10 @@ def test_softmax_tends_to_the_nearest_anchor_and_to_the_mean_of_all_k(seed, k):
 def test_sparsemax_beyond_its_support_does_not_depend_on_k(seed, tau, more):
     """To the last bit: equal tables are recognised by their hash."""
     words, target, source = vectors(seed, (20, 8), (80, 8), (80, 3))
-    weigh = Weighting("sparsemax", tau=tau)
-    support = int((weigh(neighbours(words, target, 80).similarity) > 0).sum(1).max())
+    options = StitchingOptions(weighting="sparsemax", tau=tau)
+    support = int((weights(neighbours(words, target, 80).similarity, options) > 0).sum(1).max())
     assume(support < 80)
-    one, two = (stitch(words, target, source, k, weigh) for k in (support + 1, min(80, support + 1 + more)))
+    one, two = (stitch(words, target, source, k, options) for k in (support + 1, min(80, support + 1 + more)))
     assert torch.equal(one, two)
 
 
@@ -167,8 +170,8 @@ def test_sparsemax_beyond_its_support_does_not_depend_on_k(seed, tau, more):
 def test_permuting_the_anchors_changes_nothing_but_ties(seed, name, k, rounded):
     words, target, source = vectors(seed, (30, 6), (15, 6), (15, 3), rounded=rounded)
     order = torch.from_numpy(np.random.default_rng(seed + 1).permutation(15))
-    weigh, free = Weighting(name, tau=0.2), ~neighbours(words, target, k).tied
-    one, two = stitch(words, target, source, k, weigh), stitch(words, target[order], source[order], k, weigh)
+    options, free = StitchingOptions(weighting=name, tau=0.2), ~neighbours(words, target, k).tied
+    one, two = stitch(words, target, source, k, options), stitch(words, target[order], source[order], k, options)
     gaps = -np.sort(-brute_force(words, target), axis=1)  # equal up to rounding may be equal in one order alone
     clear = free & torch.from_numpy((gaps[:, k - 1] - gaps[:, k] > 1e-5) if k < 15 else np.ones(30, dtype=bool))
     torch.testing.assert_close(one[clear], two[clear], rtol=1e-4, atol=1e-5)
@@ -179,15 +182,15 @@ def test_rows_in_which_a_rule_decided_are_counted():
     words = torch.tensor([[2.0, 0.0], [0.0, 0.0], [-1.0, -3.0], [0.0, 3.0]])
     source = torch.eye(4)
     found = neighbours(words, anchors, 3)  # cosines of the third word: .32 (twice), -.32, -.95
-    _, clamped = combine(found, source, 3, Weighting("standard"))
-    _, printed = combine(found, source, 3, Weighting("standard", negatives="keep"))
+    _, clamped = combine(found, source, 3, StitchingOptions(weighting="standard"))
+    _, printed = combine(found, source, 3, StitchingOptions(weighting="standard", negatives="keep"))
     # 1 + 0 - 1 = 0 as printed; of the word without a direction all are 0; the first and the last cut between equals.
     assert (clamped.rows, clamped.zero, clamped.negative, clamped.vanishing, clamped.ties) == (4, 1, 0, 1, 3)
     assert (printed.negative, printed.vanishing) == (0, 2)
-    _, all_four = stitch_all(words, anchors, source, Weighting("standard", negatives="keep"))
+    _, all_four = stitch_all(words, anchors, source, StitchingOptions(weighting="standard", negatives="keep"))
     # 1 + 0 - 1 - 1 < 0; the third word: .32 + .32 - .32 - .95 < 0
     assert (all_four.negative, all_four.vanishing, all_four.ties) == (2, 1, 0)
-    assert combine(found, source, 3, Weighting("softmax", tau=0.1))[1].negative == 0
+    assert combine(found, source, 3, StitchingOptions(weighting="softmax", tau=0.1))[1].negative == 0
 
 
 def test_rows_are_brought_to_the_norm_and_zeros_stay():

@@ -8,7 +8,8 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 from scipy.special import softmax as scipy_softmax
 
-from seedwise.trainables.stitching.weightings import Weighting, entmax, softmax, sparsemax, standard
+from seedwise.trainables.stitching.options import StitchingOptions
+from seedwise.trainables.stitching.weightings import entmax, softmax, sparsemax, standard, weights
 
 ROWS = arrays.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 8)), elements=st.floats(-1, 1, width=32))
 TAUS = st.sampled_from([0.05, 0.2, 1.0, 3.0])
@@ -16,7 +17,8 @@ NAMES = ["standard", "softmax", "sparsemax", "entmax"]
 
 
 def of(name, rows, tau=0.3, exponent=1.5):
-    return Weighting(name, tau=tau, exponent=exponent)(torch.from_numpy(rows)).numpy()
+    options = StitchingOptions(weighting=name, tau=tau, exponent=exponent)
+    return weights(torch.from_numpy(rows), options).numpy()
 
 
 def test_values_by_hand():
