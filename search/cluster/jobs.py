@@ -1,4 +1,4 @@
-"""Ray's jobs over HTTP: a connection to the head of a cluster, and the log of a job as it is written."""
+"""Ray's jobs over HTTP: a connection to the head of a cluster, and the log of a running job."""
 
 import asyncio
 import contextlib
@@ -14,18 +14,18 @@ from seedwise.process import environment, quiet
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
-ATTEMPTS, PAUSE = 30, 2.0  # how often a lost connection is tried again, and the seconds in between
+ATTEMPTS, PAUSE_SECONDS = 30, 2.0  # to connect again, and between two of them
 TOKEN = "RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator["JobSubmissionClient"]:
-    """The jobs of a cluster. What goes wrong with them inside the block is one line."""
+    """The jobs of a cluster. Errors of the connection inside the block become one line."""
     where = f"--address {mask(address)}"
     if not address.startswith(("http://", "https://")):
         raise RequestError(where, "jobs go to the dashboard of the head", "Write http://HEAD:8265.")
     try:
-        import aiohttp  # Ray does without it until a log is followed
+        import aiohttp  # which Ray imports only to follow a log
         from ray.exceptions import AuthenticationError
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
@@ -36,25 +36,24 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
         with quiet(logging.WARNING, *loggers), environment(others):
             yield JobSubmissionClient(address)
     except AuthenticationError as error:
-        raise RequestError(where, "this cluster wants another token", f"Set {TOKEN}.") from error
+        raise RequestError(where, "this cluster needs another token", f"Set {TOKEN}.") from error
     except (OSError, aiohttp.ClientError) as error:
         raise RequestError(where, "no answer", "Name the dashboard of a head that runs.") from error
-    except RuntimeError as error:  # what Ray answers to a request that it cannot fulfil
+    except RuntimeError as error:  # Ray's answer to a request that failed
         reason = mask(str(error)).strip().splitlines()[-1][:300].rstrip(".")
         raise RequestError(where, reason) from error
 
 
 def details(client: "JobSubmissionClient", job: str) -> "JobDetails":
-    """What the cluster knows of a job."""
     for known in client.list_jobs():
         if known.submission_id == job:
             return known
     problem = "this cluster has no such job, or was restarted since"
-    raise RequestError(job, problem, "Submit the same specification to go on with it.")
+    raise RequestError(job, problem, "Submit the same specification to continue.")
 
 
 def follow(client: "JobSubmissionClient", job: str, write: Callable[[str], None]) -> "JobDetails":
-    """Write the log of a job from its beginning until it ends; how it ended. A connection that drops is made anew."""
+    """Write the log of a job until it ends, and return how it ended. A lost connection is made again."""
     import aiohttp
 
     written = failures = 0
@@ -76,5 +75,5 @@ def follow(client: "JobSubmissionClient", job: str, write: Callable[[str], None]
         except (OSError, RuntimeError, aiohttp.ClientError) as error:
             failures += 1
             if failures > ATTEMPTS:
-                raise SearchError(f"{job}: the cluster does not answer any more. Follow it when it does.") from error
-        time.sleep(PAUSE)
+                raise SearchError(f"{job}: the cluster no longer answers. Follow the job when it does.") from error
+        time.sleep(PAUSE_SECONDS)

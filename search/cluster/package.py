@@ -1,4 +1,4 @@
-"""What goes along with a job: this code, the specification, and every file that it names by a relative path."""
+"""The package of a job: this code, the specification, and all files that it names by relative paths."""
 
 import os
 import shutil
@@ -15,8 +15,8 @@ from seedwise.imports import import_path
 from seedwise.search.cluster.code import PACKAGE, files_below, own_code, package_files
 from seedwise.search.spec import provenance
 
-LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (DASHBOARD_CLIENT_MAX_SIZE of its constants)
-DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that the same content is the same package, and sent once
+LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (its DASHBOARD_CLIENT_MAX_SIZE)
+DATE = (1980, 1, 1, 0, 0, 0)  # of all files: the same content is the same package, and sent once
 
 
 def write(resolved: dict, path: Path) -> None:
@@ -42,13 +42,13 @@ def refuse_size(files: dict[str, Path]) -> None:
     total = f"{sum(sizes.values()):.0f} MiB, {largest} alone {sizes[largest]:.0f}"
     raise RequestError(
         "submit",
-        f"the files of this search have {total}; a job takes {LIMIT >> 20}, packed",
-        "Put large ones on a disk of the head, and name them by absolute paths.",
+        f"the files of this search have {total}; the limit of a job is {LIMIT >> 20}, compressed",
+        "Put large files on a disk of the head, and write their absolute paths.",
     )
 
 
 def refuse_passwords(resolved: dict) -> None:
-    """What goes along can be read by whoever sees the cluster's dashboard."""
+    """Refuse passwords: everybody with access to the cluster's dashboard can read a package."""
     for key, text in _strings(resolved):
         if has_password(text):
             raise RequestError(
@@ -60,26 +60,26 @@ def refuse_passwords(resolved: dict) -> None:
 
 
 def contents(resolved: dict) -> dict[str, Path]:
-    """The files that go along, by their names in the package: relative to the current folder, as in a specification."""
+    """The files of the package by name: paths relative to the current folder, as in a specification."""
     from seedwise.trainables.request import Task
     from seedwise.trainables.tasks.sources import Classification
 
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for key, name in provenance.named(resolved).items():
         if relative(name) and Path(name).exists():
-            found |= files_below(Path(name), _inside(name, key))
+            files |= files_below(Path(name), _inside(name, key))
     task = resolved["task"]
     if task and relative(task["data"]):
-        found |= {_inside(str(file), "task.data"): file for file in Classification(Task(**task)).paths()}
-    if isinstance(resolved["method"], dict):  # so that its module, and what that imports, is among the code
+        files |= {_inside(str(file), "task.data"): file for file in Classification(Task(**task)).paths()}
+    if isinstance(resolved["method"], dict):  # then `own_code` knows its module and its imports
         import_path(resolved["method"]["trainable"], "method.trainable")
     for path in own_code():
-        found |= files_below(path, path.name)
-    return found | package_files()
+        files |= files_below(path, path.name)
+    return files | package_files()
 
 
 def relative(name: str) -> bool:
-    """Whether a name is looked up below the current folder; if nothing is there, it may be a hub id."""
+    """Whether a name is a path below the current folder, or a hub id."""
     return not name.startswith(("/", "~", "world:"))
 
 
@@ -88,14 +88,14 @@ def _inside(name: str, key: str) -> str:
     if inside.startswith(".."):
         raise RequestError(
             key,
-            f"{name} is outside of the current folder, and only what is in it goes along",
-            "Submit from a folder that holds it, or name it by an absolute path of the head.",
+            f"{name} is outside of the current folder, and only files in it are sent",
+            "Submit from a folder that contains it, or write an absolute path of the head.",
         )
     return inside
 
 
 def _strings(content: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in plain data, with its key."""
+    """All texts in plain data, with their keys."""
     if isinstance(content, str):
         yield key, content
     elif isinstance(content, dict | list):

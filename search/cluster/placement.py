@@ -1,7 +1,7 @@
-"""How many runs fit at once: CPU slots and fractions of GPUs, given or worked out from what a run was measured to need.
+"""How many runs fit at once: CPUs and shares of GPUs per run, as specified or computed from a measured run.
 
-Pure arithmetic: `measure.py` measures, Ray places. One number of CPUs and one share of a GPU hold for all nodes of a
-cluster, since that is what Ray places runs by; so the smallest device decides.
+Pure arithmetic: `measure.py` measures, Ray places. Ray places runs by one number of CPUs and one share of a GPU for all
+nodes of a cluster, so the smallest device decides.
 """
 
 import math
@@ -11,15 +11,15 @@ from dataclasses import asdict, dataclass
 
 from seedwise.errors import RequestError
 
-MARGIN = 0.15  # of a device's memory that no run is planned for: fragments, and epochs larger than the measured one
-STEP = 10_000  # Ray counts shares of a GPU in ten-thousandths
+MARGIN = 0.15  # share of a memory that stays free: fragments, and epochs larger than the measured one
+SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
 GIGABYTE = 1 << 30
 SMALLER = "Make batches smaller, or leave that node out."
 
 
 @dataclass(frozen=True)
 class Node:
-    """One machine of a cluster. Memory in bytes, of one device and of the machine; 0 where it is not known."""
+    """One machine of a cluster. Memory in bytes, of one GPU and of the machine; 0 where it is unknown."""
 
     name: str
     cpus: float
@@ -31,7 +31,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Need:
-    """What one run was measured to need at its peak, in bytes: on its device (with the context), and of the machine."""
+    """The measured peak memory of one run, in bytes: on its GPU (with the CUDA context), and of the machine."""
 
     gpu_memory: int = 0
     memory: int = 0
@@ -39,14 +39,14 @@ class Need:
 
 @dataclass(frozen=True)
 class Placement:
-    """What one run occupies: CPUs, which are also its threads, and a share of a GPU (or several), and why."""
+    """What one run occupies, and why: CPUs, which are also its threads, and a share of a GPU or several GPUs."""
 
     cpus: int
     gpus: float
     because: str = ""
 
     def slots(self, nodes: Sequence[Node]) -> int:
-        """How many runs fit side by side. A run stays on one node, and a share below 1 on one GPU."""
+        """How many runs fit at once. A run stays on one node, and a share below 1 on one GPU."""
         return sum(self._on(node) for node in nodes)
 
     def _on(self, node: Node) -> int:
@@ -58,9 +58,9 @@ class Placement:
         return slots
 
     def whole(self, nodes: Sequence[Node]) -> "Placement | None":
-        """A whole GPU, or else a whole node, for a run that needs more than its share; None where it has that.
+        """A whole GPU, or else a whole node, for a run that needs more than its share; None where a run has that.
 
-        Its threads stay as they are, so that its scores are those it would have had.
+        The run keeps its number of threads, and so its scores.
         """
         if self.gpus > 0:
             return Placement(self.cpus, 1.0) if self.gpus < 1 else None
@@ -68,19 +68,19 @@ class Placement:
         return Placement(most, 0.0) if most > self.cpus else None
 
     def event(self, nodes: Sequence[Node], need: Need | None) -> dict:
-        """The line of the ledger that says what was decided, why, and from what."""
+        """The line of the ledger."""
         measured = {"need": asdict(need)} if need else {}
         return {"event": "place", **asdict(self), **measured, "nodes": [asdict(node) for node in nodes]}
 
 
 def measures(resources: dict, nodes: Sequence[Node]) -> bool:
-    """Whether a run must be measured before it can be placed: `auto` CPUs, or `auto` on GPUs whose memory is known."""
+    """Whether a run must be measured first: for `auto` CPUs, and for `auto` GPUs whose memory is known."""
     shares = resources["gpus_per_run"] == "auto" and any(node.gpus >= 1 and node.gpu_memory for node in nodes)
     return resources["cpus_per_run"] == "auto" or shares
 
 
 def place(resources: dict, nodes: Sequence[Node], need: Need | None = None) -> Placement:
-    """What one run occupies on these nodes. `need` is what it was measured to need, where `measures` asked for it."""
+    """What one run occupies on these nodes. `need` is the measurement, where `measures` asks for it."""
     gpus, why = resources["gpus_per_run"], ""
     cpus = 1 if resources["cpus_per_run"] == "auto" else resources["cpus_per_run"]
     if gpus == "auto":
@@ -95,52 +95,52 @@ def place(resources: dict, nodes: Sequence[Node], need: Need | None = None) -> P
 
 
 def _share(nodes: Sequence[Node], cpus: int, need: Need | None) -> tuple[float, str]:
-    """The share of a GPU for one run, and why. As many runs share one as its memory and the node's CPUs allow."""
-    having = [node for node in nodes if node.gpus >= 1]
-    if not having:
+    """The share of a GPU for one run, and why. As many runs share a GPU as its memory and the node's CPUs allow."""
+    with_gpus = [node for node in nodes if node.gpus >= 1]
+    if not with_gpus:
         return 0.0, "there is no GPU"
-    if not all(node.gpu_memory for node in having):
+    if not all(node.gpu_memory for node in with_gpus):
         return 1.0, "a whole GPU, since the memory of the GPUs cannot be read"
     if need is None:
-        return 1.0, "a whole GPU, since the run that was to be measured failed"
+        return 1.0, "a whole GPU, since the measured run failed"
     fits = []
-    for node in having:
+    for node in with_gpus:
         by_memory = _fit(need.gpu_memory, node.gpu_memory)
         if by_memory < 1:
             raise RequestError(
                 "resources.gpus_per_run: auto",
-                f"the largest run needs {_gb(need.gpu_memory)} on a GPU, one of {node.name} has {_gb(node.gpu_memory)}",
+                f"the largest run needs {_gb(need.gpu_memory)}, a GPU of {node.name} has {_gb(node.gpu_memory)}",
                 SMALLER,
             )
         fits.append(max(1, min(by_memory, int(node.cpus // (int(node.gpus) * cpus)))))
     most = min(fits)
-    smallest = min(node.gpu_memory for node in having)
+    smallest = min(node.gpu_memory for node in with_gpus)
     why = f"the largest run needs {_gb(need.gpu_memory)} of {_gb(smallest)} on the smallest GPU"
-    return (1.0 if most == 1 else STEP // most / STEP), f"{why}, so {most} share one"
+    return (1.0 if most == 1 else SHARES // most / SHARES), f"{why}, so {most} runs share a GPU"
 
 
 def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, str]:
-    """The CPUs for one run, and why: what its node has for each of its GPU shares, and no more runs than memory."""
-    spare, least = [], 1
+    """The CPUs for one run, and why: the node's CPUs per GPU share, or more where memory allows fewer runs."""
+    shares, least = [], 1
     for node in nodes:
         runs = Placement(1, gpus).slots([node])
         if runs < 1:
-            continue  # no run comes here
-        spare.append(int(node.cpus // runs))
+            continue
+        shares.append(int(node.cpus // runs))
         by_memory = _fit(need.memory, node.memory) if need and node.memory else runs
         if by_memory < 1:
             problem = f"the largest run needs {_gb(need.memory)}, {node.name} has {_gb(node.memory)}"
             raise RequestError("resources.cpus_per_run: auto", problem, SMALLER)
         if by_memory < runs:
             least = max(least, int(node.cpus // (by_memory + 1)) + 1)
-    cpus = max(least, min(spare, default=1))
-    bound = "memory bounds" if cpus == least > 1 else "CPUs bound"
+    cpus = max(least, min(shares, default=1))
+    limit = "memory limits" if cpus == least > 1 else "CPUs limit"
     needs = f"the largest run needs {_gb(need.memory)}" if need else "nothing was measured"
-    return cpus, f"{needs}, and {bound} how many fit on a node: {cpus} CPU each"
+    return cpus, f"{needs}, and {limit} how many fit on a node: {cpus} CPU each"
 
 
 def _fit(need: int, memory: int) -> int:
-    """How many runs that need so much fit into so much memory, with a margin."""
+    """How many runs fit into a memory, with a margin."""
     return int(memory * (1 - MARGIN) // max(1, need))
 
 
@@ -149,7 +149,7 @@ def _gb(size: int) -> str:
 
 
 def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
-    """Why no run fits: the key whose value is larger than any node has."""
+    """Why no run fits: the key whose value is larger than all nodes have."""
     cpus, gpus = (max((getattr(node, kind) for node in nodes), default=0) for kind in ("cpus", "gpus"))
     where = "" if len(nodes) == 1 else " on any node"
     if placement.cpus > cpus or placement.gpus <= gpus:
@@ -160,7 +160,7 @@ def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
 
 
 def this_machine(resources: dict) -> tuple[Placement, int]:
-    """The placement on this machine alone, before Ray runs and without measuring, and how many runs fit."""
+    """The placement on this machine without Ray and without measuring, and how many runs fit."""
     gpus = 0
     if resources["gpus_per_run"] != 0:
         import torch

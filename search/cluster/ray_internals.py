@@ -1,7 +1,7 @@
-"""What Ray does not promise to keep: its private names, and the words of its errors.
+"""Ray's private names and the words of its errors, which Ray does not promise to keep.
 
-Nothing else uses them. `tests/search/cluster/test_ray_internals.py` fails by name where a new Ray changed one. Ray is
-imported in the functions, since commands that only read must start without it.
+No other module uses them. `tests/search/cluster/test_ray_internals.py` fails by name where a new Ray changed one. Ray
+is imported in the functions, since commands that only read must start without it.
 """
 
 import contextlib
@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-RAISED = re.compile(r"ray::[\w.]+\(\)")  # the heading of an error that Python raised in a worker
-SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": as on a Mac, where Ray never listens to a network
-JOB = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # variable of a job's process: how it was submitted, as JSON
+from seedwise.process import environment
+
+PYTHON_ERROR = re.compile(r"ray::[\w.]+\(\)")  # the heading of an error that Python raised in a worker
+CLUSTER_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": as on a Mac, where Ray never listens on a network
+JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # variable of a job's process: how it was submitted, as JSON
 
 
 def _kv() -> Any:
-    """The key-value store of the cluster's head, which all its processes see."""
+    """The key-value store on the cluster's head, which all its processes share."""
     from ray.experimental import internal_kv
 
     return internal_kv
@@ -30,7 +32,7 @@ def kv_put(key: bytes, value: bytes = b"", *, overwrite: bool = True) -> None:
 
 
 def kv_get(key: bytes) -> bytes | None:
-    """What the key-value store has; None where it has nothing."""
+    """A value of the key-value store; None where there is none."""
     return _kv()._internal_kv_get(key) if _kv()._internal_kv_initialized() else None
 
 
@@ -44,15 +46,15 @@ def kv_keys(prefix: bytes) -> list[bytes]:
 
 
 def over_client() -> bool:
-    """Whether this process is connected to its cluster from outside, by ray://."""
+    """Whether this process is connected to its cluster by ray://, from outside."""
     import ray
 
     return ray.util.client.ray.is_connected()
 
 
-def brought_by_job() -> bool:
-    """Whether this process is a submitted job that has brought its code."""
-    return "working_dir" in json.loads(os.environ.get(JOB, "{}")).get("runtime_env", {})
+def is_job_with_code() -> bool:
+    """Whether this process is a submitted job whose package has our code."""
+    return "working_dir" in json.loads(os.environ.get(JOB_CONFIG, "{}")).get("runtime_env", {})
 
 
 def wait_until_started(actor: Any) -> None:
@@ -67,76 +69,61 @@ def worker_of(trial: Any) -> Any:
 
 
 def run_tune(trainable: Any, folder: str, **options: Any) -> None:
-    """`tune.run` with Tune's files in `folder` and its loop in this process: it would leave it over ray://."""
+    """`tune.run` with Tune's files in `folder`, and its loop in this process also over ray://."""
     from ray import tune
+    from ray.air._internal import usage
+    from ray.train._internal import storage
 
-    with _tunes_files(folder), _uncounted():
+    session_dir = storage._get_ray_train_session_dir
+    with (
+        # Tune counts callbacks for Ray's usage statistics, and imports MLflow for that: a second of every search.
+        _replaced(usage, "tag_callbacks", lambda callbacks: False),
+        # Over ray:// this machine has no folder of a Ray node for Tune's files.
+        _replaced(storage, "_get_ray_train_session_dir", (lambda: folder) if over_client() else session_dir),
+    ):
         tune.run(trainable, storage_path=folder, _remote=False, **options)
 
 
 @contextlib.contextmanager
-def _tunes_files(folder: str) -> Iterator[None]:
-    """Over ray:// there is no node of Ray here whose folder Tune could keep its files in."""
-    from ray.train._internal import storage
-
-    usual = storage._get_ray_train_session_dir
-    if over_client():
-        storage._get_ray_train_session_dir = lambda: folder
+def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        storage._get_ray_train_session_dir = usual
-
-
-@contextlib.contextmanager
-def _uncounted() -> Iterator[None]:
-    """Tune counts callbacks for its makers' statistics, and imports MLflow for that: a second of every search."""
-    from ray.air._internal import usage
-
-    usual, usage.tag_callbacks = usage.tag_callbacks, lambda callbacks: False
-    try:
-        yield
-    finally:
-        usage.tag_callbacks = usual
+        setattr(module, name, before)
 
 
 @contextlib.contextmanager
 def loopback() -> Iterator[None]:
-    """Start Ray in this block, with ray.init(address="local"): closed to other machines, it listens on 127.0.0.1 alone.
+    """Let ray.init(address="local") start a Ray that listens on 127.0.0.1 alone, closed to other machines.
 
-    `_node_ip_address="127.0.0.1"` is no way to it, since ray.init replaces that by the address on the network. Ray has
-    read its switch when it was imported, so it is turned there; the processes that it starts read it anew. It is turned
-    back after the block, so that this process may join a cluster later.
+    `_node_ip_address="127.0.0.1"` does not: ray.init replaces it by the address on the network. Ray read its switch
+    when it was imported, so it is changed there; the processes that Ray starts read the variable. Both are restored
+    after the block, so that this process can join a cluster later.
     """
     from ray._private import ray_constants
 
-    before, variable = ray_constants.ENABLE_RAY_CLUSTER, os.environ.get(SWITCH)
-    ray_constants.ENABLE_RAY_CLUSTER, os.environ[SWITCH] = False, "0"
-    try:
+    with environment({CLUSTER_SWITCH: "0"}), _replaced(ray_constants, "ENABLE_RAY_CLUSTER", False):
         yield
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = before
-        os.environ.pop(SWITCH)
-        if variable is not None:
-            os.environ[SWITCH] = variable
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether a task failed for memory: its worker was ended for it, or Python raised it there."""
+    """Whether a task ran out of memory: Ray ended its worker, or Python raised an error there."""
     text = str(error)
     return what_happened(text) == "memory" or "OutOfMemory" in text or "MemoryError" in text
 
 
 def what_happened(error: str) -> Literal["memory", "node", "process", "start", "step"]:
-    """What took a worker away, by the words of Ray's error, which has no kinds for it.
+    """Why a worker was lost, from the text of Ray's error, which has no types for it.
 
-    The memory of its node or device ran out; its node died; its process died; or Python raised something in it, before
-    its first step (a missing import, say) or in one.
+    The memory of its node or device ran out; its node or its process died; or Python raised an error, in its creation
+    (such as a missing import) or in a step.
     """
     if "running low on memory" in error or "OutOfMemoryError" in error:
         return "memory"
     if "node has died" in error or "node died" in error or "NodeDied" in error:
         return "node"
-    if "Traceback" not in error and not RAISED.search(error):
+    if "Traceback" not in error and not PYTHON_ERROR.search(error):
         return "process"
     return "start" if "its creation task" in error else "step"

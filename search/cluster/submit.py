@@ -1,4 +1,4 @@
-"""A search whose driver lives on a cluster: sent there as a job of Ray."""
+"""Submit a search as a Ray job: its driver then runs on the cluster."""
 
 import re
 import secrets
@@ -18,56 +18,56 @@ from seedwise.search.cluster.jobs import connected
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails
 
-ENDING = 120  # seconds beyond checkpoints.grace until a stopped search is killed: MLflow gets its last runs meanwhile
+STOP_SECONDS = 120  # beyond checkpoints.grace, until a stopped search is killed: time to write to MLflow
 
 
-def submit(resolved: dict, there: str, address: str, console: Console) -> str:
-    """Send a resolved specification, its files and our code; the id of the job. Its search folder is `there`."""
+def submit(resolved: dict, remote_dir: str, address: str, console: Console) -> str:
+    """Send a resolved specification, its files and our code. Returns the job's id; it writes to `remote_dir`."""
     store = resolved["tracking"]["uri"]
     local = store if re.match(r"sqlite:///[^/]", store) else ""
     if local:
-        resolved["tracking"]["uri"] = "off"  # the cluster cannot write to a file that is here
+        resolved["tracking"]["uri"] = "off"  # the cluster cannot write to a local file
+    command = f"python -m seedwise search {package.SPECIFICATION} --address auto --out {in_shell(remote_dir)}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "package.zip"
         with console.status("packing"):
             package.write(resolved, path)
-        seconds = int(resolved["checkpoints"]["grace"]) + ENDING
+        seconds = int(resolved["checkpoints"]["grace"]) + STOP_SECONDS
         with connected(address) as client, console.status("submitting"):
             return client.submit_job(
-                entrypoint=f"python -m seedwise search {package.SPECIFICATION} --address auto --out {in_shell(there)}",
+                entrypoint=command,
                 submission_id=f"{resolved['name']}-{secrets.token_hex(4)}",
                 runtime_env={
                     "working_dir": str(path),
                     "env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": str(seconds), "COLUMNS": str(console.width)},
                 },
-                metadata={"seedwise": resolved["name"], "there": there, "store": local},
+                metadata={"seedwise": resolved["name"], "there": remote_dir, "store": local},
             )
 
 
-def refuse_places(resolved: dict, there: str, out: Path) -> None:
-    """A job's own folder ends with it: what is to stay needs another place. Results here must not cover anything."""
+def check_folders(resolved: dict, remote_dir: str, out: Path) -> None:
+    """Refuse folders below that of the job, which is deleted when it ends, and an `out` that holds something else."""
     kept = {
         "checkpoints.path": resolved["checkpoints"]["path"],
         "tracking.artifacts": resolved["tracking"]["artifacts"],
     }
-    places = {key: place for key, place in kept.items() if place and "://" not in place}
-    for key, place in {"--remote-dir": there, **places}.items():
-        if not place.startswith(("/", "~/")):
-            raise RequestError(key, f"{place} would end with the job", "Write an absolute path of the head.")
+    local = {key: path for key, path in kept.items() if path and "://" not in path}
+    for key, path in {"--remote-dir": remote_dir, **local}.items():
+        if not path.startswith(("/", "~/")):
+            raise RequestError(key, f"{path} would be deleted with the job", "Write an absolute path of the head.")
     taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
     if taken and not (out / LEDGER).exists():
         raise RequestError(str(out), "holds something else", "Choose where the results go with --out.")
 
 
 def exit_code(info: "JobDetails") -> int:
-    """Of the search that a job ran; one that was stopped was interrupted."""
-    ended = {"SUCCEEDED": DONE, "STOPPED": INTERRUPTED}.get(info.status.value)
-    known = info.driver_exit_code if info.driver_exit_code in (WRONG, INTERRUPTED) else FAILED
-    return known if ended is None else ended
+    """The exit code of the search that a job ran. A job that was stopped was interrupted."""
+    failed = info.driver_exit_code if info.driver_exit_code in (WRONG, INTERRUPTED) else FAILED
+    return {"SUCCEEDED": DONE, "STOPPED": INTERRUPTED}.get(info.status.value, failed)
 
 
 def search_of(info: "JobDetails") -> tuple[str, str, str]:
-    """The name of a job's search, its folder on the head, and the database here that it is meant for, if it is one."""
+    """The name of a job's search, its folder on the head, and the local MLflow database for its results, if any."""
     about = info.metadata or {}
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", about.get("seedwise", "")) or "there" not in about:
         raise RequestError(info.submission_id, "this job is not a search that `submit` started")

@@ -21,12 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Send a search to the cluster, then follow and fetch it. A search that has begun there is continued."""
-    from seedwise.search.cluster.submit import refuse_places, submit
+    from seedwise.search.cluster.submit import check_folders, submit
     from seedwise.search.spec.load import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()
     remote = options.remote_dir or f"~/seedwise/runs/{resolved['name']}"
-    refuse_places(resolved, remote, options.out or Path("runs") / resolved["name"])
+    check_folders(resolved, remote, options.out or Path("runs") / resolved["name"])
     options.job = submit(resolved, remote, options.address, console)
     console.print(f"submitted {options.job}; its search folder on the head is {remote}", soft_wrap=True)
     if not options.no_wait:

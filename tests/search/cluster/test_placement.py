@@ -146,7 +146,7 @@ def test_what_is_given_is_not_measured(asked, nodes, expected):
             resources(),
             [node(8, 1, 80), node(8, 1, 8, name="old")],
             Need(7 * GB),
-            "run needs 7.0 GB on a GPU, one of old has 8.0 GB. Make batches smaller, or leave that node out.",
+            "run needs 7.0 GB, a GPU of old has 8.0 GB. Make batches smaller, or leave that node out.",
         ),
         (
             resources(0.0, "auto"),

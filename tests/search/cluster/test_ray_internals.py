@@ -69,10 +69,10 @@ def over_client(key):
     assert ray_internals.over_client() is False
 
 
-def brought_by_job(key):
+def is_job_with_code(key):
     from ray._private.runtime_env import constants
 
-    assert constants.RAY_JOB_CONFIG_JSON_ENV_VAR == ray_internals.JOB
+    assert constants.RAY_JOB_CONFIG_JSON_ENV_VAR == ray_internals.JOB_CONFIG
 
 
 def wait_until_started(key):
@@ -86,7 +86,7 @@ def wait_until_started(key):
 def loopback(key):
     from ray._private import ray_constants
 
-    assert ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR == ray_internals.SWITCH
+    assert ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR == ray_internals.CLUSTER_SWITCH
     assert isinstance(ray_constants.ENABLE_RAY_CLUSTER, bool)
 
 
@@ -108,7 +108,7 @@ def uncounted(key):
     assert "air_usage.tag_callbacks(callbacks)" in inspect.getsource(tune.run)
 
 
-USES = [kv_get, kv_put, kv_keys, kv_delete, over_client, brought_by_job, wait_until_started, loopback]
+USES = [kv_get, kv_put, kv_keys, kv_delete, over_client, is_job_with_code, wait_until_started, loopback]
 USES += [tunes_loop_here, tunes_files, uncounted]
 
 

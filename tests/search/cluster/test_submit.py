@@ -78,9 +78,9 @@ ADDRESS = ["--address", "http://127.0.0.1:1"]
         (["--address", "ray://head:10001"], "jobs go to the dashboard of the head. Write http://HEAD:8265."),
         (ADDRESS, "--address http://127.0.0.1:1: no answer."),
         (["--address", "http://me:secret@127.0.0.1:1"], "--address http://***@127.0.0.1:1: no answer."),
-        ([*ADDRESS, "--remote-dir", "runs/x"], "--remote-dir: runs/x would end with the job."),
-        ([*ADDRESS, "--remote-dir", "s3://x"], "--remote-dir: s3://x would end with the job."),
-        ([*ADDRESS, "--set", "checkpoints.path=states"], "checkpoints.path: states would end with the job."),
+        ([*ADDRESS, "--remote-dir", "runs/x"], "--remote-dir: runs/x would be deleted with the job."),
+        ([*ADDRESS, "--remote-dir", "s3://x"], "--remote-dir: s3://x would be deleted with the job."),
+        ([*ADDRESS, "--set", "checkpoints.path=states"], "checkpoints.path: states would be deleted with the job."),
         ([*ADDRESS, "--out", "data"], "data: holds something else."),
         ([*ADDRESS, "--set", "sampler=bad"], "sampler: 'bad' is wrong"),
         ([*ADDRESS, "--set", "tracking.uri=http://me:secret@host"], "tracking.uri: it has a password"),
@@ -123,7 +123,9 @@ def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, ca
     monkeypatch.setattr(package, "LIMIT", 3 << 20)
     (folder / "data" / "words.txt").write_bytes(os.urandom(5 << 20))
     assert main(["submit", "spec.yaml", *ADDRESS]) == 2
-    assert re.search(r"have \d+ MiB, data/words.txt alone 5; a job takes 3, packed\.", capsys.readouterr().err)
+    assert re.search(
+        r"have \d+ MiB, data/words.txt alone 5; the limit of a job is 3, compressed\.", capsys.readouterr().err
+    )
 
 
 def test_without_ray_default_it_says_what_to_install(folder, capsys, monkeypatch):
@@ -252,7 +254,7 @@ def test_another_search_or_one_that_went_on_here_is_not_touched(there, tmp_path,
     here = tmp_path / "here"
     here.mkdir()
     (here / "ledger.jsonl").write_text(ledger)
-    with pytest.raises(RequestError, match="holds something else, or this search went on by itself here"):
+    with pytest.raises(RequestError, match="holds something else, or this search was continued here"):
         fetch.unpack(pack(there), here)
     assert (here / "ledger.jsonl").read_text() == ledger
     assert files_of(here) == {"ledger.jsonl"}
@@ -270,6 +272,6 @@ def test_an_archive_cannot_write_outside_of_its_folder(tmp_path, name):
         fetch.unpack(packed.getvalue(), tmp_path / "runs" / "here")
         assert files_of(tmp_path) == {"runs/here/evil"}
         return
-    with pytest.raises(RequestError, match="what came is no search folder"):
+    with pytest.raises(RequestError, match="the archive is not valid"):
         fetch.unpack(packed.getvalue(), tmp_path / "runs" / "here")
     assert not files_of(tmp_path)
