@@ -1,4 +1,4 @@
-"""Configurations as files that rerun them: the best one, the N best, or all that cannot be told apart from it."""
+"""Configurations as files that rerun them: the best one, the N best, or the best and all that are tied with it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,16 @@ from seedwise.search.report.table import NO_REPLICATES
 from seedwise.trainables.streams import Streams
 
 
-def export_best(results: Results, path: Path, form: str = "yaml") -> dict:
-    """Write the configuration that the search stands for to `path`; its content."""
-    return write(results, ranking(results, str(path.parent))[0], path, form)
+def export_best(results: Results, path: Path) -> None:
+    """Write the configuration that the search has chosen to `path`."""
+    write(results, ranking(results, str(path.parent))[0], path)
+
+
+def write(results: Results, row: dict, path: Path, form: str = "yaml") -> dict:
+    """Write one configuration to `path`, in a format of `FORMATS`, and return its content."""
+    written = content(results, row, path)
+    write_atomically(path, as_text(written, form))
+    return written
 
 
 def ranking(results: Results, where: str) -> list[dict]:
@@ -33,21 +40,6 @@ def ranking(results: Results, where: str) -> list[dict]:
     return [best, *(row for row in results.leaderboard if row["estimate"] is not None and row is not best)]
 
 
-def top(ranked: list[dict], count: int) -> list[dict]:
-    """The `count` best rows; it is an error to ask for more than there are."""
-    if count > len(ranked):
-        raise RequestError(f"--top {count}", f"only {len(ranked)} configurations have a rank", "Ask for fewer.")
-    return ranked[:count]
-
-
-def tied(ranked: list[dict]) -> list[dict]:
-    """The best, and all that cannot be told apart from it; it is an error where that cannot be said."""
-    best, *others = ranked
-    if not best["replicated"]:
-        raise RequestError("--tied", NO_REPLICATES, "Export the best alone, or the --top N.")
-    return [best, *(row for row in others if row["tied"])]
-
-
 def content(results: Results, row: dict, path: Path) -> dict:
     """What goes to `path`: a configuration, every seed and score behind it, and how it came about.
 
@@ -56,12 +48,10 @@ def content(results: Results, row: dict, path: Path) -> dict:
     """
     state, ranked = results.state, ranking(results, str(path.parent))
     search, specification = state.search, state.specification
-    # Scores depend on the number of threads in their last bits, so a rerun has those that were worked out here.
+    # Scores depend on the number of threads in their last bits, so a rerun uses the number that this search used.
     threads = specification["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
     runs = state.configurations[row["config_id"]].runs
     finished = [runs[replicate] for replicate in sorted(runs) if runs[replicate].finished]
-    score = {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high")}
-    score["p_best"] = row["p_best"] if row["replicated"] else None
     dev = per_language([run.metrics for run in finished if run.phase == SEARCH], intervals=True)
     return {
         "name": specification["name"],
@@ -73,26 +63,27 @@ def content(results: Results, row: dict, path: Path) -> dict:
         "rank": ranked.index(row) + 1,
         "params": row["params"],
         "selected_by": results.selection.label,
-        "score": score | {"replicates": row["replicates"], "failed": row["failed"]},
+        "score": {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high")}
+        | {"p_best": row["p_best"] if row["replicated"] else None}
+        | {name: row[name] for name in ("replicates", "failed")},
         "confirmed": _confirmed(row),
         "tied_with": _tied_with(row, ranked[0], results.leaderboard),
-        "compared": sum(not one["baseline"] for one in results.leaderboard),
-        "dev": {metric: of for metric, of in dev.items() if metric.startswith("dev/")},
+        "compared": sum(not other["baseline"] for other in results.leaderboard),
+        "dev": {metric: scores for metric, scores in dev.items() if metric.startswith("dev/")},
         "test": _tests(row),
         "underspecification": results.underspecification,
-        "baselines": [_baseline(one) for one in results.leaderboard if one["baseline"] and one["fresh"]],
+        "baselines": [  # beside the best configuration, on the same fresh replicates
+            {name: other[name] for name in ("baseline", "params")}
+            | {"confirmed": _confirmed(other), "test": _tests(other)}
+            for other in results.leaderboard
+            if other["baseline"] and other["fresh"]
+        ],
         "replicates": [
-            {
-                "replicate": run.replicate,
-                "phase": run.phase,
-                "status": run.status,
-                "seeds": Streams(specification["seed"], run.replicate).all_seeds(),
-                "metrics": run.metrics,
-            }
+            {name: getattr(run, name) for name in ("replicate", "phase", "status")}
+            | {"seeds": Streams(specification["seed"], run.replicate).all_seeds(), "metrics": run.metrics}
             for run in finished
         ],
-        "versions": search["versions"],
-        "revision": search["revision"],
+        **{name: search[name] for name in ("versions", "revision")},
         "made_by": search["command"],
         "rerun_by": command("run", path),
         "specification": {key: value for key, value in specification.items() if key != "tracking"}
@@ -101,9 +92,9 @@ def content(results: Results, row: dict, path: Path) -> dict:
 
 
 def _tied_with(row: dict, best: dict, rows: list[dict]) -> list[str] | None:
-    """Of the best: all others that cannot be told apart from it. Of another: the best, where that is so.
+    """Of the best: all others that are tied with it. Of another: the best, if they are tied.
 
-    None where no seed was repeated, so that it cannot be said.
+    None where no seed was repeated, so that ties are unknown.
     """
     if not row["replicated"]:
         return None
@@ -112,19 +103,18 @@ def _tied_with(row: dict, best: dict, rows: list[dict]) -> list[str] | None:
     return [best["config_id"]] if row["tied"] else []
 
 
-def write(results: Results, row: dict, path: Path, form: str) -> dict:
-    """Write one configuration to `path`, in a format of `FORMATS`, and return its content."""
-    written = content(results, row, path)
-    write_atomically(path, as_text(written, form))
-    return written
+def _confirmed(row: dict) -> dict | None:
+    """The score on fresh seeds, and how much of the search's score it did not keep; None before the confirmation."""
+    if row["fresh"] is None:
+        return None
+    fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed")}
+    return fresh if row["baseline"] else fresh | {"optimism": row["estimate"] - fresh["mean"]}
 
 
-def write_all(results: Results, rows: list[dict], to: Path, form: str) -> list[tuple[Path, dict]]:
-    """best-1, best-2, ... in the folder `to`, where no more of them may lie from an earlier export."""
-    paths = [to / f"best-{rank}{FORMATS[form]}" for rank in range(1, len(rows) + 1)]
-    if stale := sorted(set(to.glob(f"best-*{FORMATS[form]}")) - set(paths)):
-        raise RequestError(str(stale[0]), "is of an earlier, longer export", "Remove it, or name another folder: --to.")
-    return [(path, write(results, row, path, form)) for row, path in zip(rows, paths, strict=True)]
+def _tests(row: dict) -> dict:
+    """Test scores by metric and language, with intervals, from the fresh runs that got to the test."""
+    fresh = row["fresh"] or {"scores": {}}
+    return {metric: scores for metric, scores in fresh["scores"].items() if metric.startswith("test/")}
 
 
 @dataclass(frozen=True)
@@ -151,44 +141,36 @@ class Request:
         given = {"--to": self.to, "--top": self.top, "--tied": self.tied, "--model": self.model}
         given |= {"--format": self.form != "yaml"}
         if self.optuna and (other := next((name for name, value in given.items() if value), "")):
-            alone = f"Leave out {other}, or ask apart."
-            raise RequestError(f"--optuna {self.optuna}", "it is an export of its own", alone)
+            fix = f"Leave out {other}, or export twice."
+            raise RequestError(f"--optuna {self.optuna}", "it is an export of its own", fix)
         if self.top and self.tied:
-            raise RequestError(f"--top {self.top}", "--tied says how many there are", "Leave out one of the two.")
-        if self.model and (several := self._several()):
-            raise RequestError(f"--model {self.model}", "it is of the best alone", f"Leave out --{several}.")
+            raise RequestError(f"--top {self.top}", "--tied already says how many", "Leave out one of the two.")
+        if self.model and self._several:
+            raise RequestError(f"--model {self.model}", "it exports the best alone", f"Leave out --{self._several}.")
 
+    @property
     def _several(self) -> str:
         return "top" if self.top else "tied" if self.tied else ""
 
     def write(self, results: Results, folder: Path) -> list[tuple[Path, dict]]:
         """Write the best of a search folder, or the top or tied ones; the paths, and what they hold."""
-        several, ranked = self._several(), ranking(results, str(folder))
-        path = self.to or folder / (several or f"best{FORMATS[self.form]}")
+        rows, ending = self._rows(ranking(results, str(folder))), FORMATS[self.form]
+        path = self.to or folder / (self._several or f"best{ending}")
+        paths = [path / f"best-{rank}{ending}" for rank in range(1, len(rows) + 1)] if self._several else [path]
         try:
-            if several:
-                return write_all(results, top(ranked, self.top) if self.top else tied(ranked), path, self.form)
-            return [(path, write(results, ranked[0], path, self.form))]
+            if self._several and (stale := sorted(set(path.glob(f"best-*{ending}")) - set(paths))):
+                fix = "Remove it, or name another folder: --to."
+                raise RequestError(str(stale[0]), "is left over from an earlier, longer export", fix)
+            return [(path, write(results, row, path, self.form)) for row, path in zip(rows, paths, strict=True)]
         except OSError as error:
-            kind = "folder" if several else "file"
+            kind = "folder" if self._several else "file"
             raise RequestError(f"--to {path}", str(error.strerror), f"Name a {kind} that can be written.") from error
 
-
-def _confirmed(row: dict) -> dict | None:
-    """The score on fresh seeds, and how much of the search's score it did not keep; None before the confirmation."""
-    if row["fresh"] is None:
-        return None
-    fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed")}
-    return fresh if row["baseline"] else fresh | {"optimism": row["estimate"] - fresh["mean"]}
-
-
-def _baseline(row: dict) -> dict:
-    """A baseline beside the best configuration: what it is, and its scores on the same fresh replicates."""
-    return {"baseline": row["baseline"], "params": row["params"], "confirmed": _confirmed(row), "test": _tests(row)}
-
-
-def _tests(row: dict) -> dict:
-    """Test scores by metric and language, with intervals, from the fresh runs that got to the test."""
-    if row["fresh"] is None:
-        return {}
-    return {metric: of for metric, of in row["fresh"]["scores"].items() if metric.startswith("test/")}
+    def _rows(self, ranked: list[dict]) -> list[dict]:
+        if self.tied and not ranked[0]["replicated"]:
+            raise RequestError("--tied", NO_REPLICATES, "Export the best alone, or the --top N.")
+        if self.tied:
+            return [ranked[0], *(row for row in ranked[1:] if row["tied"])]
+        if (count := self.top or 1) > len(ranked):
+            raise RequestError(f"--top {count}", f"only {len(ranked)} configurations have a rank", "Ask for fewer.")
+        return ranked[:count]

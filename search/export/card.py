@@ -1,7 +1,9 @@
 """The model card of an exported model: what it is, what it scores, over how many seeds, and how to make it again."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from seedwise import yaml12
@@ -15,9 +17,10 @@ from seedwise.trainables.tasks.classification import METRICS
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
 
-HUB_METRICS = {"macro_f1": "f1"}  # what the hub calls them; others have the same name
+HUB_METRICS = {"macro_f1": "f1"}  # the hub's names; others are the same
 HUB_SPLITS = {"dev": "validation", "test": "test"}
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+SHORT = 12  # letters of a checksum
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Card:
     """One exported folder.
 
     `content` is the exported configuration, `metrics` are the scores of the one run, at `replicate`, whose weights
-    these are. `use` is what the method says of its own folder: how to load it, and what to heed.
+    these are. `use` is the method's text about its own folder: how to load it, and what to heed.
     """
 
     content: dict
@@ -50,18 +53,18 @@ class Card:
         method = self.content["method"]
         return method if isinstance(method, str) else method["trainable"]
 
-    @property
+    @cached_property
     def spec(self) -> MethodSpec | None:
-        """What the method says of itself; None of one's own."""
+        """None of a person's own method."""
         return built_in(self.method)
 
     @property
     def export(self) -> Export | None:
-        """What the method says of its exported models, where it says something."""
-        return self.spec.export if self.spec else None
+        return self.spec and self.spec.export
 
     @property
     def shown(self) -> list[str]:
+        """Metrics, the one that ranks first."""
         return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *METRICS]))
 
     def text(self) -> str:
@@ -82,137 +85,134 @@ class Card:
         """What the hub reads. Names of local files are no ids of the hub, so they are left out of it."""
         from huggingface_hub import ModelCardData
 
-        content, task, results = self.content, self.task, self._results()
+        dataset, results = self._hub_id("task.data", self.task["data"]), self._results()
+        metrics = [metric for metric in self.shown if self._summaries("dev", metric)]
         return ModelCardData(
             language=list(dict.fromkeys(language.partition("_")[0] for language in self.languages)) or None,
             library_name="transformers",
             pipeline_tag=self.export and self.export.pipeline,
-            base_model=self._hub_id("model", content["model"]),
-            datasets=[hub] if (hub := self._hub_id("task.data", task["data"])) else None,
+            base_model=self._hub_id("model", self.content["model"]),
+            datasets=[dataset] if dataset else None,
             tags=["seedwise", self.method],
-            metrics=[HUB_METRICS.get(name, name) for name in self.shown if self._named("dev", name)] or None,
-            model_name=f"{content['name']}-{self.folder}" if results else None,
+            metrics=[HUB_METRICS.get(metric, metric) for metric in metrics] or None,
+            model_name=f"{self.content['name']}-{self.folder}" if results else None,
             eval_results=results or None,
         )
 
     def _hub_id(self, key: str, name: str | None) -> str | None:
-        """The name, where it is no file: a file has a checksum."""
+        """The name, unless it is a file: a file has a checksum."""
         return name if name and key not in self.content["checksums"] and HUB_ID.fullmatch(name) else None
 
     def _results(self) -> list["EvalResult"]:
         """This model's own scores, and the means over seeds of its configuration on the test sets, named as such."""
-        own = [self._result(*of, name=of[1]) for of in self._own_scores()]
-        return own + [
-            self._result(
-                "test", metric, language, of["mean"], f"{metric}, mean of this configuration over {of['n']} seeds"
-            )
-            for metric in self.shown
-            for language, of in self._named("test", metric).items()
-        ]
-
-    def _result(self, split: str, metric: str, language: str, value: float, name: str) -> "EvalResult":
         from huggingface_hub import EvalResult
 
-        task = self.task
-        return EvalResult(
-            task_type="text-classification",
-            dataset_type=self._hub_id("task.data", task["data"]) or task["name"],
-            dataset_name=f"{task['name']} ({language})",
-            dataset_config=language,
-            dataset_split=HUB_SPLITS[split],
-            metric_type=HUB_METRICS.get(metric, metric),
-            metric_value=round(value, 4),
-            metric_name=name,
-        )
+        scores = [(split, metric, language, score, metric) for split, metric, language, score in self._own_scores()]
+        for metric in self.shown:
+            for language, of in self._summaries("test", metric).items():
+                about = f"{metric}, mean of this configuration over {of['n']} seeds"
+                scores.append(("test", metric, language, of["mean"], about))
+        return [
+            EvalResult(
+                task_type="text-classification",
+                dataset_type=self._hub_id("task.data", self.task["data"]) or self.task["name"],
+                dataset_name=f"{self.task['name']} ({language})",
+                dataset_config=language,
+                dataset_split=HUB_SPLITS[split],
+                metric_type=HUB_METRICS.get(metric, metric),
+                metric_value=round(score, 4),
+                metric_name=about,
+            )
+            for split, metric, language, score, about in scores
+        ]
 
     def _own_scores(self) -> list[tuple[str, str, str, float]]:
-        """Split, metric, language and score of this model, where they are worth showing."""
+        """Split, metric, language and score of this model, where it has one."""
         names = (
             (split, metric, language) for split in HUB_SPLITS for metric in self.shown for language in self.languages
         )
         return [(*name, self.metrics["/".join(name)]) for name in names if "/".join(name) in self.metrics]
 
-    def _named(self, split: str, metric: str) -> dict[str, dict]:
+    def _summaries(self, split: str, metric: str) -> dict[str, dict]:
         """Summaries over seeds, by language of this model."""
-        of = self.content[split].get(f"{split}/{metric}", {})
-        return {language: of[language] for language in self.languages if language in of}
+        return self._of_languages(self.content[split].get(f"{split}/{metric}", {}))
+
+    def _of_languages(self, scores: dict[str, dict]) -> dict[str, dict]:
+        return {language: scores[language] for language in self.languages if language in scores}
 
     def _origin(self) -> list[str]:
         content, task = self.content, self.task
-        sums = {key: value[:12] for key, value in content["checksums"].items()}
-        inputs = [f"{key} {value}" for key, value in sums.items() if key.startswith("inputs.")]
+        sums = {key: checksum[:SHORT] for key, checksum in content["checksums"].items()}
         rows = [
             ("method", self.method),
-            ("base model", _with(content["model"], sums.get("model"))),
-            ("task", task["name"] and f"{task['name']}, {_with(task['data'], sums.get('task.data'))}"),
+            ("base model", _with_checksum(content["model"], sums.get("model"))),
+            ("task", task["name"] and f"{task['name']}, {_with_checksum(task['data'], sums.get('task.data'))}"),
             ("source and targets", task["source"] and f"{task['source']}; {', '.join(task['targets'])}"),
-            ("inputs (SHA-256)", "; ".join(inputs)),
+            ("inputs (SHA-256)", "; ".join(f"{key} {sums[key]}" for key in sums if key.startswith("inputs."))),
             ("selected by", content["selected_by"]),
             ("configuration", f"{content['config_id']}, rank {content['rank']} of {content['compared']}"),
         ]
-        table = Table([Column(""), Column("")], [[row for row in rows if row[1]]])
-        return [table.markdown(), "", "```yaml", yaml12.dump(content["params"]).strip(), "```"]
+        params = f"```yaml\n{yaml12.dump(content['params'])}```"
+        return [_table(["", ""], [row for row in rows if row[1]]), "", params]
 
     def _own(self) -> list[str]:
-        fresh = self.replicate >= FRESH
-        seed = f"replicate {self.replicate}" + (" (a fresh seed)" if fresh else "")
-        rows = [(split, metric, language, number(value)) for split, metric, language, value in self._own_scores()]
-        told = f"Its weights are those of one run, {seed} of search seed {self.content['specification']['seed']}."
-        if self.export and self.export.scores:
-            told += f" {self.export.scores}"
-        names = ("split", "metric", "language", "score")
-        return [told, "", Table([*map(Column, names)], [rows]).markdown()]
+        fresh = " (a fresh seed)" if self.replicate >= FRESH else ""
+        seed = f"replicate {self.replicate}{fresh} of search seed {self.content['specification']['seed']}"
+        about = f" {self.export.scores}" if self.export and self.export.scores else ""
+        rows = [(*name, number(score)) for *name, score in self._own_scores()]
+        table = _table(["split", "metric", "language", "score"], rows)
+        return [f"Its weights are those of one run, {seed}.{about}", "", table]
 
     def _over_seeds(self) -> list[str]:
-        content = self.content
-        rows = [
-            (split, metric, language, *_summary(of))
-            for split in HUB_SPLITS
-            for metric in self.shown
-            for language, of in self._named(split, metric).items()
-        ]
-        for one in content["baselines"]:
-            found, name = one["test"].get(f"test/{self.shown[0]}", {}), f"{self.shown[0]}, baseline: {one['baseline']}"
-            rows += [
-                ("test", name, language, *_summary(found[language])) for language in self.languages if language in found
-            ]
-        names = ("split", "metric", "language", "mean ± sd", "95 % interval", "seeds")
+        columns = ["split", "metric", "language", "mean ± sd", "95 % interval", "seeds"]
+        confirmed = self.content["confirmed"]
         return [
             "The configuration's scores, which say more than those of one seed. Dev is over the seeds of the search.",
-            "Test is over fresh seeds that no decision has seen." if content["confirmed"] else "It was not confirmed.",
+            "Test is over fresh seeds that no decision has seen." if confirmed else "It was not confirmed.",
             *self._failures(),
             "",
-            Table([*map(Column, names)], [rows]).markdown(),
+            _table(columns, list(self._summarised())),
             "",
             self._ties(),
         ]
 
+    def _summarised(self) -> Iterator[tuple[str, ...]]:
+        """Rows of a table: split, metric, language, then mean and spread, interval, and number of seeds."""
+        ranking = self.shown[0]
+        groups = [(split, metric, self._summaries(split, metric)) for split in HUB_SPLITS for metric in self.shown]
+        for other in self.content["baselines"]:
+            scores = self._of_languages(other["test"].get(f"test/{ranking}", {}))
+            groups.append(("test", f"{ranking}, baseline: {other['baseline']}", scores))
+        for split, metric, scores in groups:
+            for language, of in scores.items():
+                mean, ends = spread(of["mean"], of["sd"]), interval(of["ci_low"], of["ci_high"])
+                yield split, metric, language, mean, ends, str(of["n"])
+
     def _failures(self) -> list[str]:
-        """Scores above are of runs that ended well; how many did not must be known."""
+        """Means are of runs that ended well; how many did not must be known."""
         parts = {"of the search": self.content["score"], "on fresh seeds": self.content["confirmed"] or {"failed": 0}}
-        told = [f"{of['failed']} of {of['replicates']} runs {where}" for where, of in parts.items() if of["failed"]]
-        return [f"Failed, and not in these means: {', '.join(told)}."] if told else []
+        failed = [f"{of['failed']} of {of['replicates']} runs {where}" for where, of in parts.items() if of["failed"]]
+        return [f"Failed, and not in these means: {', '.join(failed)}."] if failed else []
 
     def _ties(self) -> str:
         tied = self.content["tied_with"]
         if tied is None:
-            return "Which others cannot be told apart from it is not known: no configuration ran on two seeds."
+            return "Whether others are tied with it is unknown: no configuration ran on two seeds."
+        if not tied:
+            return "No other configuration of the search is tied with it."
         others = "other" if len(tied) == 1 else "others"
-        if tied:
-            return f"{len(tied)} {others} cannot be told apart from it: {', '.join(tied)}."
-        return "No other configuration of the search is tied with it."
+        return f"{len(tied)} {others} cannot be told apart from it: {', '.join(tied)}."
 
     def _again(self) -> list[str]:
         content = self.content
         versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
-        commands = [content["made_by"], content["rerun_by"]]
-        return ["```", *commands, "```", "", f"Code revision {content['revision'] or 'unknown'}; {versions}."]
+        revision = f"Code revision {content['revision'] or 'unknown'}; {versions}."
+        return ["```", content["made_by"], content["rerun_by"], "```", "", revision]
 
 
-def _with(name: str | None, checksum: str | None) -> str:
+def _with_checksum(name: str | None, checksum: str | None) -> str:
     return f"{name} (SHA-256 {checksum})" if name and checksum else name or ""
 
 
-def _summary(of: dict) -> tuple[str, str, str]:
-    """Mean and spread, interval, and seeds behind them."""
-    return spread(of["mean"], of["sd"]), interval(of["ci_low"], of["ci_high"]), str(of["n"])
+def _table(columns: list[str], rows: list[tuple]) -> str:
+    return Table([*map(Column, columns)], [rows]).markdown()

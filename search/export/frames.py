@@ -1,6 +1,7 @@
 """A search folder as pandas tables, for a notebook."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +34,7 @@ class LoadedSearch:
 
     @property
     def specification(self) -> dict:
-        """The resolved specification, as it stands in search.yaml."""
+        """The resolved specification, as in search.yaml."""
         return self.state.specification
 
     @property
@@ -44,10 +45,8 @@ class LoadedSearch:
     @cached_property
     def leaderboard(self) -> "DataFrame":
         """One row per configuration and baseline, best first: the columns of leaderboard.csv."""
-        from pandas import DataFrame
-
         columns, lines = flat(self.results.leaderboard)
-        return DataFrame([[_known(cell) for cell in line] for line in lines], columns=columns)
+        return _table((dict(zip(columns, line, strict=True)) for line in lines), columns)
 
     @cached_property
     def runs(self) -> "DataFrame":
@@ -55,56 +54,41 @@ class LoadedSearch:
 
         A run that failed has the score that it last reported, if any; in the leaderboard it counts as the lowest.
         """
-        from pandas import DataFrame
-
-        lines = []
-        for run in self.state.runs():
-            one = self.state.configurations[run.config_id]
-            params = {f"params.{name}": value for name, value in one.params.items()}
-            lines.append(
-                {
-                    **{name: getattr(run, name) for name in ("config_id", "replicate", "phase", "status")},
-                    "baseline": one.baseline,
-                    **{name: getattr(run, name) for name in ("seconds", "step", "error")},
-                    "score": _known(self.results.selection.score(run.metrics)),
-                    **params,
-                    **run.metrics,
-                }
-            )
-        return DataFrame(lines)
+        configurations = self.state.configurations
+        return _table(
+            {name: getattr(run, name) for name in ("config_id", "replicate", "phase", "status")}
+            | {"baseline": configurations[run.config_id].baseline}
+            | {name: getattr(run, name) for name in ("seconds", "step", "error")}
+            | {"score": self.results.selection.score(run.metrics)}
+            | {f"params.{name}": value for name, value in configurations[run.config_id].params.items()}
+            | run.metrics
+            for run in self.state.runs()
+        )
 
     @cached_property
     def steps(self) -> "DataFrame":
         """One row per step of every run: the metrics after it."""
-        from pandas import DataFrame
-
         score = self.results.selection.score
-        return DataFrame(
-            [
-                {
-                    "config_id": run.config_id,
-                    "replicate": run.replicate,
-                    "step": step,
-                    "score": _known(score(metrics)),
-                    **metrics,
-                }
-                for run in self.state.runs()
-                for step, metrics in sorted(run.steps.items())
-            ]
+        return _table(
+            {"config_id": run.config_id, "replicate": run.replicate, "step": step, "score": score(metrics), **metrics}
+            for run in self.state.runs()
+            for step, metrics in sorted(run.steps.items())
         )
 
     @cached_property
     def best(self) -> dict | None:
-        """What best.yaml says, or would say now; None before a run has finished."""
+        """The content of best.yaml as it would be written now; None before a run has finished."""
         if not self.results.leaderboard:
             return None
-        best, *_ = ranking(self.results, str(self.folder))
-        return content(self.results, best, self.folder / BEST)
+        return content(self.results, ranking(self.results, str(self.folder))[0], self.folder / BEST)
 
 
-def _known(value: object) -> object:
-    """What is not known is nan: a column of None would not be one of numbers."""
-    return math.nan if value is None else value
+def _table(rows: Iterable[dict], columns: list[str] | None = None) -> "DataFrame":
+    """Rows with nan for None: a column of None would not be one of numbers."""
+    from pandas import DataFrame
+
+    known = [{name: math.nan if cell is None else cell for name, cell in row.items()} for row in rows]
+    return DataFrame(known, columns=columns)
 
 
 def load_search(folder: str | Path) -> LoadedSearch:

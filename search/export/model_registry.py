@@ -5,6 +5,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from seedwise.credentials import mask
 from seedwise.errors import RequestError
@@ -14,6 +15,12 @@ from seedwise.search.ledger.state import State
 from seedwise.search.tracking.follower import address_of, for_mlflow
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 from seedwise.trainables.methods import built_in
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+LONGEST_DESCRIPTION = 5000  # letters
 
 
 def check_name(name: str) -> None:
@@ -35,42 +42,43 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
     from transformers import pipeline
 
     uri = address_of(state.search["specification"]["tracking"]["uri"])
-    client, made = MlflowClient(without_credentials(uri)), []
+    versions = {package: exported["versions"][package] for package in ("transformers", "torch")}
+    requirements = [f"{package}=={version.partition('+')[0]}" for package, version in versions.items()]
+    spec = built_in(exported["method"])
+    task = spec.export.pipeline if spec and spec.export else "feature-extraction"
+    client, registered = MlflowClient(without_credentials(uri)), []
     try:
         run = _run(client, state.search, exported["config_id"], replicate)
         for folder in folders:
             title = name if len(folders) == 1 else f"{name}-{folder.name}"
             # MLflow warns that no hub has the card, which lies in the folder.
-            with tempfile.TemporaryDirectory() as place, quiet(logging.ERROR, "mlflow"):
-                versions = {package: exported["versions"][package] for package in ("transformers", "torch")}
-                needs = [f"{package}=={version.partition('+')[0]}" for package, version in versions.items()]
-                spec = built_in(exported["method"])
-                task = spec.export.pipeline if spec and spec.export else "feature-extraction"
+            with tempfile.TemporaryDirectory() as temporary, quiet(logging.ERROR, "mlflow"):
+                path = f"{temporary}/model"
                 # A pipeline and not the folder: MLflow 3.17 cannot read the folder's task with transformers 5.23.
-                save_model(pipeline(task, model=str(folder)), f"{place}/model", task=task, pip_requirements=needs)
-                client.log_artifacts(run.info.run_id, f"{place}/model", f"models/{folder.name}")
+                save_model(pipeline(task, model=str(folder)), path, task=task, pip_requirements=requirements)
+                client.log_artifacts(run.info.run_id, path, f"models/{folder.name}")
             if not client.search_registered_models(f"name = '{title}'"):
                 client.create_registered_model(title)
+            card = (folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[2].strip()
             version = client.create_model_version(
                 title,
                 f"{run.info.artifact_uri}/models/{folder.name}",
                 run.info.run_id,
                 tags={"config_id": exported["config_id"], "replicate": str(replicate), "search": state.search["name"]},
-                description=(folder / "README.md").read_text(encoding="utf-8").partition("\n---\n")[2].strip()[:5000],
+                description=card[:LONGEST_DESCRIPTION],
             )
-            made.append(f"models:/{title}/{version.version}")
+            registered.append(f"models:/{title}/{version.version}")
     except MlflowException as error:
         raise RequestError(f"--register {name}", f"{mask(uri)} refuses it ({mask(str(error), uri)[:200]})") from error
-    return made
+    return registered
 
 
-def _run(client: "MlflowClient", search: dict, config_id: str, replicate: int) -> "Run":  # noqa: F821
+def _run(client: "MlflowClient", search: dict, config_id: str, replicate: int) -> "Run":
     """The run of a configuration at a replicate in MLflow, or the configuration's own."""
     experiment = client.get_experiment_by_name(search["name"])
-    found = runs_of(client, experiment.experiment_id, search["search_id"]) if experiment else []
-    of_it = [run for run in found if run.data.tags.get("config_id") == config_id]
-    by_replicate = {run.data.tags.get("replicate", ""): run for run in of_it}
-    chosen = by_replicate.get(str(replicate)) or by_replicate.get("")
+    runs = runs_of(client, experiment.experiment_id, search["search_id"]) if experiment else []
+    own = {run.data.tags.get("replicate", ""): run for run in runs if run.data.tags.get("config_id") == config_id}
+    chosen = own.get(str(replicate)) or own.get("")
     if chosen is None:
         fix = f"Bring it there with: {called('track', 'DIR')}"
         raise RequestError("--register", "MLflow does not have this search", fix)

@@ -1,4 +1,4 @@
-"""The trained models of the best configuration, for people who have never heard of a search."""
+"""The trained models of the best configuration, for people who have never heard of the search."""
 
 import os
 import shutil
@@ -16,7 +16,6 @@ from seedwise.search.export.rerun import other_inputs
 from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.provenance import checksums
-from seedwise.search.spec.schema import Specification
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training import device
@@ -30,9 +29,7 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     """
     to = to.resolve()
     specification = from_dict(state.specification)
-    resources = specification.parts.resolved["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
-    configuration = state.configurations[exported["config_id"]]
-    method = specification.parts.method
+    method, configuration = specification.parts.method, state.configurations[exported["config_id"]]
     if method.export is Method.export:
         raise RequestError("--model", "this method has no models to export", "Leave it out.")
     if replicate < 0:
@@ -48,9 +45,15 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     except OSError as error:
         raise RequestError(f"--model {to}", str(error), "Name a folder that can be made.") from error
     try:
-        written, metrics = _train_and_export(
-            method, specification, resources, configuration, replicate, temporary, console
-        )
+        with console.status("reading the inputs"):
+            inputs = method.prepare(specification, specification.parts.candidates)
+        resources = specification.parts.resolved["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
+        placement, _ = this_machine(resources)
+        with device.borrowed(placement.cpus, placement.gpus) as hardware:
+            run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), hardware)
+            metrics = _train(run, configuration, replicate, console)
+            with console.status("writing the models"):
+                written = run.export(specification, temporary)
         for folder in written:
             card = folder / "README.md"
             use = card.read_text(encoding="utf-8") if card.exists() else ""
@@ -64,40 +67,22 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     return [to / path.relative_to(temporary) for path in written]
 
 
-def _train_and_export(
-    method: type[Method],
-    specification: Specification,
-    resources: dict,
-    configuration: Configuration,
-    replicate: int,
-    to: Path,
-    console: Console,
-) -> tuple[list[Path], dict[str, float]]:
-    """The folders that were written, and the scores of this run, with those on test where the search has read it.
+def _train(run: Method, configuration: Configuration, replicate: int, console: Console) -> dict[str, float]:
+    """Train to the end; the scores, with those on test sets if the search has read them.
 
-    A model with other scores than the search's is another model, which nobody has tested.
+    A model whose scores differ from the search's is another model, so it has no test scores.
     """
-    with console.status("reading the inputs"):
-        inputs = method.prepare(specification, specification.parts.candidates)
-    placement, _ = this_machine(resources)
-    with device.borrowed(placement.cpus, placement.gpus) as place:
-        run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), place)
-        metrics: dict[str, float] = {}
-        name = run_name(configuration.config_id, replicate)
-        try:
-            for number in track(range(run.steps), description=f"training {name}", console=console):
-                metrics = run.step(number)
-        except RunFailed as error:
-            problem = f"this run fails ({error.kind}: {error})"
-            raise RequestError(f"--replicate {replicate}", problem, "Name another.") from error
-        recorded: dict[str, float] = {}
-        if replicate in configuration.runs:
-            recorded = configuration.runs[replicate].metrics
-            changed = [name for name in metrics if name in recorded and recorded[name] != metrics[name]]
-            said = (
-                f"{len(changed)} scores differ from the search's" if changed else "the scores are those of the search"
-            )
-            console.print(f"{name}: {said}.", soft_wrap=True)
-            recorded = {} if changed else recorded
-        with console.status("writing the models"):
-            return run.export(specification, to), recorded | metrics
+    metrics, name = {}, run_name(configuration.config_id, replicate)
+    try:
+        for number in track(range(run.steps), description=f"training {name}", console=console):
+            metrics = run.step(number)
+    except RunFailed as error:
+        problem = f"this run fails ({error.kind}: {error})"
+        raise RequestError(f"--replicate {replicate}", problem, "Name another.") from error
+    if replicate not in configuration.runs:
+        return metrics
+    recorded = configuration.runs[replicate].metrics
+    changed = [name for name in metrics if name in recorded and recorded[name] != metrics[name]]
+    result = f"{len(changed)} scores differ from the search's" if changed else "the scores are those of the search"
+    console.print(f"{name}: {result}.", soft_wrap=True)
+    return metrics if changed else recorded | metrics

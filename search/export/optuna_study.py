@@ -1,7 +1,7 @@
-"""A search as an Optuna study in a file, for optuna-dashboard and for whoever knows Optuna better than us.
+"""A search as an Optuna study in a file, for optuna-dashboard and for whoever prefers Optuna's tools.
 
 One trial is one configuration. Its value is the estimate that ranks it, its intermediate values are the scores of its
-replicates. Baselines are not in it: they have no place in the space.
+replicates. Baselines are left out: they are not in the space.
 """
 
 import contextlib
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
 from seedwise.search.ledger.state import Configuration
-from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.spec.parts import space_of
+from seedwise.spaces import Space
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -57,16 +58,14 @@ def write_study(results: Results, path: Path) -> None:
 
 def trials(results: Results) -> list["FrozenTrial"]:
     """Every configuration with a finished run as a trial, in the order they were asked for."""
-    state, estimator = results.state, results.estimator
+    space, scores = space_of(results.state.specification), results.selection.scores(results.state)
     rows = {row["config_id"]: row for row in results.leaderboard if not row["baseline"]}
-    scores = estimator.selection.scores(state)
-    space = space_of(state.specification)
-    asked = sorted((state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
-    return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, estimator) for one in asked]
+    asked = sorted((results.state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
+    return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, results.selection) for one in asked]
 
 
 def _trial(
-    configuration: Configuration, row: dict, scores: dict[int, float], space: object, estimator: Estimator
+    configuration: Configuration, row: dict, scores: dict[int, float], space: Space, selection: Selection
 ) -> "FrozenTrial":
     from optuna.trial import TrialState, create_trial
 
@@ -80,12 +79,12 @@ def _trial(
         "n": row["replicates"],
         "failed": row["failed"],
         **{name: row[name] for name in ("mean", "sd", "ci_low", "ci_high")},
-        **{name: row[name] if row["replicated"] else None for name in ("p_best", "tied")},  # or nothing is known
+        **{name: row[name] if row["replicated"] else None for name in ("p_best", "tied")},  # else unknown
         "fresh_mean": row["fresh"]["mean"] if row["fresh"] else None,
         "in_space": fixed is not None,  # an enqueued configuration need not be; Optuna then shows no parameters of it
     }
     if row["status"] == "pruned":
-        own = {run.replicate: estimator.selection.score(run.metrics) for run in configuration.runs.values()}
+        own = {run.replicate: selection.score(run.metrics) for run in configuration.runs.values()}
         scores = {replicate: score for replicate, score in own.items() if score is not None}
         outcome = {"state": TrialState.PRUNED}
     elif row["failed"] == row["replicates"]:

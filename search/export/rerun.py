@@ -1,4 +1,4 @@
-"""An exported configuration read back: is it still the same data, what to run, and are the scores the same."""
+"""An exported configuration read back: whether the data are the same, what to run, and whether the scores are."""
 
 import json
 from pathlib import Path
@@ -14,8 +14,9 @@ from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 
-DECOMPOSED = 8  # replicates per stream, at least: a variance needs more of them than a mean
+LEAST_DECOMPOSED = 8  # replicates per stream: a variance needs more of them than a mean
 SHORT = 10  # letters of a checksum that a person is shown
+TYPES = {"name": str, "config_id": str, "params": dict, "specification": dict, "checksums": dict, "replicates": list}
 
 
 def read_best(path: Path) -> dict:
@@ -28,29 +29,17 @@ def read_best(path: Path) -> dict:
         content = json.loads(text) if kind == "JSON" else yaml12.load(text)
     except (yaml12.YAMLError, ValueError) as error:
         raise RequestError(str(path), f"not {kind}: {getattr(error, 'problem', error)}", "Export it again.") from error
-    if isinstance(content, dict) and "seedwise" in content:
-        raise RequestError(
-            str(path), "this is for transformers (--format hf)", "Export it as yaml or json to rerun it."
-        )
-    kinds = {
-        "name": str,
-        "config_id": str,
-        "params": dict,
-        "specification": dict,
-        "checksums": dict,
-        "replicates": list,
-    }
-    if (
-        not isinstance(content, dict)
-        or any(not isinstance(content.get(key), kind) for key, kind in kinds.items())
-        or not content["replicates"]
-    ):
+    content = content if isinstance(content, dict) else {}
+    if "seedwise" in content:
+        fix = "Export it as yaml or json to rerun it."
+        raise RequestError(str(path), "this is for transformers (--format hf)", fix)
+    if not all(isinstance(content.get(key), kind) for key, kind in TYPES.items()) or not content["replicates"]:
         raise RequestError(str(path), "not an exported configuration", f"Make one with: {called('export', 'DIR')}")
     return content | {"specification": with_new_names(content["specification"])}
 
 
 def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
-    """What is not the model or the data of the exported configuration, with both checksums; `now` are today's."""
+    """Which inputs differ from those of the exported configuration, with both checksums; `now` are today's."""
     before = exported["checksums"]
     return [
         f"{key} (was {before.get(key, 'no file')[:SHORT]}, is {now.get(key, 'no file')[:SHORT]})"
@@ -61,23 +50,23 @@ def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
 
 @importable()
 def rerun_specification(exported: dict, replicates: int | None, *, decompose: bool = False) -> Specification:
-    """A search of nothing but the exported configuration, at its own replicates or at so many.
+    """A search of nothing but the exported configuration, at its own replicates or at as many as given.
 
-    With `decompose`, it is run once per stream of randomness that it uses, with only that one varied over replicates.
+    With `decompose`, it is run once for each stream of randomness, with only that stream varied over replicates.
     """
-    recorded = [one["replicate"] for one in exported["replicates"]]
+    recorded = [run["replicate"] for run in exported["replicates"]]
     n = replicates or 1 + max(replicate for replicate in recorded if replicate < FRESH)
     fresh = 0 if replicates or decompose else sum(replicate >= FRESH for replicate in recorded)
     streams = []
     if decompose:
-        n = replicates or max(n, DECOMPOSED)
+        n = replicates or max(n, LEAST_DECOMPOSED)
         streams = list(from_dict(exported["specification"]).parts.method.streams_used(exported["params"]))
     specification = from_dict(
         {
             **exported["specification"],
             "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
-            "space": exported["params"],  # a space of one: what others would need is not asked for
-            "compat": "ours",  # what another one fixes is in the parameters
+            "space": exported["params"],  # so inputs that only other configurations need are not read
+            "compat": "ours",  # the parameters are complete, so no other value has a say
             "enqueue": [exported["params"]],
             "sampler": "random",
             "budget": {"runs": n * (1 + len(streams)) + fresh},
@@ -88,16 +77,13 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
         }
     )
     if config_id(specification.parts.space.complete(exported["params"])) != exported["config_id"]:
-        raise RequestError(
-            "params",
-            "they are not those of config_id, so there are no scores to compare with",
-            "Undo the change, or search with enqueue: [{...}].",
-        )
+        problem = "they are not those of config_id, so there are no scores to compare with"
+        raise RequestError("params", problem, "Undo the change, or search with enqueue: [{...}].")
     return specification
 
 
 def differences(exported: dict, state: State) -> tuple[int, list[str]]:
-    """How many replicates both have, and a line for every metric there that differs in as much as its last bit."""
+    """How many replicates both have, and a line for every metric there that differs, even in its last bit."""
     runs = state.configurations[exported["config_id"]].runs
     shared = [recorded for recorded in exported["replicates"] if recorded["replicate"] in runs]
     lines = []

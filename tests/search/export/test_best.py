@@ -85,9 +85,9 @@ def test_json_says_what_yaml_says(folder):
     [
         (["--format", "xml"], "--format xml: there is no such format. Write one of yaml, json, hf."),
         (["--top", "9"], "--top 9: only 4 configurations have a rank. Ask for fewer."),
-        (["--top", "2", "--tied"], "--top 2: --tied says how many there are. Leave out one of the two."),
-        (["--top", "2", "--model", "m"], "--model m: it is of the best alone. Leave out --top."),
-        (["--tied", "--model", "m"], "--model m: it is of the best alone. Leave out --tied."),
+        (["--top", "2", "--tied"], "--top 2: --tied already says how many. Leave out one of the two."),
+        (["--top", "2", "--model", "m"], "--model m: it exports the best alone. Leave out --top."),
+        (["--tied", "--model", "m"], "--model m: it exports the best alone. Leave out --tied."),
     ],
 )
 def test_what_does_not_go_together_is_one_line(folder, capsys, options, told):
@@ -104,7 +104,7 @@ def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, caps
     exported(folder, "--top", "3")
     capsys.readouterr()
     assert main(["export", str(folder), "--top", "2"]) == 2
-    assert "top/best-3.yaml: is of an earlier, longer export. Remove it" in capsys.readouterr().err
+    assert "top/best-3.yaml: is left over from an earlier, longer export. Remove it" in capsys.readouterr().err
 
 
 def test_without_a_second_seed_nothing_is_said_of_ties(tmp_path, capsys):

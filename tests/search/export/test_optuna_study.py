@@ -102,7 +102,7 @@ def test_an_existing_file_is_refused_in_one_line_and_left_alone(file, capsys):
 )
 def test_a_study_is_an_export_of_its_own(file, other, tmp_path, capsys):
     assert main(["export", str(file.parent), "--optuna", str(tmp_path / "s.db"), *other]) == 2
-    assert f"Leave out {other[0]}, or ask apart." in capsys.readouterr().err
+    assert f"Leave out {other[0]}, or export twice." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
