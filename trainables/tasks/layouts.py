@@ -1,4 +1,4 @@
-"""How each task is published: where its files are, what their columns are called, which classes there are."""
+"""The published layout of each task: its files, columns and classes."""
 
 import glob
 import re
@@ -12,23 +12,23 @@ from seedwise.trainables.tasks.reading import data_error, read_file
 
 @dataclass(frozen=True)
 class Layout:
-    """A published form of a task. A specification can name its columns and classes otherwise, and its splits."""
+    """A published layout of a task. A specification may name other columns, classes and splits."""
 
-    files: tuple[str, ...] = ()  # below task.data; the first form that is there counts
+    files: tuple[str, ...] = ()  # alternative patterns below task.data; the first that matches a file counts
     text: str = "text"
-    second: str = ""  # the column of the second sentence; "" where a text is a single one
+    second: str = ""  # the column of the second sentence; "" for single sentences
     label: str = "label"
-    language: str = ""  # the column that says whose a row is, where one file holds all languages
-    columns: tuple[str, ...] = ()  # names for files without a header
+    language: str = ""  # the column with the language of a row, if one file holds all languages
+    columns: tuple[str, ...] = ()  # of files without a header
     quoted: bool = False  # whether tab-separated files use quotes as CSV does; CSV files always do
-    labels: tuple[str, ...] = ()  # () for those of labels.txt, or else of the training set
+    labels: tuple[str, ...] = ()  # the classes; (): those of labels.txt or of the training set
     listed: bool = False  # labels.txt beside the files lists the classes
-    classes: dict[str, str] = field(default_factory=dict)  # what a label means, where it is not the class itself
-    splits: dict[str, str] = field(default_factory=dict)  # what a split is called there, where it is another name
-    blanks: bool = False  # whether rows without a text are published, and left out; else they are an error
-    parallel: bool = False  # whether the dev sets of the languages are translations of each other, row by row
-    train: "Layout | None" = None  # the form of the training files, where it is another; any of its `files` will do
-    others: tuple["Layout", ...] = ()  # further forms; `labels`, `listed` and `parallel` are those of the first
+    classes: dict[str, str] = field(default_factory=dict)  # label to class, if labels are not classes themselves
+    splits: dict[str, str] = field(default_factory=dict)  # published names of splits, if they differ
+    blanks: bool = False  # rows without a text are published, and are left out; otherwise they are an error
+    parallel: bool = False  # the dev sets of the languages are translations of each other, row by row
+    train: "Layout | None" = None  # of the training files, if it differs; any of its `files` counts
+    others: tuple["Layout", ...] = ()  # alternatives; `labels`, `listed` and `parallel` are those of the first layout
 
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -48,7 +48,7 @@ _XNLI_1 = Layout(  # the folder with both unpacked archives, XNLI-1.0 and XNLI-M
 
 
 def _pawsx(folder: str) -> Layout:
-    """PAWS-X as published, with the languages below `folder`; the training sets of all but English are translated."""
+    """PAWS-X as published, with the languages below `folder`; only the English training set is not translated."""
     names = {"text": "sentence1", "second": "sentence2"}
     train = Layout(
         (f"{folder}{{language}}/{{split}}.tsv", f"{folder}{{language}}/translated_{{split}}.tsv"), **names, blanks=True
@@ -71,7 +71,7 @@ LAYOUTS = {
         labels=("negative", "neutral", "positive"),
         classes={"1": "negative", "2": "negative", "3": "neutral", "4": "positive", "5": "positive"},
     ),
-    # The first form of the pairs is that of XTREME's scripts, which write quotes as CSV does. The hub has its columns.
+    # Pairs come first in the layout of XTREME's scripts, which write quotes as CSV does; the hub has its columns.
     "xnli": Layout(
         ("{split}-{language}.tsv",),
         text="premise",
@@ -102,44 +102,43 @@ class Files:
 
     root: Path
     layout: Layout
-    splits: dict[str, str]  # the name of a split in the pattern, where the specification gives it another
+    splits: dict[str, str]  # the specification's names of splits
 
-    def form(self, split: str) -> Layout:
-        """How the files of a split are written."""
+    def layout_of(self, split: str) -> Layout:
         return self.layout.train if self.layout.train and split == "train" else self.layout
 
     def path(self, language: str, split: str) -> Path:
         """The file of a split, compressed or not; it need not exist."""
         names = [pattern.replace("{language}", language) for pattern in self._patterns(split)]
-        places = [self.root / f"{name}{suffix}" for name in names for suffix in (".gz", "")]
-        return next(filter(Path.is_file, places), self.root / names[0])
+        paths = [self.root / f"{name}{suffix}" for name in names for suffix in (".gz", "")]
+        return next(filter(Path.is_file, paths), self.root / names[0])
 
     def languages(self, split: str) -> list[str]:
         """The languages that have a file of this split, or rows in it."""
-        form, path = self.form(split), self.path("", split)
-        if form.language:
-            wanted = [form.language]
-            return sorted({*read_file(path, wanted, columns=[], quoted=form.quoted)[0]}) if path.is_file() else []
+        layout, path = self.layout_of(split), self.path("", split)
+        if layout.language:
+            wanted = [layout.language]
+            return sorted({*read_file(path, wanted, columns=[], quoted=layout.quoted)[0]}) if path.is_file() else []
         return sorted({language for pattern in self._patterns(split) for language in self._matches(pattern)})
 
     def name_of(self, split: str) -> str:
-        """What a split is called in the names of files."""
-        return (self.form(split).splits | self.splits).get(split, split)
+        """The name of a split in the names of files."""
+        return (self.layout_of(split).splits | self.splits).get(split, split)
 
     def _patterns(self, split: str) -> list[str]:
-        return [pattern.replace("{split}", self.name_of(split)) for pattern in self.form(split).files]
+        return [pattern.replace("{split}", self.name_of(split)) for pattern in self.layout_of(split).files]
 
     def _matches(self, pattern: str) -> set[str]:
-        """What stands for {language} in the names of the files that are there."""
+        """The values of {language} in the names of existing files."""
         before, *after = pattern.split("{language}")
-        # The first place names the language, the others must repeat it.
+        # The first {language} is captured, the others must repeat it.
         shape = re.escape(before) + "([^/]+)" + r"\1".join(["", *map(re.escape, after)])[2:] + r"(?:\.gz)?"
-        found = glob.glob("*".join(map(glob.escape, [before, *after])) + "*", root_dir=self.root)
-        return {match[1] for name in found if (match := re.fullmatch(shape, Path(name).as_posix()))}
+        names = glob.glob("*".join(map(glob.escape, [before, *after])) + "*", root_dir=self.root)
+        return {match[1] for name in names if (match := re.fullmatch(shape, Path(name).as_posix()))}
 
 
 def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | None:
-    """Where the files of a task are; None where `data` is a data set of the hub, or a folder in its format."""
+    """The files of a task; None if `data` is a data set of the hub, or a folder in its format."""
     if "{" in data:
         if "{language}" not in data or "{split}" not in data:
             raise data_error(
@@ -151,13 +150,13 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
     if _is_hub_id(data):
         return None
     folder = locate(data, "task.data", folder=True)
-    forms = [replace(form, files=(pattern,)) for form in (layout, *layout.others) for pattern in form.files]
-    for form in forms:
-        files = Files(folder, form, splits)
+    layouts = [replace(each, files=(pattern,)) for each in (layout, *layout.others) for pattern in each.files]
+    for each in layouts:
+        files = Files(folder, each, splits)
         if files.languages("train") or files.languages("dev"):
             return files
     if not (folder / "README.md").is_file():
-        published = f"no {' or '.join(form.files[0] for form in forms)}, and " if forms else ""
+        published = f"no {' or '.join(each.files[0] for each in layouts)}, and " if layouts else ""
         raise data_error(
             f"{data}: it has {published}no README.md, as a data set of the hub has",
             "Name another folder, or write a pattern, for example data/{language}/{split}.csv.",
@@ -166,6 +165,6 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
 
 
 def _is_hub_id(data: str) -> bool:
-    """OWNER/NAME, unless there is such a folder, or a folder OWNER in which it should be."""
+    """Whether `data` is OWNER/NAME and there is no local folder OWNER."""
     owner, slash, _ = data.partition("/")
     return bool(slash) and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", data) is not None and not resolved(owner).is_dir()

@@ -82,10 +82,10 @@ def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list
     """The `wanted` columns of a data set: a hub id, or a folder in the hub's format. Class numbers become names."""
     import datasets
 
-    where, folder = hub_split(name, config, split), resolved(name)
+    origin, folder = hub_split(name, config, split), resolved(name)
     columns: list[list[Any]] = [[] for _ in wanted]
     # A folder is streamed into a temporary cache: the library locks files even in a cache that it does not fill.
-    with tempfile.TemporaryDirectory() as cache, _quiet(), _one_line_errors(where, "Correct it, or name another."):
+    with tempfile.TemporaryDirectory() as cache, _quiet(), _one_line_errors(origin, "Correct it, or name another."):
         is_folder = folder.is_dir()
         source, options = (str(folder), {"streaming": True, "cache_dir": cache}) if is_folder else (name, {})
         try:
@@ -97,7 +97,7 @@ def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list
             raise RequestError("task.config", f"{name} has no configuration {config}", nearest(config, known)) from None
         for batch in rows.iter(BATCH):
             for column, values in zip(wanted, columns, strict=True):
-                values += _class_names(_column(column, batch, where), (rows.features or {}).get(column))
+                values += _class_names(_column(column, batch, origin), (rows.features or {}).get(column))
     return columns
 
 
@@ -106,16 +106,16 @@ def hub_split(name: str, config: str, split: str) -> str:
     return f"{name} ({config}, {split})"
 
 
-def missing_column(name: str, where: object, columns: Iterable[str]) -> RequestError:
+def missing_column(name: str, origin: object, columns: Iterable[str]) -> RequestError:
     return data_error(
-        f"{where} has no column {name!r}",
+        f"{origin} has no column {name!r}",
         f"It has: {', '.join(columns)}. Name it by task.text, task.second (of pairs) or task.label.",
     )
 
 
-def _column(name: str, table: Any, where: object) -> Any:
+def _column(name: str, table: Any, origin: object) -> Any:
     if name not in table:
-        raise missing_column(name, where, table)
+        raise missing_column(name, origin, table)
     return table[name]
 
 
@@ -132,7 +132,7 @@ def _quoting(path: Path, *, quoted: bool) -> int:
 
 
 @contextlib.contextmanager
-def _one_line_errors(where: object, fix: str) -> Iterator[None]:
+def _one_line_errors(origin: object, fix: str) -> Iterator[None]:
     """In this block, any error becomes an error of the request, on one line."""
     try:
         yield
@@ -141,7 +141,7 @@ def _one_line_errors(where: object, fix: str) -> Iterator[None]:
     except Exception as error:  # pandas, Arrow, gzip and the hub's client have no error in common
         text = " ".join(str(error.__cause__ or error).split())[:300] or type(error).__name__  # a cause says more
         text = TOO_MANY_FIELDS if text.startswith("Length of header or names") else text
-        raise data_error(f"{where}: {text.rstrip('.')}", fix) from error
+        raise data_error(f"{origin}: {text.rstrip('.')}", fix) from error
 
 
 @contextlib.contextmanager

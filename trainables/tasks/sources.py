@@ -50,6 +50,7 @@ class Classification:
         self.languages |= {language: f"task.{key}" for key in ("targets", "pivots") for language in getattr(task, key)}
         self.notes: list[str] = []  # rows that were left out, for people
         self._rows = cache(self._read)
+        self._languages = cache(lambda split: self.files.languages(split))  # which may have to read a large file
 
     @property
     def pairs(self) -> bool:
@@ -77,10 +78,10 @@ class Classification:
         rows, numbers = self._rows(language, split), {label: number for number, label in enumerate(self.labels)}
         for row, label in zip(rows.numbers, rows.labels, strict=True):
             if label not in numbers:
-                origin = "task.labels" if self.task.labels else f"those of {self.task.source}"
+                expected = "task.labels" if self.task.labels else f"those of {self.task.source}"
                 raise data_error(
-                    f"{language}: {self._where(language, split)} row {row}: {label!r} is not one of the labels, "
-                    f"{origin}: {', '.join(self.labels)}",
+                    f"{language}: {self._origin(language, split)} row {row}: {label!r} is not one of the labels, "
+                    f"{expected}: {', '.join(self.labels)}",
                     "Correct it.",
                 )
         return rows.texts, [numbers[label] for label in rows.labels]
@@ -97,7 +98,7 @@ class Classification:
         """
         if self.files is None:
             return
-        known, source_labels = self.files.languages("dev"), self._listed(self.task.source)
+        known, source_labels = self._languages("dev"), self._listed(self.task.source)
         for language, key in self.languages.items():
             if language not in known and not self.files.path(language, "train").is_file():
                 raise RequestError(key, f"{language}: {self.task.data} has no such language", nearest(language, known))
@@ -128,33 +129,33 @@ class Classification:
 
     def _read(self, language: str, split: str) -> Rows:
         """Texts and class names of one split."""
-        form, names = self._form(split), self._columns(split)
-        if form.language:
-            names["language"] = form.language
+        layout, names = self._layout(split), self._columns(split)
+        if layout.language:
+            names["language"] = layout.language
         if self.files is None:
             columns = read_hub(self.task.data, self._config(language), self.name_of(split), [*names.values()])
         else:
             self._check_file(language, split, "task.data", "Add it.")
             path = self.files.path(language, split)
-            columns = read_file(path, [*names.values()], columns=list(form.columns), quoted=form.quoted)
-        where = self._where(language, split)
-        rows = rows_of(dict(zip(names, columns, strict=True)), replace(form, label=names["label"]), language, where)
+            columns = read_file(path, [*names.values()], columns=list(layout.columns), quoted=layout.quoted)
+        origin = self._origin(language, split)
+        rows = rows_of(dict(zip(names, columns, strict=True)), replace(layout, label=names["label"]), language, origin)
         if rows.blank.count:
-            self.notes.append(f"task.data: {where}: {rows.blank} left out")
+            self.notes.append(f"task.data: {origin}: {rows.blank} left out")
         return rows
 
     def _check_file(self, language: str, split: str, key: str, fix: str) -> None:
         """Check that a file exists, and that its columns and its language do."""
-        path, form = self.files.path(language, split), self._form(split)
+        path, layout = self.files.path(language, split), self._layout(split)
         if not path.is_file():
             raise MissingFile(key, f"{path} is missing", fix, self.task.data)
-        first = first_row(path, quoted=form.quoted)
-        has_header = is_json(path) or not form.columns
-        columns = first if has_header else form.columns
+        first = first_row(path, quoted=layout.quoted)
+        has_header = is_json(path) or not layout.columns
+        columns = first if has_header else layout.columns
         for name in self._columns(split).values():
             if columns and name not in columns:
                 raise missing_column(name, path, columns)
-        if form.language and language not in self.files.languages(split):
+        if layout.language and language not in self._languages(split):
             raise RequestError(key, f"{language}: {path} has no such language", fix)
         if self.pairs and not has_header and len(first) != len(columns):
             raise data_error(
@@ -162,13 +163,14 @@ class Classification:
                 NO_LABELS if len(first) < len(columns) else "Correct it.",
             )
 
-    def _form(self, split: str) -> Layout:
+    def _layout(self, split: str) -> Layout:
         """The layout of a split; a data set of the hub has the columns of the task's first layout."""
-        return self.files.form(split) if self.files else self.layout
+        return self.files.layout_of(split) if self.files else self.layout
 
     def _columns(self, split: str) -> dict[str, str]:
         """The names of the columns: text, label and, for pairs, second."""
-        names = {key: getattr(self.task, key) or getattr(self._form(split), key) for key in ("text", "second", "label")}
+        layout = self._layout(split)
+        names = {key: getattr(self.task, key) or getattr(layout, key) for key in ("text", "second", "label")}
         return {key: name for key, name in names.items() if name}
 
     def _listed(self, language: str) -> list[str]:
@@ -185,7 +187,7 @@ class Classification:
         """The configuration of a hub data set that holds a language."""
         return self.task.config.replace("{language}", language)
 
-    def _where(self, language: str, split: str) -> str:
+    def _origin(self, language: str, split: str) -> str:
         if self.files is None:
             return hub_split(self.task.data, self._config(language), self.name_of(split))
         return str(self.files.path(language, split))
