@@ -24,6 +24,13 @@ def command(*arguments: object) -> str:
     return " ".join([NAME, *map(_quoted, arguments)])
 
 
+def tool(name: str, *arguments: object) -> str:
+    """The command line of another program that is installed with this one, as it can be typed in the current folder."""
+    path = Path(sys.executable).with_name(name)
+    program = name if shutil.which(name) or not path.is_file() else _typed(path)
+    return " ".join([program, *map(_quoted, arguments)])
+
+
 def _program() -> str:
     """`seedwise` where that is this program, else its path, else how Python starts it."""
     script = _script()

@@ -26,10 +26,11 @@ LINE = re.compile(rf"^{pack_on_head.MARK} ([0-9a-f]{{64}}) ([A-Za-z0-9+/=]+)$", 
 POLL_SECONDS = 0.3
 
 
-def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path) -> None:
+def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path, log: str) -> None:
     """Copy `remote_dir` of the head to `out`, without checkpoints and models, also while its search runs.
 
-    A short job on the head prints the folder as an archive into its log, which is read here.
+    A short job on the head prints the folder as an archive into its log, which is read here. `log` is the command
+    that prints the log of the search, for errors.
     """
     source = Path(pack_on_head.__file__).read_text(encoding="utf-8")
     job = client.submit_job(
@@ -39,7 +40,7 @@ def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path) -> None:
     while not (info := client.get_job_info(job)).status.is_terminal():
         time.sleep(POLL_SECONDS)
     if info.driver_exit_code == pack_on_head.NO_SEARCH:
-        raise RequestError(remote_dir, "this folder of the head has no search yet", "The log says why: job follow.")
+        raise RequestError(remote_dir, "this folder of the head has no search yet", f"The log says why: {log}")
     if info.driver_exit_code != 0:
         raise RequestError(remote_dir, f"it was not packed: {info.message.strip().splitlines()[-1]}", "Try again.")
     line = LINE.search(client.get_job_logs(job))

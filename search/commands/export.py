@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from seedwise.exit_codes import DONE
-from seedwise.program import called
+from seedwise.program import called, tool
 from seedwise.search.commands.arguments import add_folder, positive
 from seedwise.search.commands.conclude import results_in
 
@@ -45,9 +45,8 @@ def write(request: "Request", results: "Results", options: argparse.Namespace, c
         from seedwise.search.export.optuna_study import write_study
 
         write_study(results, options.optuna)
-        console.print(
-            f"wrote {options.optuna}; look at it with: optuna-dashboard sqlite:///{options.optuna}", soft_wrap=True
-        )
+        dashboard = tool("optuna-dashboard", f"sqlite:///{options.optuna}")
+        console.print(f"wrote {options.optuna}; look at it with: {dashboard}", soft_wrap=True)
         return DONE
     written = request.write(results, options.folder)
     for path, _ in written:

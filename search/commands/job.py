@@ -52,7 +52,7 @@ def follow(options: argparse.Namespace, console: Console) -> int:
         if info.driver_exit_code is None and code == FAILED:
             print(info.message, file=sys.stderr)  # the job ended before it wrote a log
         try:
-            _fetch(client, info, options.out, console)
+            _fetch(client, info, options, console)
         except RequestError as error:
             if code == DONE:
                 raise
@@ -74,7 +74,7 @@ def stop(options: argparse.Namespace, console: Console) -> int:
             time.sleep(POLL)
     console.print(f"{options.job}: {'stopped' if running else f'had ended: {info.status.value}'}.", soft_wrap=True)
     print_next_commands(options, "fetch")
-    print(f"continue it: {called('submit')}, with the same specification")
+    print("to continue it, submit the same specification again")
     return DONE
 
 
@@ -83,7 +83,7 @@ def fetch(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.cluster import jobs
 
     with jobs.connected(options.address) as client:
-        _fetch(client, jobs.details(client, options.job), options.out, console)
+        _fetch(client, jobs.details(client, options.job), options, console)
     return DONE
 
 
@@ -103,14 +103,14 @@ def status(options: argparse.Namespace, console: Console) -> int:
     return DONE
 
 
-def _fetch(client: "JobSubmissionClient", info: "JobDetails", out: Path | None, console: Console) -> None:
+def _fetch(client: "JobSubmissionClient", info: "JobDetails", options: argparse.Namespace, console: Console) -> None:
     from seedwise.search.cluster.fetch import fetch
     from seedwise.search.cluster.submit import search_of
 
     name, remote, store = search_of(info)
-    out = out or Path("runs") / name
+    out = options.out or Path("runs") / name
     with console.status("fetching the results"):
-        fetch(client, remote, out)
+        fetch(client, remote, out, log=next_command(options, "follow"))
     console.print(f"fetched {out}; look at it with: {called('report', out)}", soft_wrap=True)
     if store:
         console.print(f"write it into MLflow here: {called('track', out, '--uri', store)}", soft_wrap=True)
@@ -119,6 +119,9 @@ def _fetch(client: "JobSubmissionClient", info: "JobDetails", out: Path | None, 
 def print_next_commands(options: argparse.Namespace, *commands: str, file: object = None) -> None:
     """Print the `job` commands, complete with id and address, that can be typed next."""
     for command in commands:
-        out = ("--out", options.out) if options.out and command != "stop" else ()
-        line = called("job", command, options.job, "--address", mask(options.address), *out)
-        print(f"{command} it: {line}", file=file)
+        print(f"{command} it: {next_command(options, command)}", file=file)
+
+
+def next_command(options: argparse.Namespace, command: str) -> str:
+    out = ("--out", options.out) if options.out and command != "stop" else ()
+    return called("job", command, options.job, "--address", mask(options.address), *out)

@@ -10,6 +10,7 @@ from rich.console import Console
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE
 from seedwise.files import check_file_name
+from seedwise.program import called
 from seedwise.search.commands.arguments import add_settings
 from seedwise.suggest import nearest
 from seedwise.validation import request_errors
@@ -131,11 +132,10 @@ def evaluate(options: argparse.Namespace, console: Console) -> int:
         source = _read(options.source, "SOURCE")
         target = _read(options.target, "TARGET") if options.target else source
     if source.table.shape[1] != target.table.shape[1]:
-        raise RequestError(
-            "TARGET",
-            f"{target.table.shape[1]} dimensions, but SOURCE has {source.table.shape[1]}: not one space",
-            "Align them first: vectors align.",
-        )
+        problem = f"{target.table.shape[1]} dimensions, but SOURCE has {source.table.shape[1]}: not one space"
+        files = f"source={options.source}", f"target={options.target}"
+        align_them = called("vectors", "align", *files, "--to", "aligned")
+        raise RequestError("TARGET", problem, f"Align them first: {align_them}")
     sides = source.words, source.table, target.words, target.table
     if options.lexicon:
         entries = read_lexicon(locate(str(options.lexicon), "--lexicon"), "--lexicon").entries

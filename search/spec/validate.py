@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from seedwise.errors import MissingFile, RequestError, RequestErrors
+from seedwise.program import called
 from seedwise.search.spec.check_inputs import check_inputs
 from seedwise.search.spec.landscape import NEEDS_LABELS, check_landscape
 from seedwise.spaces.space import compat_of
@@ -35,7 +36,7 @@ def _problems(specification: "Specification") -> list[RequestError]:
         problems += _collect(_check_budget(specification))
     problems += _check_second(specification)
     if specification.decompose and len(specification.enqueue or []) != 1:
-        fix = "Use `run FILE --decompose` on an exported one."
+        fix = f"Export that configuration, then: {called('run', 'FILE', '--decompose')}"
         problems.append(RequestError("decompose", "it is for one configuration", fix))
     problems += check_landscape(specification) if landscape else ()
     problems += _check_selection(specification, spec)

@@ -100,6 +100,15 @@ def test_a_checkout_that_is_not_installed_is_started_by_its_script_and_a_package
     assert program.called("ui") == "python -m seedwise ui"
 
 
+def test_a_tool_that_is_installed_with_the_program_is_named_as_it_can_be_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", str(installed(tmp_path, "optuna-dashboard").with_name("python")))
+    assert program.tool("optuna-dashboard", "sqlite:///a b.db") == ".venv/bin/optuna-dashboard 'sqlite:///a b.db'"
+    monkeypatch.setenv("PATH", str(tmp_path / ".venv" / "bin"))
+    assert program.tool("optuna-dashboard") == "optuna-dashboard"
+
+
 def test_files_that_are_kept_say_seedwise_wherever_it_is(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     assert program.command("run", "my runs/best.yaml") == "seedwise run 'my runs/best.yaml'"

@@ -85,7 +85,7 @@ def test_an_earlier_search_is_read_without_advice_and_the_same_specification_goe
     state = ledger(EARLIER / "ledger.jsonl")
     assert yaml12.load((EARLIER / "search.yaml").read_text())["compat"] == "fixed"
     again = read(str(EARLIER / "search.yaml"))
-    refuse_other(recorded(state).as_dict(), again.as_dict(), EARLIER, ())
+    refuse_other(recorded(state).as_dict(), again.as_dict(), EARLIER)
     assert (again.compat, state.specification["compat"]) == ("ours", "ours")
     assert capsys.readouterr().err == ""
 

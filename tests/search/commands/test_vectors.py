@@ -96,7 +96,8 @@ def test_vectors_of_two_widths_are_not_compared(tmp_path, capsys):
         *("--lexicon", path("lexicons/qel-qan.txt")),
         code=2,
     )
-    assert "TARGET: 2 dimensions, but SOURCE has 50: not one space. Align them first" in said
+    assert "TARGET: 2 dimensions, but SOURCE has 50: not one space. Align them first: " in said
+    assert said.endswith(f" align source={path('vectors/qel.vec.gz')} target={tmp_path}/narrow.vec --to aligned\n")
 
 
 def test_settings_are_checked_by_name_and_type():
