@@ -1,4 +1,4 @@
-"""Addresses that may hold a password: how they must be written, and how all that is shown or kept leaves it out."""
+"""Passwords in addresses: how they must be written, and how they are left out of all that is shown or saved."""
 
 import base64
 import re
@@ -6,8 +6,8 @@ from urllib.parse import quote, unquote
 
 from seedwise.errors import RequestError
 
-# user:password before the last @, since people write @ and / into passwords as they are; of the web's addresses also
-# a user alone, who may be a token. After :/// comes a path, which has no user.
+# user:password before the last @, since people write @ and / into passwords as they are; in web addresses also a user
+# alone, which may be a token. After :/// comes a path, which has no user.
 _USER = re.compile(
     r"""(?i)(?<=://)(?!/)(?:[^\s"':]*:[^\s"']*|(?:(?<=http://)|(?<=https://))[^\s"'/?#]*)(?=@)""",
 )
@@ -15,7 +15,7 @@ _VALUE = re.compile(
     r"""(?i)(?:(?:password|passwd|pwd)(?:=|%3d)|[?&][\w.-]*(?:token|secret|signature|sig|key)=)([^\s"'&]+)"""
 )
 HIDDEN = "***"
-RECOGNISABLE = 4  # letters of a password that is looked for by itself: a shorter one is part of too many words
+SHORTEST_SECRET = 4  # letters of a password that is masked by itself: a shorter password is part of too many words
 
 
 def mask(text: str, address: str = "") -> str:
@@ -26,11 +26,11 @@ def mask(text: str, address: str = "") -> str:
     for secret in _secrets(address):
         text = text.replace(secret, HIDDEN)
     text = _USER.sub(HIDDEN, text)
-    return _VALUE.sub(lambda found: found[0][: -len(found[1])] + HIDDEN, text)
+    return _VALUE.sub(lambda match: match[0][: -len(match[1])] + HIDDEN, text)
 
 
 def has_password(address: str) -> bool:
-    """Whether a text that is an address and nothing else has one, however it is written."""
+    """Whether an address, which is the whole text, has a password, however it is written."""
     return mask(address) != address or re.search("(?s)://(?!/)[^:]*:.*@", address) is not None
 
 
@@ -44,12 +44,12 @@ def check_address(key: str, address: str) -> None:
 
 
 def _secrets(address: str) -> list[str]:
-    """What an address keeps secret, in all forms in which a message may have it, the longest first."""
+    """The secrets of an address in all forms that a message may have, the longest first."""
     user = _USER.search(address)
     name, colon, password = user[0].partition(":") if user else ("", "", "")
-    found = {password if colon else name, *_VALUE.findall(address)}
-    found |= {unquote(one) for one in found}
-    found |= {quote(one, safe="") for one in found}
+    secrets = {password if colon else name, *_VALUE.findall(address)}
+    secrets |= set(map(unquote, secrets))
+    secrets |= {quote(secret, safe="") for secret in secrets}
     if user:
-        found.add(base64.b64encode(unquote(user[0]).encode()).decode())  # in the header of a request
-    return sorted((one for one in found if len(one) >= RECOGNISABLE), key=len, reverse=True)
+        secrets.add(base64.b64encode(unquote(user[0]).encode()).decode())  # in the header of a request
+    return sorted((secret for secret in secrets if len(secret) >= SHORTEST_SECRET), key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""The errors that a person is meant to read."""
+"""Errors that are printed for the user."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Names of files, and writing them so that nobody ever sees half of one."""
+"""Names of files, and writing files so that no reader ever sees half of one."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from seedwise.errors import RequestError
 
 
 def check_file_name(where: str, name: object) -> None:
-    """Refuse a name out of a file that becomes one of a file or folder: a path would lead to another folder."""
+    """Refuse a name that cannot name a file or folder: one that is a path would lead to another folder."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]{0,59}", name):
         raise RequestError(where, f"{name!r} cannot name a file", "Write letters, digits, points, dashes, underscores.")
 

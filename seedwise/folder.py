@@ -1,9 +1,9 @@
-"""What is where in a search folder."""
+"""The files of a search folder."""
 
 from pathlib import Path
 
-LEDGER = "ledger.jsonl"  # what was asked, started and finished: all other files derive from it
-SPECIFICATION = "search.yaml"  # as it was resolved
+LEDGER = "ledger.jsonl"  # all other files derive from it
+SPECIFICATION = "search.yaml"  # the resolved specification
 BEST = "best.yaml"
 REPORT = "report.html"
 
@@ -14,5 +14,5 @@ def run_name(config_id: str, replicate: int) -> str:
 
 
 def pictures_of(folder: Path, config_id: str, replicate: int) -> Path:
-    """The file with all pictures of one run of a search folder, if it has any."""
+    """The file with all pictures of a run, if the run has any."""
     return folder / "pictures" / f"{run_name(config_id, replicate)}.json"

@@ -1,4 +1,4 @@
-"""Code that a specification names: a method, a space or a policy of one's own."""
+"""Importing the user's own methods, spaces and policies."""
 
 import contextlib
 import sys
@@ -27,7 +27,8 @@ def import_path(path: str, key: str) -> Any:
             return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         missing = (getattr(error, "name", None) or "").partition(".")[0]
-        fix = f"Write package.module:name, with the module in {_called(folder)} or installed."
+        where = "this folder" if folder == Path.cwd() else folder
+        fix = f"Write package.module:name, with the module in {where} or installed."
         if missing in MOVED:
             fix += f" Seedwise's own {missing!r} is now 'seedwise.{missing}'."
         raise RequestError(key, f"{path}: {error}", fix) from error
@@ -45,7 +46,7 @@ def importable() -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(ValueError):  # somebody else has taken it off
+        with contextlib.suppress(ValueError):  # other code has removed it
             sys.path.reverse()
             sys.path.remove(entry)  # ours is the last of that name
             sys.path.reverse()
@@ -57,9 +58,9 @@ def _load(name: str, folder: Path) -> None:
     if file is None:
         return
     if known := sys.modules.get(name):
-        place = getattr(known, "__file__", None)
-        if not place or not file.samefile(place):
-            raise ImportError(f"this process has another module {name!r} ({place or 'built in'}); rename {file.name}")
+        loaded = getattr(known, "__file__", None)
+        if not loaded or not file.samefile(loaded):
+            raise ImportError(f"this process has another module {name!r} ({loaded or 'built in'}); rename {file.name}")
         return
     inside = [str(file.parent)] if file.name == "__init__.py" else None
     spec = spec_from_file_location(name, file, submodule_search_locations=inside)
@@ -69,7 +70,3 @@ def _load(name: str, folder: Path) -> None:
     except BaseException:
         del sys.modules[name]  # half a module would be taken for a whole one
         raise
-
-
-def _called(folder: Path) -> str:
-    return "this folder" if folder == Path.cwd() else str(folder)

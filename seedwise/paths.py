@@ -1,11 +1,11 @@
-"""What the relative paths of a specification are relative to: the folder in which its search was started."""
+"""Relative paths of a specification: they start in the folder in which its search was started."""
 
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
-_FOLDER: ContextVar[Path] = ContextVar("folder", default=Path())  # the current one, unless a search says otherwise
+_FOLDER: ContextVar[Path] = ContextVar("folder", default=Path())  # the current folder, unless a search says otherwise
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""How this program is called from where the person is: every command that is printed can be typed as it stands."""
+"""The command line of this program, so that every printed command can be typed as it stands."""
 
 import os
 import shlex
@@ -37,7 +37,7 @@ def _program() -> str:
     if script is not None:
         on_path = shutil.which(NAME)
         return NAME if on_path and os.path.samefile(on_path, script) else _typed(script)
-    # An environment's python is a link to the one that it was made with, which does not know what is installed in it.
+    # An environment's python is a link to its base python, which does not know what is installed in the environment.
     known = shutil.which("python") == os.path.abspath(sys.executable)
     python = "python" if known or not sys.executable else _typed(Path(sys.executable))
     door = Path(seedwise.__file__).resolve().parent.parent / "run_search.py"
@@ -45,7 +45,7 @@ def _program() -> str:
 
 
 def _script() -> Path | None:
-    """The installed command: the one that runs, or the one beside Python; None where it is not installed."""
+    """The installed command: the running script, or the script beside Python; None if it is not installed."""
     places = (Path(sys.argv[0]), Path(sys.executable).parent / NAME)
     return next((path for path in places if path.name == NAME and path.is_file()), None)
 

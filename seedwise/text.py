@@ -6,22 +6,22 @@ HOUR = 3600.0  # seconds
 
 
 def number(value: float | None) -> str:
-    """A score with three decimals, and a dash where there is none."""
+    """A score with three decimals; a dash if there is none."""
     return "-" if value is None else f"{value:z.3f}"
 
 
 def spread(mean: float | None, sd: float | None) -> str:
-    """A mean with its standard deviation; a dash for that of one score, and nothing where there is no mean."""
+    """A mean with its standard deviation, which is a dash for a single score; empty if there is no mean."""
     return "" if mean is None else f"{number(mean)} ± {number(sd)}"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """The ends of an interval; empty where there is none."""
+    """The ends of an interval; empty if there is none."""
     return "" if low is None else f"{number(low)} .. {number(high)}"
 
 
 def short(name: str, value: object) -> str:
-    """A parameter in few letters: words speak for themselves, numbers need their name."""
+    """A parameter in few letters: a word stands alone, a number needs its name."""
     if isinstance(value, str) and value != "all":
         return value
     return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
@@ -36,12 +36,12 @@ def duration(seconds: float) -> str:
 
 
 def minutes_in_words(minutes: float) -> str:
-    """Minutes as 40 s, 12 min or 3.5 h: how long something will take or is past, roughly."""
+    """Minutes, roughly, as 40 s, 12 min or 3.5 h."""
     if minutes < 1.5:
         return f"{minutes * 60:.0f} s"
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
 def ago(moment: float) -> str:
-    """How long a time of the ledger is past, by this machine's clock."""
+    """The time since a moment of the ledger, by this machine's clock."""
     return f"{minutes_in_words(max(0.0, time.time() - moment) / 60)} ago"

@@ -1,4 +1,4 @@
-"""What pydantic refuses, as errors of the request: specifications and the options of methods are checked alike."""
+"""Errors of pydantic as errors of the request, for specifications and the options of methods alike."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ SCALARS = ("float", "int", "str", "bool", "[key]")
 
 @contextmanager
 def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None]:
-    """In this block, what types refuse becomes an error for each key; `prefix` goes before the key.
+    """In this block, pydantic's errors become one error for each key; `prefix` goes before the key.
 
-    A RequestError about one key of a checked object gets the prefix too. `model` knows the names that may be meant
-    where a name is unknown.
+    A RequestError about a key of a checked object gets the prefix too. `model` has the names to suggest for an unknown
+    name.
     """
     try:
         yield
@@ -36,9 +36,9 @@ def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None
 
 
 def _meant(error: ValidationError) -> list[tuple[str, list[dict]]]:
-    """The keys with what is wrong with each.
+    """The keys with the problems of each.
 
-    Where a value may be of several kinds, pydantic reports on all of them: the one that got furthest was meant.
+    If a value may be of several kinds, pydantic reports on all of them: the kind that got furthest was meant.
     """
     by_key: dict[str, list[dict]] = {}
     for problem in error.errors():
@@ -47,14 +47,14 @@ def _meant(error: ValidationError) -> list[tuple[str, list[dict]]]:
 
 
 def _location(problem: dict) -> list[str]:
-    """The keys that lead to a problem, without the kinds that pydantic has tried."""
+    """The keys that lead to a problem, without the kinds that pydantic tried."""
     names = [str(part) for part in problem["loc"]]
     return [name for name in names if not name.startswith(KINDS) and name not in SCALARS]
 
 
 def _error(key: str, problems: list[dict], model: type | None) -> RequestError:
-    """Which key, which value, what would be right."""
-    # Of a choice between kinds (auto, or a number) the kind that was meant says more.
+    """The key, its value, and what would be right."""
+    # In a choice between kinds (auto, or a number) the message of the kind that was meant says more.
     likely = (each for each in problems[:2] if (each["type"] == "literal_error") == isinstance(each["input"], str))
     problem = next(likely, problems[0])
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -63,10 +63,10 @@ def _error(key: str, problems: list[dict], model: type | None) -> RequestError:
     if problem["type"] == "missing":
         example = f", for example `{EXAMPLES[key]}`" if key in EXAMPLES else ""
         return RequestError(key, "this key is missing", f"Add it{example}.")
-    given = problem["input"]
-    given = HIDDEN if isinstance(given, str) and has_password(given) else mask(repr(given))
-    said = problem["msg"].removeprefix("Value error, ")
-    return RequestError(key, f"{given} is wrong: {said[0].lower()}{said[1:]}")
+    value = problem["input"]
+    shown = HIDDEN if isinstance(value, str) and has_password(value) else mask(repr(value))
+    message = problem["msg"].removeprefix("Value error, ")
+    return RequestError(key, f"{shown} is wrong: {message[0].lower()}{message[1:]}")
 
 
 def _names(model: Any, above: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ _Loader.add_implicit_resolver(
 
 
 class _Dumper(yaml.SafeDumper):
-    """Says everything where it belongs: a person does not read `*id001`."""
+    """Repeats what occurs twice: people do not read `*id001`."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from seedwise import yaml12
-from seedwise.credentials import RECOGNISABLE, check_address, has_password, mask
+from seedwise.credentials import SHORTEST_SECRET, check_address, has_password, mask
 from seedwise.errors import RequestError
 from seedwise.files import check_file_name
 from seedwise.search.commands.main import main
@@ -225,7 +225,7 @@ def test_an_address_is_shown_without_its_password_or_refused_without_it(scheme, 
     written = quote(password, safe="") if encoded else password
     address = f"{scheme}://{user.replace(':', '')}:{written}@{host}/{more.replace('@', '')}"
     rest = address.replace(f":{written}@", "")
-    assume(len(password) >= RECOGNISABLE and password not in rest and written not in rest)
+    assume(len(password) >= SHORTEST_SECRET and password not in rest and written not in rest)
     texts = [address, f"<{address}>", f"no answer from {address}, trying again", json.dumps({"uri": address})]
     assert has_password(address)
     try:

@@ -47,7 +47,7 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:
     from seedwise.search.decide.warm_start import read_earlier
     from seedwise.search.studies.study import study_of
 
-    warm = read_earlier(earlier, specification.parts.selection, specification.parts.resolved["method"])
+    warm = read_earlier(earlier, specification.parts.estimator.selection, specification.parts.resolved["method"])
     print(mask(yaml12.dump(specification.as_dict())), end="")
     placement, slots = this_machine(specification.resources.model_dump())
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")

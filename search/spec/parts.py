@@ -1,4 +1,4 @@
-"""What a search is made of, from its specification: each part is made once, and handed to whoever needs it."""
+"""The parts of a search, made from its specification: space, policy, estimator and the like."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ def space_of(resolved: dict) -> Space:
 
 
 def estimator_of(resolved: dict) -> Estimator:
-    """How configurations are estimated: towards a surrogate over the space where the policy wants one."""
+    """How configurations are estimated: towards a surrogate over the space if the policy wants one."""
     surrogate = resolved.get("replicates", {}).get("surrogate", False)
     return Estimator(Selection.from_specification(resolved), space_of(resolved) if surrogate else None)
 
@@ -37,7 +37,7 @@ def results_of(state: State) -> Results:
 
 
 class Parts:
-    """Made where it is asked for, so that a command pays for what it uses."""
+    """Each part is made once, when it is first used, so that a command pays only for what it uses."""
 
     def __init__(self, specification: "Specification"):
         self._specification = specification
@@ -63,16 +63,12 @@ class Parts:
 
     @cached_property
     def candidates(self) -> Candidates:
-        """Every configuration that the search can ask for."""
+        """Every configuration that the search can run."""
         return every_candidate(self.space, self.baseline_spaces, self.resolved["enqueue"] or [])
 
     @cached_property
     def estimator(self) -> Estimator:
         return estimator_of(self.resolved)
-
-    @property
-    def selection(self) -> Selection:
-        return self.estimator.selection
 
     @cached_property
     def policy(self) -> Policy:
@@ -88,14 +84,14 @@ class Parts:
 
     @cached_property
     def proposer(self) -> Proposer:
-        given, space = self._specification, self.space
-        first = space.first() if given.enqueue is None and given.sampler != "grid" else given.enqueue or []
-        varying = (None, *given.decompose) if given.decompose else ()
+        keys, space = self._specification, self.space
+        first = space.first() if keys.enqueue is None and keys.sampler != "grid" else keys.enqueue or []
+        varying = (None, *keys.decompose) if keys.decompose else ()
         expected = self.policy.configurations()
-        return Proposer(space, given.sampler, given.seed, self.estimator, tuple(first), expected, varying)
+        return Proposer(space, keys.sampler, keys.seed, self.estimator, tuple(first), expected, varying)
 
     def total_runs(self, state: State) -> int | None:
-        """How many runs there will be in all, baselines and confirmation included; None where only hours bound them."""
+        """How many runs there will be, with baselines and confirmation; None if only hours bound them."""
         if self.plan:
             return len(self.plan.runs)
         return total_runs(self.policy, self.baselines, self._specification.replicates.confirm, state)

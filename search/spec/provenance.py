@@ -1,4 +1,4 @@
-"""Where a result comes from: code, versions, files, command."""
+"""Where a result comes from: code, versions, files."""
 
 import hashlib
 import os
@@ -8,8 +8,10 @@ from importlib import metadata
 from pathlib import Path
 
 import seedwise
-from seedwise import program
-from seedwise.credentials import mask
+from seedwise.trainables.inputs.paths import checksum, path_of
+from seedwise.trainables.methods import all_inputs
+from seedwise.trainables.request import Task, files_of
+from seedwise.trainables.tasks.sources import Classification
 
 PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 PACKAGE = Path(seedwise.__file__).resolve().parent
@@ -18,26 +20,26 @@ REVISION = PACKAGE / "revision.txt"  # goes along with a submitted job, which is
 
 def versions() -> dict[str, str]:
     """Python's and the packages' versions that a score may depend on."""
-    found = {"python": sys.version.split()[0], "seedwise": seedwise.__version__}
+    known = {"python": sys.version.split()[0], "seedwise": seedwise.__version__}
     for package in PACKAGES:
         try:
-            found[package] = metadata.version(package)
+            known[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+            known[package] = "unknown"
+    return known
 
 
 def revision() -> str:
     """The commit of this code, with `-dirty` where files differ from it; empty where it is no checkout.
 
-    An installed package may lie below somebody's repository, as a virtual environment does: its commit is not ours.
+    An installed package may lie below another repository, as a virtual environment does: that commit is not ours.
     """
     if REVISION.is_file():
         return REVISION.read_text(encoding="utf-8").strip()
     if not all((PACKAGE.parent / name).exists() for name in (".git", "run_search.py", "setup.py")):
         return ""
     try:
-        found = subprocess.run(
+        described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match", "no-tag"],
             cwd=PACKAGE,
             env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},  # as in a hook
@@ -47,20 +49,11 @@ def revision() -> str:
         )
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return found.stdout.strip()
-
-
-def command() -> str:
-    """The command line of this process, to be typed again; passwords of addresses are left out of it."""
-    return program.command(*map(mask, sys.argv[1:]))
+    return described.stdout.strip()
 
 
 def checksums(specification: dict) -> dict[str, str]:
     """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
-    from seedwise.trainables.inputs.paths import checksum, path_of
-    from seedwise.trainables.request import Task
-    from seedwise.trainables.tasks.sources import Classification
-
     sums, paths = {}, {key: path_of(name) for key, name in named(specification).items()}
     if specification["task"] and (files := Classification(Task(**specification["task"])).paths()):
         sums["task.data"] = _checksum_of_all(files)
@@ -69,9 +62,6 @@ def checksums(specification: dict) -> dict[str, str]:
 
 def named(specification: dict) -> dict[str, str]:
     """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
-    from seedwise.trainables.methods import all_inputs
-    from seedwise.trainables.request import Task, files_of
-
     names = {"model": specification["model"]} if specification["model"] else {}
     languages = Task(**specification["task"]).languages() if specification["task"] else []
     for name, described in all_inputs().items():
@@ -82,8 +72,6 @@ def named(specification: dict) -> dict[str, str]:
 
 def _checksum_of_all(files: list[Path]) -> str:
     """One SHA-256 of files and their names below the folder they share, so that a moved copy has the same."""
-    from seedwise.trainables.inputs.paths import checksum
-
     folder = os.path.commonpath([file.parent for file in files])
     lines = [f"{checksum(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()

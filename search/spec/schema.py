@@ -6,13 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model
 
 from seedwise.credentials import check_address
-from seedwise.errors import RequestError
 from seedwise.search.decide.policy import options_of
 from seedwise.search.decide.proposal import REMOVED, SAMPLERS
 from seedwise.search.ranking.selection import AGGREGATES
 from seedwise.search.spec.landscape import SEARCH_KEYS
 from seedwise.search.spec.parts import Parts
-from seedwise.suggest import nearest
 from seedwise.trainables.landscape.jobs import PARTS
 from seedwise.trainables.methods import METHODS
 from seedwise.trainables.request import Inputs, Model, Task, Text
@@ -74,13 +72,10 @@ class Replicates(Model):
     def resolved(self) -> dict:
         """Plain data with every option of the policy, checked."""
         known, given = options_of(self.policy), self.model_extra or {}
-        for name in given:
-            if name not in known:
-                kind = f"the policy {self.policy} has no such option"
-                raise RequestError(f"replicates.{name}", kind, nearest(name, [*known, "policy", "confirm"]))
-        options = {name: given.get(name, default) for name, (_, default) in known.items()}
-        with request_errors("replicates."):
-            create_model(self.policy, __config__=STRICT | {"arbitrary_types_allowed": True}, **known)(**options)
+        options = {name: default for name, (_, default) in known.items()} | given
+        model = create_model(self.policy, __config__=STRICT | {"arbitrary_types_allowed": True}, **known)
+        with request_errors("replicates.", model):
+            model(**options)
         return {"policy": self.policy, **options, "confirm": self.confirm.model_dump()}
 
 

@@ -1,6 +1,7 @@
 """From a specification to a finished search folder: the ledger, Ray, all phases, and the results."""
 
 import contextlib
+import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from seedwise import paths, yaml12
+from seedwise import paths, program, yaml12
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.folder import LEDGER, SPECIFICATION
@@ -126,7 +127,7 @@ def _search(
         raise RequestError("sampler", f"{REMOVED} was removed", resume_it if first else choose)
     if path := specification.checkpoints.path:
         check_checkpoint_location(path)
-    warm = read_earlier(earlier_folders, parts.selection, resolved["method"])
+    warm = read_earlier(earlier_folders, parts.estimator.selection, resolved["method"])
     method = study.method()
     with console.status("reading the inputs"):
         inputs = method.prepare(specification, parts.candidates)
@@ -142,7 +143,7 @@ def _search(
             "search_id": first["search_id"] if first else uuid.uuid4().hex,
             "session": ledger.state.sessions,
             "specification": resolved,
-            "command": mask(provenance.command()),
+            "command": program.command(*map(mask, sys.argv[1:])),
             "folder": str(paths.folder()),
             "revision": provenance.revision(),
             "versions": provenance.versions(),

@@ -260,7 +260,7 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
     ("replicates", "message"),
     [
         ({"policy": "rase"}, "replicates.policy: there is no 'rase'. Did you mean race?"),
-        ({"policy": "race", "n": 3}, "replicates.n: the policy race has no such option."),
+        ({"policy": "race", "n": 3}, "replicates.n: there is no such key."),
         ({"policy": "race", "min": 4, "max": 3}, "replicates.max: 3 is below min: 4."),
         ({"policy": "race", "explore": 0}, "replicates.explore: 0 is wrong: input should be greater than 0."),
         ({"policy": "race", "min": "two"}, "replicates.min: 'two' is wrong: input should be a valid integer."),

@@ -7,7 +7,7 @@ from seedwise.search.spec.load import read
 
 
 def read_earlier(folders, specification):
-    return warm_start.read_earlier(folders, specification.parts.selection, specification.as_dict()["method"])
+    return warm_start.read_earlier(folders, specification.parts.estimator.selection, specification.as_dict()["method"])
 
 
 def earlier(folder, scores, *overrides):

@@ -37,7 +37,7 @@ def fewer_walks(monkeypatch):
             "Set it to 34 or more, or confirm less.",
         ),
         ("replicates.policy=rase", "replicates.policy: there is no 'rase'. Did you mean race?"),
-        ("replicates.mim=3", "replicates.mim: the policy race has no such option. Did you mean min?"),
+        ("replicates.mim=3", "replicates.mim: there is no such key. Did you mean min?"),
         ("replicates.min=9", "replicates.max: 6 is below min: 9."),
         ("replicates.confirm.tops=1", "replicates.confirm.tops: there is no such key. Did you mean top?"),
         ("seed=-1", "seed: -1 is wrong: input should be greater than or equal to 0"),
@@ -224,7 +224,7 @@ def test_overrides_reach_any_depth_and_are_yaml():
     assert specification.space["lr"] == 0.001
     assert specification.space["epochs"] == 6  # its neighbours stay
     assert specification.seed == 7
-    assert specification.parts.selection.oracle
+    assert specification.parts.estimator.selection.oracle
 
 
 def test_an_override_of_one_baseline_keeps_the_others():
