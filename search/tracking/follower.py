@@ -1,11 +1,10 @@
-"""MLflow, written from the ledger alone by a process of its own.
+"""The process that writes MLflow from the ledger.
 
-The follower reads the ledger while the search writes it, so an outage of MLflow delays what is shown there and never
-stops or slows a search: the driver neither imports MLflow nor waits for it. What MLflow already has is asked from
-MLflow itself, so a follower that was killed, or a database that was deleted, is made good by following again.
+The follower reads the ledger while the search writes it. An outage of MLflow delays MLflow's pages but never stops or
+slows a search: the driver neither imports MLflow nor waits for it. The follower asks MLflow what is already there, so
+following again repairs whatever a killed follower or a deleted database left incomplete.
 """
 
-import argparse
 import contextlib
 import fcntl
 import io
@@ -32,14 +31,13 @@ from seedwise.search.tracking.mlflow_sink import CREDENTIALS, MlflowSink
 from seedwise.search.tracking.sink import Key, Sink, Update
 
 POLL = 0.5  # seconds between two looks at the ledger
-SHARE = 4  # rest this many times as long as writing took, at most REST: the processors belong to the search
-REST = 5.0
-GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to go on trying after a search, and when a person waits
+REST, MAX_REST = 4, 5.0  # rest 4 times as long as writing took, at most 5 seconds: the CPUs belong to the search
+GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to keep trying after a search, and while a person waits
 CHUNK = 1 << 20  # bytes of the ledger that are read at once: their updates take a few times as much memory
-PART = 20  # updates that are written at once; after a failure, those of its part are written again
-INCOMPLETE = 3  # exit code: MLflow could not be reached, and the search is over
+PART = 20  # updates that are written at once, and again after a failure
+INCOMPLETE = 3  # exit code: the search is over, and MLflow could not be reached
 ENVIRONMENT = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the loop below retries; MLflow's own way blocks for minutes
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # `follow` retries; MLflow's own retries block for minutes
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -48,17 +46,17 @@ ENVIRONMENT = {
 
 @contextlib.contextmanager
 def for_mlflow() -> Iterator[None]:
-    """In this block MLflow reads its settings from the environment; afterwards that is as it was."""
-    kept = {name: os.environ.get(name) for name in CREDENTIALS}  # which an address with a password sets
-    with environment(ENVIRONMENT | kept):
+    """In this block the environment has MLflow's settings; afterwards it is restored."""
+    credentials = {name: os.environ.get(name) for name in CREDENTIALS}  # an address with a password sets these
+    with environment(ENVIRONMENT | credentials):
         yield
 
 
 def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
-    """Follow the ledger of a search folder until `finish`, or until this process ends in whatever way.
+    """Follow the ledger of a search folder until `finish`, or until this process ends or is killed.
 
-    `uri` is needed only where the ledger has the address without its password: it reaches the follower through the
-    environment, where other users cannot read it. What the follower has to say goes to tracking.log.
+    `uri` is needed only if the ledger's address lacks its password. The environment passes `uri` to the follower, so
+    other users cannot read it. The follower's output goes to tracking.log.
     """
     paths = [str(Path(seedwise.__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
     environment = {
@@ -80,7 +78,7 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen, timeout: float) -> bool:
-    """Let the follower catch up and end; whether everything is in MLflow. After `timeout` it goes on by itself."""
+    """Let the follower catch up and end; whether all is in MLflow. After `timeout` the follower goes on alone."""
     process.stdin.close()
     try:
         return process.wait(timeout) == 0
@@ -89,7 +87,7 @@ def finish(process: subprocess.Popen, timeout: float) -> bool:
 
 
 def resolve_uri(uri: str, base: Path) -> str:
-    """The tracking address with a sqlite path made absolute, relative to `base`; its folder is created."""
+    """The tracking address, with a sqlite path made absolute, relative to `base`, and its folder created."""
     check_address("tracking.uri", uri)
     scheme, _, path = uri.partition(":///")
     if "://" not in uri or scheme == "file":
@@ -105,16 +103,17 @@ def resolve_uri(uri: str, base: Path) -> str:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RequestError("tracking.uri", f"{file.parent}: {error.strerror}", "Name another place.") from error
+        raise RequestError("tracking.uri", f"{file.parent}: {error.strerror}", "Name another folder.") from error
     return f"sqlite:///{file}"
 
 
 class Follower:
-    """Brings a tracker to where the ledger is, again and again, until the search is over and both agree.
+    """Writes the ledger to a tracker until the search is over and all is written.
 
-    The ledger is the queue: it is read only as far as the tracker has taken what was read before, so memory does not
-    grow while it is away. `uri` is where to (default: as the specification says), where `sink` opens a tracker for the
-    ledger's first event and folder. `progress` is told how many bytes of the ledger are written, and of how many.
+    The ledger is the queue: the next part is read only when the tracker has the part before, so memory does not grow
+    during an outage. `uri` is the tracker's address (default: the specification's); `sink` opens a tracker for an
+    address, the ledger's first event and a folder. `progress` is given the bytes of the ledger that are written, and
+    all its bytes.
     """
 
     def __init__(
@@ -135,11 +134,11 @@ class Follower:
         self._behind = False  # there may be more to read at once
         self._sink: Sink | None = None
         self._position = ""  # how far the tracker got
-        self._had: frozenset[Key] = frozenset()  # what it had before the last failure
-        self._doubtful = False  # a request failed: the server may have carried it out nevertheless
+        self._had: frozenset[Key] = frozenset()  # the tracker's nodes before the last failure
+        self._doubtful = False  # a request failed, but the server may have carried it out
 
     def follow(self, grace: float) -> bool:
-        """Whether all is written. It gives up once the search is over and `grace` seconds went by without success."""
+        """Whether all is written. Gives up once the search is over and `grace` seconds passed without success."""
         failures, success = 0, time.monotonic()
         while True:
             last, began, left = self._over.is_set(), time.monotonic(), len(self._updates)
@@ -149,30 +148,27 @@ class Follower:
                     continue
                 if last:
                     return True
-                self._over.wait(min(max(POLL, SHARE * (time.monotonic() - began)), REST))
+                self._over.wait(min(max(POLL, REST * (time.monotonic() - began)), MAX_REST))
                 continue
             if not last or len(self._updates) < left:
                 success = time.monotonic()
             if time.monotonic() - success > grace:
                 return False
-            time.sleep(min(POLL * 2**failures, REST))
+            time.sleep(min(POLL * 2**failures, MAX_REST))
             failures += 1
 
     def _advance(self, *, last: bool) -> bool:
-        """Read the next part of the ledger and write what it changes; whether that worked.
-
-        Without a ledger there is no work.
-        """
+        """Read the next part of the ledger and write what it changes; whether that worked, or there is no ledger."""
         path = self._folder / LEDGER
         if not path.exists() or not (first := scan(path, most=1)[0]):
             return True
         self.address = self.address or address_of(first[0]["specification"]["tracking"]["uri"])
         if last and self._doubtful:
-            self._lose_sink()  # the next one finds double runs
+            self._lose_sink()  # the next sink removes runs that were created twice
             self._doubtful = False
-        if self._sink is None and not (self._attempt(lambda: self._connect(first[0])) and self._agree(path)):
+        if self._sink is None and not (self._attempt(lambda: self._connect(first[0])) and self._catch_up(path)):
             return False
-        self._behind = bool(self._updates)  # what a failure left is written first; there may be more
+        self._behind = bool(self._updates)  # left by a failure: written before anything else is read
         if not self._updates:
             events, self._end = scan(path, self._end, CHUNK)
             self._behind = bool(events) and self._end < path.stat().st_size
@@ -183,17 +179,18 @@ class Follower:
         return True
 
     def _connect(self, search: dict) -> None:
-        """Two followers of one folder would create every node twice: the second waits until the first is done."""
+        """Open the tracker. A second follower of the folder, which would create nodes twice, waits for the first."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RuntimeError("another process is writing this search to it") from None
         self._sink = self._open(self.address, search, self._folder)
 
-    def _agree(self, path: Path) -> bool:
-        """Go on where the tracker is. If it lacks anything of what it had, all is written again; whether that can be.
+    def _catch_up(self, path: Path) -> bool:
+        """Go on from the tracker's position, or from the first line if the tracker lost any node; whether that worked.
 
-        Its position goes back first: a follower that is killed meanwhile must not take the tracker for complete.
+        To start over, the position is reset first: if this process is killed meanwhile, the next follower must not
+        take the tracker for complete.
         """
         position, known = self._sink.position, self._sink.known()
         if position == self._position and self._had <= known:
@@ -205,7 +202,7 @@ class Follower:
         return self._attempt(lambda: self._sink.mark(""))
 
     def _restart(self, path: Path, position: str) -> None:
-        """Begin after what the tracker has of the ledger."""
+        """Start after the tracker's position in the ledger."""
         self._mirror, self._end, self._updates, self._position = Mirror(), 0, [], position
         end = covered(path, position)
         while self._end < end:
@@ -225,7 +222,7 @@ class Follower:
             self._had, self._sink = self._sink.known(), None
 
     def _attempt(self, action: Callable[[], None]) -> bool:
-        """Whatever goes wrong between here and MLflow is an outage: said once, and tried again."""
+        """Whether the action worked. Any error counts as an outage: printed once, and the action is tried again."""
         try:
             action()
         except Exception as error:
@@ -242,7 +239,7 @@ class Follower:
 
 
 def covered(path: Path, position: str) -> int:
-    """How many bytes of a ledger an earlier `Mirror.position` covers; none, if it is not of this ledger."""
+    """How many bytes of a ledger an earlier `Mirror.position` covers; 0 if the position is of another ledger."""
     lines = int(position.split()[0]) if position else 0
     with open(path, "rb") as file:
         line = next(islice(file, lines - 1, lines), b"") if lines else b""
@@ -252,13 +249,13 @@ def covered(path: Path, position: str) -> int:
 
 @for_mlflow()
 def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
-    """Write a search that is not running into a store, in whole; why that failed, or an empty text.
+    """Write a whole search that is not running into a store; why that failed, or an empty text.
 
-    `uri` is the store's address (default, empty: that of the specification). What it has already is left as it is, so
-    the second time nothing changes.
+    `uri` is the store's address (empty: that of the specification). What the store already has stays as it is, so
+    tracking twice changes nothing.
     """
     if busy(folder / LEDGER):
-        raise RequestError(str(folder), "this search is running, and is written as it goes", "Wait until it has ended.")
+        raise RequestError(str(folder), "this search is running, and tracks itself", "Wait until it has ended.")
     over = threading.Event()
     over.set()
     try:
@@ -270,7 +267,7 @@ def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
 
 
 def address_of(uri: str) -> str:
-    """The tracking address of a specification; where its password was left out, the one of the environment."""
+    """The tracking address of a specification; if it lacks its password, the address in the environment."""
     if uri == "off":
         raise RequestError("tracking.uri", "it is off in this search", "Name a store with --uri.")
     if "***" not in uri:
@@ -283,53 +280,44 @@ def address_of(uri: str) -> str:
 
 
 def _watch_input(over: threading.Event) -> None:
-    """Whoever started this process holds the other end of its standard input, and lets go of it even when killed."""
-    with contextlib.suppress(OSError):  # no standard input at all is an ended one
+    """Set `over` when standard input ends, as it does when the process that started this one ends or is killed."""
+    with contextlib.suppress(OSError):  # there may be no standard input
         while os.read(0, 4096):
             pass
     over.set()
 
 
 class _Masked(io.TextIOWrapper):
-    """What this process and the libraries in it print, without the password of the address that they work with."""
+    """Output of this process and its libraries, without the password of the tracking address."""
 
     def write(self, text: str) -> int:
         return super().write(mask(text, os.environ.get("MLFLOW_TRACKING_URI", "")))
 
 
-def main() -> int:
+def main(folder: Path, grace: float = GRACE) -> int:
+    """Follow a search folder until standard input ends, and at most `grace` seconds longer; the exit code."""
     sys.stdout, sys.stderr = (
         _Masked(stream.detach(), encoding="utf-8", line_buffering=True) for stream in (sys.stdout, sys.stderr)
     )
-    parser = argparse.ArgumentParser(
-        prog="python -m seedwise.search.tracking.follower", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("folder", type=Path, help="a search folder; ends with the end of standard input")
-    parser.add_argument(
-        "--grace", type=float, default=GRACE, help="seconds to wait for MLflow after the search is over"
-    )
-    arguments = parser.parse_args()
-    if not arguments.folder.is_dir():
-        parser.error(f"{arguments.folder} is not a folder. Name the one that a search wrote, such as runs/demo.")
     os.environ.update(ENVIRONMENT)
-    os.nice(5)  # the processors belong to the search
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a job that is stopped signals all its processes; the search ends us
+    os.nice(5)  # the CPUs belong to the search
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to all processes of a stopped job
     over = threading.Event()
     threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
     try:
-        follower = Follower(arguments.folder, over)
-        if follower.follow(arguments.grace):
+        follower = Follower(folder, over)
+        if follower.follow(grace):
             return 0
     except RequestError as error:
         print(f"seedwise: {error}", flush=True)
         return 2
     print(
         f"seedwise: MLflow at {mask(follower.address)} is incomplete ({follower.trouble}). "
-        f"This completes the tracking: {command('resume', arguments.folder)}",
+        f"This completes the tracking: {command('resume', folder)}",
         flush=True,
     )
     return INCOMPLETE
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1]), *map(float, sys.argv[2:])))

@@ -296,7 +296,7 @@ def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_pass
     with refusing() as server:
         tell(story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{server.server_port}"))
         ledger = (tmp_path / "ledger.jsonl").read_bytes()
-        done = command(tmp_path, "--grace", "0")
+        done = command(tmp_path, "0")
     assert done.returncode == follower.INCOMPLETE
     assert (
         f"This completes the tracking: seedwise resume {tmp_path}" in done.stdout.splitlines()[-1]
