@@ -11,7 +11,7 @@ from seedwise.trainables.inputs.cache import cached, content_hash, pack, unpack
 
 
 class Maker:
-    """Makes the same arrays each time and counts how often it was asked."""
+    """Makes the same arrays each time and counts its calls."""
 
     def __init__(self):
         self.calls = 0
@@ -73,7 +73,7 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
 
 def test_the_loser_of_a_race_takes_the_winners_entry(cache):
     def slow():
-        cached("kind", {"x": 1}, lambda: {"a": np.array([1])})  # somebody else was faster
+        cached("kind", {"x": 1}, lambda: {"a": np.array([1])})  # another process was faster
         return {"a": np.array([2])}
 
     assert cached("kind", {"x": 1}, slow)["a"] == 1
@@ -90,7 +90,7 @@ def test_many_processes_at_once_get_the_same(cache):
     entry_of(cache, "kind")
 
 
-def test_what_make_raises_passes_and_leaves_nothing(cache):
+def test_an_error_of_make_is_raised_and_leaves_no_entry(cache):
     def fail():
         raise OSError("cut")
 
@@ -99,7 +99,7 @@ def test_what_make_raises_passes_and_leaves_nothing(cache):
     assert not (cache / "kind").exists()
 
 
-def test_content_hash_tells_apart_what_differs(tmp_path):
+def test_content_hash_differs_for_different_parts(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"ab")
     same = np.arange(4, dtype=np.int32)

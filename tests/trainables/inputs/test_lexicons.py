@@ -36,7 +36,7 @@ def test_space_tab_multi_word_and_quality(tmp_path, name):
         (b"a b 0.5\nc d 0.75\n", r"no pair of quality 0.9 or more, the best has 0.75"),
     ],
 )
-def test_bad_lexica_name_key_and_place(tmp_path, content, message):
+def test_errors_of_bad_lexica_name_key_file_and_line(tmp_path, content, message):
     path = tmp_path / "bad.txt"
     path.write_bytes(content)
     with pytest.raises(RequestError, match=f"inputs.lexicons.xx: .*bad.txt.*{message}"):
@@ -58,7 +58,7 @@ def test_a_damaged_archive_is_an_error(tmp_path):
         read_lexicon(path, "inputs.lexicons.xx")
 
 
-def test_a_file_of_something_else_is_an_error_and_a_trailing_tab_is_not(tmp_path):
+def test_a_file_in_another_format_is_an_error_and_a_trailing_tab_is_not(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("dog\tchien\t\n")
     assert read_lexicon(path, "k").entries == [Entry("dog", "chien", None)]

@@ -15,6 +15,6 @@ def test_a_checksum_changes_with_content_and_names(tmp_path):
     assert checksum(tmp_path / "d") != first
 
 
-def test_a_path_that_is_not_there_names_its_key():
+def test_the_error_of_a_missing_path_names_its_key():
     with pytest.raises(RequestError, match=r"model: world:nothing: there is no such folder"):
         locate("world:nothing", "model", folder=True)

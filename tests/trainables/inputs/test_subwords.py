@@ -10,7 +10,7 @@ from seedwise.trainables.inputs.vectors import read_vectors
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A small fastText model and the file that fastText itself would write of it."""
+    """A small fastText model and the file that fastText itself would write."""
     fasttext = pytest.importorskip("gensim.models.fasttext")
     text = [["le", "chat", "boit", "le", "lait"], ["le", "chien", "été", "boit"]] * 5
     trained = fasttext.FastText(text, vector_size=6, min_count=1, bucket=200, min_n=3, max_n=5, epochs=1, workers=1)
@@ -21,9 +21,9 @@ def model(tmp_path_factory):
 
 def test_words_of_the_model_and_their_vectors(model):
     keyed, path = model
-    found = read_vectors(path, "k", rows=3)
-    assert found.words == keyed.index_to_key[:3]
-    np.testing.assert_allclose(found.table, keyed.vectors[:3], rtol=1e-6)
+    result = read_vectors(path, "k", rows=3)
+    assert result.words == keyed.index_to_key[:3]
+    np.testing.assert_allclose(result.table, keyed.vectors[:3], rtol=1e-6)
 
 
 @pytest.mark.parametrize("word", ["chats", "étés", "inconnu", "x"])
@@ -36,7 +36,7 @@ def test_a_word_too_short_for_an_ngram_has_no_vector(model):
     assert Subwords(model[1], "k").vector("") is None
 
 
-def test_what_is_no_whole_model_is_an_error(model, tmp_path):
+def test_a_file_that_is_no_complete_model_is_an_error(model, tmp_path):
     path = tmp_path / "a.bin"
     for content, message in ((b"3 2\nabc", "is no fastText binary"), (model[1].read_bytes()[:300], "cannot be read")):
         path.write_bytes(content)
@@ -44,7 +44,7 @@ def test_what_is_no_whole_model_is_an_error(model, tmp_path):
             Subwords(path, "inputs.subwords.xx")
 
 
-def test_an_archive_that_is_none_is_an_error(tmp_path):
+def test_an_invalid_archive_is_an_error(tmp_path):
     path = tmp_path / "a.bin.gz"
     path.write_bytes(b"no archive")
     with pytest.raises(RequestError, match=r"inputs.subwords.xx: .*a.bin.gz: Not a gzipped file"):

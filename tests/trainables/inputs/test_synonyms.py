@@ -19,10 +19,10 @@ def written(folder, name, content):
 @pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
 def test_json_as_the_neighbours_are_published(tmp_path, name):
     content = {"good": ["nice", "good", "fine", "nice"], "film": [], "of course": ["by all means", ""]}
-    found = read_synonyms(written(tmp_path, name, json.dumps(content)), "k")
-    assert found.words == {"good": ("nice", "fine"), "film": (), "of course": ("by all means",)}
-    assert list(found.words) == list(content)
-    assert found.notes == ()
+    result = read_synonyms(written(tmp_path, name, json.dumps(content)), "k")
+    assert result.words == {"good": ("nice", "fine"), "film": (), "of course": ("by all means",)}
+    assert list(result.words) == list(content)
+    assert result.notes == ()
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.txt.gz"])
@@ -45,20 +45,20 @@ def test_lines_with_every_separator(tmp_path, name, line, expected):
         assert read_synonyms(path, "k").words == {"good": expected}
 
 
-def test_a_word_that_stands_twice_has_the_synonyms_of_both_in_order(tmp_path):
+def test_a_repeated_word_has_the_synonyms_of_all_its_lines_in_order(tmp_path):
     path = written(
         tmp_path, "a.txt", "\ufeffgood\tnice,fine\nof course\tby all means;sure\n\ngood\tfine,great\nfilm\t\n"
     )
-    found = read_synonyms(path, "k")
-    assert found.words == {"good": ("nice", "fine", "great"), "of course": ("by all means", "sure"), "film": ()}
-    assert found.notes == ()
+    result = read_synonyms(path, "k")
+    assert result.words == {"good": ("nice", "fine", "great"), "of course": ("by all means", "sure"), "film": ()}
+    assert result.notes == ()
 
 
 def test_malformed_lines_are_left_out_and_noted(tmp_path):
     path = written(tmp_path, "a.txt", "good\tnice\nbad poor\n\tpoor\nbad\tpoor\n \t \nfilm\tmovie\n")
-    found = read_synonyms(path, "k")
-    assert found.words == {"good": ("nice",), "bad": ("poor",), "film": ("movie",)}
-    assert found.notes == ("2 malformed lines (line 2, 3)",)
+    result = read_synonyms(path, "k")
+    assert result.words == {"good": ("nice",), "bad": ("poor",), "film": ("movie",)}
+    assert result.notes == ("2 malformed lines (line 2, 3)",)
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,17 @@ def test_malformed_lines_are_left_out_and_noted(tmp_path):
         ("bad.txt", b"good\tnice\nbad\t\xff\n", "line 2 is not UTF-8"),
     ],
 )
-def test_errors_are_one_line_with_key_file_and_what_to_do(tmp_path, name, content, message):
-    with pytest.raises(RequestError, match=rf"^inputs.synonyms: .*{name}.*{message}") as found:
+def test_errors_are_one_line_with_key_file_and_fix(tmp_path, name, content, message):
+    with pytest.raises(RequestError, match=rf"^inputs.synonyms: .*{name}.*{message}") as raised:
         read_synonyms(written(tmp_path, name, content), "inputs.synonyms")
-    assert "\n" not in str(found.value)
-    assert "Write a JSON object" in str(found.value) or "Save it as UTF-8" in str(found.value)
+    assert "\n" not in str(raised.value)
+    assert "Write a JSON object" in str(raised.value) or "Save it as UTF-8" in str(raised.value)
 
 
 def test_a_long_value_is_shown_in_part(tmp_path):
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as raised:
         read_synonyms(written(tmp_path, "a.json", json.dumps({"good": "x" * 10_000})), "k")
-    assert len(str(found.value).replace(str(tmp_path), "")) < 300
+    assert len(str(raised.value).replace(str(tmp_path), "")) < 300
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
@@ -104,7 +104,7 @@ WORD = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)
 
 @settings(max_examples=40)
 @given(st.dictionaries(WORD, st.lists(WORD, min_size=1, max_size=4), min_size=1, max_size=8))
-def test_lines_and_json_say_the_same(tmp_path_factory, content):
+def test_lines_and_json_read_alike(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("synonyms")
     expected = {
         word: tuple(one for one in dict.fromkeys(synonyms) if one != word) for word, synonyms in content.items()
@@ -126,7 +126,7 @@ def test_lines_and_json_say_the_same(tmp_path_factory, content):
 def test_the_real_neighbours_are_read_whole():
     (path,) = real("data/ear/counterfitted_neighbors.json")
     content = json.loads(path.read_text())
-    found = read_synonyms(path, "k")
-    assert found.words.keys() == content.keys()
-    assert all([*synonyms] == content[word] for word, synonyms in found.words.items())
-    assert found.notes == ()
+    result = read_synonyms(path, "k")
+    assert result.words.keys() == content.keys()
+    assert all([*synonyms] == content[word] for word, synonyms in result.words.items())
+    assert result.notes == ()

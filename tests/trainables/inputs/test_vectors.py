@@ -36,12 +36,12 @@ def binary(words, table, *, end=b"\n"):
 def test_text_with_and_without_header_and_compression(tmp_path, header, name):
     text = header + "the 1 2 \nfür -3 4.5e-1\r\nthe 9 9\n\n5 000\t1\t+2\n"
     path = written(tmp_path, name, text.encode())
-    found = read_vectors(path, KEY, rows=10)
-    assert found.words == ["the", "für", "5 000"]
-    np.testing.assert_array_equal(found.table, np.array([[1, 2], [-3, 0.45], [1, 2]], dtype=np.float32))
-    assert found.notes == (f"1 repeated word (line {4 if header else 3})",)
+    result = read_vectors(path, KEY, rows=10)
+    assert result.words == ["the", "für", "5 000"]
+    np.testing.assert_array_equal(result.table, np.array([[1, 2], [-3, 0.45], [1, 2]], dtype=np.float32))
+    assert result.notes == (f"1 repeated word (line {4 if header else 3})",)
     assert read_vectors(path, KEY, rows=1).words == ["the"]
-    assert read_vectors(path, KEY, rows=1).notes == ()  # what comes later is not looked at
+    assert read_vectors(path, KEY, rows=1).notes == ()  # later lines are not read
 
 
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -58,18 +58,18 @@ def test_what_is_written_is_read_bit_for_bit(tmp_path_factory, words, table):
     text = f"{len(words)} {table.shape[1]}\n"
     text += "".join(f"{word} {' '.join(map(repr, row.tolist()))}\n" for word, row in zip(words, table, strict=True))
     path = written(tmp_path_factory.mktemp("vectors"), "a.vec", text.encode())
-    found = read_vectors(path, KEY, rows=10)
-    assert found.words == words
-    np.testing.assert_array_equal(found.table, table)
+    result = read_vectors(path, KEY, rows=10)
+    assert result.words == words
+    np.testing.assert_array_equal(result.table, table)
 
 
 def test_malformed_lines_are_left_out_counted_and_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors_text, "BLOCK", 4)  # so that lines of several blocks are involved
+    monkeypatch.setattr(vectors_text, "BLOCK", 4)  # so that there are several blocks
     content = b"a 1 2\nb 1\nc 1 x\nd nan 1\ne 1 -inf\n 1 2\ng 1e60 1\nh 3 4\ni 5 6\nNA 7 8\nj 9 0.1-0.2\n"
-    found = read_vectors(written(tmp_path, "a.vec", content), KEY, rows=10)
-    assert found.words == ["a", "h", "i", "NA"]
-    np.testing.assert_array_equal(found.table, [[1, 2], [3, 4], [5, 6], [7, 8]])
-    assert found.notes == ("7 malformed lines (line 2, 3, 4, 5, 6, ...)",)
+    result = read_vectors(written(tmp_path, "a.vec", content), KEY, rows=10)
+    assert result.words == ["a", "h", "i", "NA"]
+    np.testing.assert_array_equal(result.table, [[1, 2], [3, 4], [5, 6], [7, 8]])
+    assert result.notes == ("7 malformed lines (line 2, 3, 4, 5, 6, ...)",)
 
 
 def test_a_header_that_promises_more_is_noted(tmp_path):
@@ -94,7 +94,7 @@ def test_a_header_that_promises_more_is_noted(tmp_path):
         (b"0 0\n", "line 1 has no numbers"),
     ],
 )
-def test_bad_text_is_named_by_key_file_and_line(tmp_path, content, message):
+def test_errors_of_bad_text_name_key_file_and_line(tmp_path, content, message):
     path = written(tmp_path, "bad.vec", content)
     with pytest.raises(RequestError, match=f"{KEY}: .*bad.vec {message}"):
         read_vectors(path, KEY, rows=10**6)
@@ -128,10 +128,10 @@ def test_word2vec_binary(tmp_path, name, end, monkeypatch):
     table = [[1.5, -2.0], [0.1, 3.0], [9.0, 9.0], [1.0, 1.0], [np.nan, 1.0], [5.0, 6.0]]
     content = binary([word.encode(errors="surrogateescape") for word in words], table, end=end)
     path = written(tmp_path, name, content)
-    found = read_vectors(path, KEY, rows=10)
-    assert found.words == ["the", "für", "end"]
-    np.testing.assert_array_equal(found.table, np.array(table, dtype=np.float32)[[0, 1, 5]])
-    assert found.notes == ("2 malformed vectors (entry 4, 5)", "1 repeated word (entry 3)")
+    result = read_vectors(path, KEY, rows=10)
+    assert result.words == ["the", "für", "end"]
+    np.testing.assert_array_equal(result.table, np.array(table, dtype=np.float32)[[0, 1, 5]])
+    assert result.notes == ("2 malformed vectors (entry 4, 5)", "1 repeated word (entry 3)")
     assert read_vectors(path, KEY, rows=2).words == ["the", "für"]
 
 
@@ -152,15 +152,15 @@ def test_bad_binaries(tmp_path, content, message):
         read_vectors(path, KEY, rows=10)
 
 
-def test_a_word_with_a_line_feed_moves_no_other_word(tmp_path):
+def test_a_word_with_a_line_feed_shifts_no_other_word(tmp_path):
     path = written(tmp_path, "a.bin", binary([b"a", b"x\ny", b"c"], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
-    found = read_vectors(path, KEY, rows=10)
-    assert found.words == ["a", "c"]
-    np.testing.assert_array_equal(found.table, [[1, 2], [5, 6]])
-    assert found.notes == ("1 malformed vector (entry 2)",)
+    result = read_vectors(path, KEY, rows=10)
+    assert result.words == ["a", "c"]
+    np.testing.assert_array_equal(result.table, [[1, 2], [5, 6]])
+    assert result.notes == ("1 malformed vector (entry 2)",)
 
 
-def test_text_under_a_binarys_name_is_no_binary(tmp_path):
+def test_a_text_file_named_bin_is_refused(tmp_path):
     path = written(tmp_path, "text.bin", b"400 20\n" + lines(400, 20))
     with pytest.raises(RequestError, match=r"text.bin is text, not word2vec's binary format"):
         read_vectors(path, KEY, rows=10**6)
@@ -173,10 +173,10 @@ def test_gensim_reads_the_same(tmp_path):
     keyed.add_vectors(words, np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32))
     for name, is_binary in (("g.vec", False), ("g.bin", True)):
         keyed.save_word2vec_format(str(tmp_path / name), binary=is_binary)
-        found = read_vectors(tmp_path / name, KEY, rows=40)
+        result = read_vectors(tmp_path / name, KEY, rows=40)
         again = models.KeyedVectors.load_word2vec_format(str(tmp_path / name), binary=is_binary, limit=40)
-        assert found.words == again.index_to_key
-        np.testing.assert_array_equal(found.table, again.vectors)
+        assert result.words == again.index_to_key
+        np.testing.assert_array_equal(result.table, again.vectors)
 
 
 def test_a_second_reading_does_not_parse_and_follows_the_content(tmp_path, monkeypatch):
@@ -195,9 +195,9 @@ def test_a_second_reading_does_not_parse_and_follows_the_content(tmp_path, monke
 
 def test_real_vectors_against_a_plain_reading():
     (path,) = real("data/vectors/sw.100d.vec.gz")
-    found = read_vectors(path, KEY, rows=2000)
+    result = read_vectors(path, KEY, rows=2000)
     with gzip.open(path, "rt", encoding="utf-8") as file:
         plain = [next(file).split() for _ in range(2001)][1:]
-    assert found.words == [fields[0] for fields in plain]
-    np.testing.assert_array_equal(found.table, np.array([fields[1:] for fields in plain], dtype=np.float32))
-    assert found.notes == ()
+    assert result.words == [fields[0] for fields in plain]
+    np.testing.assert_array_equal(result.table, np.array([fields[1:] for fields in plain], dtype=np.float32))
+    assert result.notes == ()

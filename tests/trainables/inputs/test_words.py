@@ -13,7 +13,7 @@ from seedwise.trainables.inputs.words import Words
 from tests.conftest import real
 
 
-def test_long_rows_of_signs_are_entries_that_nobody_looks_for():
+def test_long_rows_of_signs_are_not_recognised_as_entries():
     made = words(["eau", *("=" * n for n in range(1, 900)), "x-" * 400, "a-b"])
     assert made.split(["eau a-b x-x"]) == [["eau", "a-b", "x", "-", "x"]]
 
@@ -75,7 +75,7 @@ def test_other_languages_have_one_letter_i():
     assert words(["istanbul"], "eng_Latn").rows(["ISTANBUL Istanbul"]) == [[0, 0]]
 
 
-def test_lower_case_stands_in_only_where_a_word_has_no_row_of_its_own():
+def test_lower_case_stands_in_only_for_words_without_a_row_of_their_own():
     vocabulary = ["paris", "Paris", "eau", "iPhone"]
     made = words(vocabulary)
     assert made.rows(["paris Paris PARIS eau Eau EAU eAU iPhone iphone"]) == [[0, 1, 0, 2, 2, 2, -1, 3, -1]]
@@ -90,12 +90,12 @@ def test_both_apostrophes_and_forms_of_a_letter_are_one_spelling_with_the_first_
     assert {"</s>", "[UNK]", "<unk>"}.isdisjoint(made.spellings)
 
 
-def test_white_space_only_where_text_is_already_split():
+def test_whitespace_splitting_for_text_that_is_already_split():
     made = words(["l'eau", "(", ")."], splitting="whitespace")
     assert made.rows(["L’eau ( ). l' ).("]) == [[0, 1, 2, -1, -1]]
 
 
-def test_an_added_word_is_known_from_then_on_and_no_word_moves():
+def test_an_added_word_is_known_and_no_other_row_changes():
     made = words(FRENCH)
     before = dict(made.spellings)
     made.add("inconnu", 99)
@@ -143,7 +143,7 @@ print(json.dumps([tokenizer(json.loads(sys.argv[2]), truncation=True)["input_ids
 """
 
 
-def test_a_saved_tokenizer_gives_the_same_ids_where_this_project_is_not(tmp_path):
+def test_a_saved_tokenizer_gives_the_same_ids_without_this_project(tmp_path):
     made = words(FRENCH)
     made.add("inconnu", 99)
     texts = ["L’eau d'aujourd'hui, dit-il... [SEP] e\u0301té inconnu", "mot " * 30, ""]
@@ -185,7 +185,7 @@ def test_fewer_words_of_real_text_are_unknown_than_with_plain_splitting(language
     plain = [word for text in texts for word in text.split()]
     share_plain = sum(not {word, word.lower()} & known for word in plain) / len(plain)
     # Signs apart, for the Turkish vectors have none.
-    found = [
+    rows = [
         made.spellings.get(word, -1) for split in made.split(texts) for word in split if any(map(str.isalnum, word))
     ]
-    assert sum(row < 0 for row in found) / len(found) < share_plain - 0.05
+    assert sum(row < 0 for row in rows) / len(rows) < share_plain - 0.05

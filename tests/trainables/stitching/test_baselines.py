@@ -1,4 +1,4 @@
-"""The baselines on the embedded world, against what other libraries make of the same files."""
+"""The baselines on the embedded world, against other libraries on the same files."""
 
 import dataclasses
 import gzip
@@ -102,7 +102,7 @@ def methods_own(few, tests):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_the_metrics_are_named_as_the_methods_own(name, few, tests, methods_own):
+def test_metrics_have_the_methods_names(name, few, tests, methods_own):
     method, metrics = run(name, few)
     tested = set(method.test(tests))
     of_target_labels = {f"train/unknown_share/{language}" for language in few.targets} if name == "lr" else set()
@@ -119,16 +119,16 @@ def test_the_metrics_are_named_as_the_methods_own(name, few, tests, methods_own)
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_a_run_is_its_streams_and_nothing_else(name, few):
+def test_a_run_depends_on_its_streams_alone(name, few):
     once = run(name, few)[1]
     torch.rand(100)
-    np.random.rand(100)  # noqa: NPY002 (the global generator is what must not matter)
+    np.random.rand(100)  # noqa: NPY002 (the global generator must not matter)
     assert run(name, few)[1] == once
     assert (run(name, few, replicate=1)[1] != once) == (name in FINE_TUNED)
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_the_streams_that_are_named_are_those_that_change_a_run(name, few):
+def test_streams_used_are_those_that_change_a_run(name, few):
     used = BASELINES[name].streams_used(SPACES[name].complete({}))
     reference = made(name, few).step(0)
     for stream in STREAMS:
@@ -157,10 +157,10 @@ def test_going_on_from_a_checkpoint_is_bit_identical(name, few, tmp_path):
 
 @pytest.mark.parametrize("name", FINE_TUNED)
 def test_a_classifier_that_predicts_one_class_is_a_failure(name, few):
-    with pytest.raises(RunFailed) as found:
+    with pytest.raises(RunFailed) as raised:
         made(name, few, lr=3.0, epochs=1).step(0)
-    assert found.value.kind == "collapsed"
-    assert found.value.metrics["dev/macro_f1/qel"] < 0.1
+    assert raised.value.kind == "collapsed"
+    assert raised.value.metrics["dev/macro_f1/qel"] < 0.1
 
 
 def by_hand(language):
@@ -181,7 +181,7 @@ def by_hand(language):
 
 
 @pytest.mark.parametrize("language", ["qan", "qor"])
-def test_the_table_of_ls_is_numpys_least_squares_on_the_files_themselves(inputs, language):
+def test_the_table_of_ls_is_numpys_least_squares_on_the_files(inputs, language):
     method = made("ls", inputs)
     of_target, of_source = by_hand(language)
     mapping = np.linalg.lstsq(of_target.astype(float), of_source.astype(float))[0]
@@ -259,9 +259,9 @@ def test_dev_as_the_test_set_gets_the_scores_of_dev(name, few):
 
 @pytest.mark.parametrize("c", [1.0, 100.0])
 @pytest.mark.parametrize("normalise", [False, True])
-def test_lr_is_scikit_learns_on_means_taken_one_by_one(inputs, tests, c, normalise):
+def test_lr_is_scikit_learns_on_means_computed_in_a_loop(inputs, tests, c, normalise):
     method = made("lr", inputs, c=c, normalise=normalise)
-    found = method.step(0) | method.test(tests)
+    metrics = method.step(0) | method.test(tests)
 
     def features(data, vectors):
         rows = []
@@ -278,8 +278,8 @@ def test_lr_is_scikit_learns_on_means_taken_one_by_one(inputs, tests, c, normali
         model = LogisticRegression(C=c, max_iter=1000).fit(of_train, train.data.labels)
         for split, data, rows in (("test", train.data, of_train), ("dev", dev.dev, features(dev.dev, dev.vectors))):
             expected = f1_score(data.labels, model.predict(rows), average="macro", labels=range(6), zero_division=0)
-            assert found[f"{split}/macro_f1/{language}"] == pytest.approx(expected)
-        assert found[f"dev/unknown_share/{language}"] == dev.unknown_share
+            assert metrics[f"{split}/macro_f1/{language}"] == pytest.approx(expected)
+        assert metrics[f"dev/unknown_share/{language}"] == dev.unknown_share
 
 
 def test_a_sentence_is_the_mean_of_its_known_words_and_without_any_it_is_zero(inputs):
@@ -294,16 +294,16 @@ def test_a_sentence_is_the_mean_of_its_known_words_and_without_any_it_is_zero(in
 
 def test_the_constant_classifier_is_scikit_learns(inputs, tests):
     method = made("constant", inputs)
-    found = method.step(0) | method.test(tests)
+    metrics = method.step(0) | method.test(tests)
     dummy = DummyClassifier(strategy="most_frequent").fit(inputs.train.ids, inputs.train.labels)
     sets = {"dev/{}/qel": inputs.dev, "dev/{}/qan": inputs.targets["qan"].dev, "test/{}/qel": tests.source}
     sets["test/{}/qor"] = tests.targets["qor"].data
     for name, data in sets.items():
         predicted = dummy.predict(data.ids)
         expected = f1_score(data.labels, predicted, average="macro", labels=range(6), zero_division=0)
-        assert found[name.format("macro_f1")] == pytest.approx(expected)
-        assert found[name.format("accuracy")] == pytest.approx(np.mean(data.labels == predicted))
-        assert found[name.format("predicted_classes")] == 1
+        assert metrics[name.format("macro_f1")] == pytest.approx(expected)
+        assert metrics[name.format("accuracy")] == pytest.approx(np.mean(data.labels == predicted))
+        assert metrics[name.format("predicted_classes")] == 1
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_the_constant_classifier_is_scikit_learns(inputs, tests):
         ([80, 40, 80], [40, 20, 40], 0.190),  # Amazon: balanced stars, merged to three classes
     ],
 )
-def test_the_constant_classifier_scores_what_the_published_label_counts_say(inputs, train, test, expected):
+def test_the_constant_classifier_scores_what_the_published_label_counts_imply(inputs, train, test, expected):
     def counted(counts):
         labels = np.repeat(np.arange(len(counts)), counts)
         return Encoded(np.zeros((len(labels), 1), dtype=np.int32), np.ones(len(labels), dtype=np.int64), labels)

@@ -1,4 +1,4 @@
-"""What only the confirmation of a stitching search reads, and the languages that only its search reads."""
+"""Test sets, which only the confirmation reads, and pivots, which only the search reads."""
 
 import dataclasses
 import shutil
@@ -43,7 +43,7 @@ def trained(inputs, **changes):
 
 @pytest.fixture
 def folder(tmp_path):
-    """The world's task, in a place where its files may be changed."""
+    """A copy of the world's task, whose files may be changed."""
     return shutil.copytree(FILES / "topics", tmp_path / "topics")
 
 
@@ -79,11 +79,11 @@ def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folde
 
 
 def test_words_of_the_test_set_alone_get_the_rows_that_dev_would_give_them(world):
-    """Scored a second time with dev's own table, made larger by the words of the test set; ids moved accordingly."""
+    """Scored a second time with dev's own table, extended by the words of the test set; ids are shifted accordingly."""
     inputs, tests = world
     test, target, specials = tests.targets["qan"], inputs.targets["qan"], len(inputs.specials)
     pairs = target.lexicon
-    assert set(map(bytes, test.vectors)) - set(map(bytes, target.vectors))  # words that the search never saw
+    assert set(map(bytes, test.vectors)) - set(map(bytes, target.vectors))  # words that are new to the search
     wider = dataclasses.replace(
         target,
         vectors=np.concatenate([target.vectors[: target.used], test.vectors, target.vectors[target.used :]]),
@@ -100,7 +100,7 @@ def test_words_of_the_test_set_alone_get_the_rows_that_dev_would_give_them(world
     assert tested["test/macro_f1/qel"] == macro_f1(tests.source.labels, source, len(inputs.labels))
 
 
-def test_testing_twice_is_testing_once_and_changes_nothing(world):
+def test_testing_twice_gives_the_same_scores_and_changes_nothing(world):
     inputs, tests = world
     run, _ = trained(inputs)
     before = {name: value.clone() for name, value in run.pairs["qan"].learner.model.state_dict().items()}
@@ -119,7 +119,7 @@ def test_a_pivot_is_scored_on_dev_as_if_it_were_a_target_and_has_no_test(world):
 
 
 @pytest.mark.parametrize(("amount", "drawn"), [("all", False), (0.5, True)])
-def test_the_streams_that_are_named_are_those_that_change_a_run(world, amount, drawn):
+def test_streams_used_are_those_that_change_a_run(world, amount, drawn):
     used = Stitching.streams_used(params(anchors=amount))
     assert used == ("head", "order", "dropout", "anchors")[: 3 + drawn]
     train = Encoded(*(part[:64] for part in vars(world[0].train).values() if part is not None))

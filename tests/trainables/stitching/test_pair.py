@@ -1,4 +1,4 @@
-"""The tables of a language pair on the embedded world: what the options of stitching do to F^s and F^t."""
+"""The tables of a language pair on the embedded world: the effect of the options on F^s and F^t."""
 
 import dataclasses
 
@@ -98,8 +98,8 @@ def test_k_beyond_the_anchors_is_all_of_them(pair):
     torch.testing.assert_close(made(pair, k="all")[1], made(pair, k=10_000)[1])
 
 
-def test_all_anchors_are_as_good_as_many_where_sparsemax_uses_few(pair):
-    """To the last bit, so that they are recognised as the same work; at a high temperature all of them are used."""
+def test_all_anchors_and_many_give_the_same_table_if_sparsemax_uses_few(pair):
+    """To the last bit, so that their runs are recognised as equal; at a high temperature all anchors are used."""
     few = {"weighting": "sparsemax", "tau": 0.02}
     assert torch.equal(made(pair, k="all", **few)[1], made(pair, k=50, **few)[1])
     assert torch.equal(made(pair, k="all", **few)[0], made(pair, k=50, **few)[0])
@@ -108,7 +108,7 @@ def test_all_anchors_are_as_good_as_many_where_sparsemax_uses_few(pair):
     assert not torch.allclose(made(pair, k="all", **many)[1], made(pair, k=50, **many)[1], atol=1e-3)
 
 
-def test_the_paper_keeps_negative_similarities_and_we_do_not(pair):
+def test_negative_similarities_are_kept_or_clamped(pair):
     """With all anchors, many cosines are below zero; written by hand from the printed formula."""
     original, specials, target = pair
     options = StitchingOptions(k="all", negatives="keep")
@@ -150,7 +150,7 @@ def test_rows_without_a_direction_are_not_stitched(pair):
     assert counts.zero == 1
 
 
-def test_neighbours_are_found_once_and_serve_every_configuration(pair, own_cache, monkeypatch):
+def test_neighbours_are_computed_once_for_all_configurations(pair, own_cache, monkeypatch):
     """All k up to the largest of the space, all weightings: one entry per table in the cache, made once."""
     made(pair, k=5)
     entries = sorted((own_cache / "neighbours").iterdir())
@@ -173,7 +173,7 @@ def test_neighbours_are_found_once_and_serve_every_configuration(pair, own_cache
         made(pair, k=7, anchors=0.5)  # drawn anchors are not kept on disk
 
 
-def test_what_is_kept_is_what_is_found(pair):
+def test_cached_neighbours_are_those_computed(pair):
     target = pair[2]
     words, anchors = torch.from_numpy(target.vectors), torch.from_numpy(target.vectors[::3].copy())
     for _ in range(2):  # made, then read

@@ -60,9 +60,9 @@ def test_the_target_learns_from_the_source_alone(one_target):
     assert metrics[-1]["train/loss/qel"] < 0.5 * metrics[0]["train/loss/qel"]
 
 
-def test_a_run_is_its_streams_and_nothing_else(one_target, straight):
+def test_a_run_depends_on_its_streams_alone(one_target, straight):
     torch.rand(100)
-    np.random.rand(100)  # noqa: NPY002 (the global generator is what must not matter)
+    np.random.rand(100)  # noqa: NPY002 (the global generator must not matter)
     assert run(one_target)[1] == straight
     assert run(one_target, replicate=1)[1] != straight
 
@@ -85,8 +85,8 @@ def test_going_on_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_p
     assert other.step(2) == straight[2]
 
 
-def test_scoring_the_target_is_swapping_the_table_of_the_model(one_target):
-    """Written a second time with the table really swapped, as the paper says it; the source model is left as it was."""
+def test_the_target_is_scored_as_if_the_models_table_were_swapped(one_target):
+    """Compared with really swapping the table, as in the paper; the source model stays as it was."""
     method, _ = run(one_target, stop_after=1)
     pair = method.pairs["qan"]
     model = pair.learner.model
@@ -111,13 +111,13 @@ def test_frozen_embeddings_make_tuned_and_pretrained_specials_equal(one_target):
 
 def test_a_classifier_that_predicts_one_class_is_a_failure(one_target):
     method = Stitching(one_target, params(lr=3.0, epochs=1), Streams(0, 0), CPU)
-    with pytest.raises(RunFailed) as found:
+    with pytest.raises(RunFailed) as raised:
         method.step(0)
-    assert found.value.kind == "collapsed"
-    assert found.value.metrics["dev/macro_f1/qel"] < 0.1
+    assert raised.value.kind == "collapsed"
+    assert raised.value.metrics["dev/macro_f1/qel"] < 0.1
 
 
-def test_the_last_epoch_tells_what_training_does_not_change(straight, one_target):
+def test_the_last_epoch_reports_what_training_does_not_change(straight, one_target):
     target = one_target.targets["qan"]
     assert straight[-1]["dev/unknown_share/qan"] == target.unknown_share
     unknown = target.dev.ids == one_target.specials.tolist().index(1)  # [UNK] of the world's encoder

@@ -1,4 +1,4 @@
-"""Neighbours and tables against brute force, and what must hold for all of them."""
+"""Neighbours and tables against brute force, and properties of both."""
 
 import numpy as np
 import pytest
@@ -18,8 +18,8 @@ SEEDS, TAUS = st.integers(0, 10_000), st.floats(0.01, 3.0)
 def vectors(seed, *shapes, rounded=False):
     """Random float32 arrays; `rounded` ones have few values, so that many cosines are equal."""
     draw = np.random.default_rng(seed)
-    found = [draw.normal(size=shape).astype("f4") for shape in shapes]
-    return [torch.from_numpy(np.round(one) if rounded else one) for one in found]
+    drawn = [draw.normal(size=shape).astype("f4") for shape in shapes]
+    return [torch.from_numpy(np.round(array) if rounded else array) for array in drawn]
 
 
 def stitch(words, anchors, source, k, options):
@@ -39,27 +39,29 @@ def brute_force(words, anchors):
 @given(SEEDS, st.integers(1, 40), st.integers(1, 300), st.integers(1, 80), st.booleans())
 def test_neighbours_are_those_of_brute_force(seed, words, count, k, rounded):
     w, a = vectors(seed, (words, 5), (count, 5), rounded=rounded)
-    found, cosine, k = neighbours(w, a, k), brute_force(w, a), min(k, count)
+    nearest, cosine, k = neighbours(w, a, k), brute_force(w, a), min(k, count)
     expected = -np.sort(-cosine, axis=1)[:, :k]
-    np.testing.assert_allclose(found.similarity, expected, atol=1e-6)
-    np.testing.assert_allclose(np.take_along_axis(cosine, found.index.numpy().astype(int), axis=1), expected, atol=1e-6)
-    equal = found.similarity[:, 1:] == found.similarity[:, :-1]
-    assert (found.index[:, 1:] > found.index[:, :-1])[equal].all()
-    assert all(len(set(row)) == k for row in found.index.tolist())
-    np.testing.assert_array_equal(found.zero, np.linalg.norm(w, axis=1) == 0)
+    np.testing.assert_allclose(nearest.similarity, expected, atol=1e-6)
+    np.testing.assert_allclose(
+        np.take_along_axis(cosine, nearest.index.numpy().astype(int), axis=1), expected, atol=1e-6
+    )
+    equal = nearest.similarity[:, 1:] == nearest.similarity[:, :-1]
+    assert (nearest.index[:, 1:] > nearest.index[:, :-1])[equal].all()
+    assert all(len(set(row)) == k for row in nearest.index.tolist())
+    np.testing.assert_array_equal(nearest.zero, np.linalg.norm(w, axis=1) == 0)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_ties_go_to_the_first_anchor_also_at_the_cut(k):
     words = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     same = torch.tensor([[0.0, 2.0], [3.0, 0.0], [1.0, 0.0], [5.0, 0.0], [0.0, 1.0]])
-    found = neighbours(words, same, k)
-    assert found.index[0].tolist() == [1, 2, 3, 0, 4][:k]
-    assert found.index[1].tolist() == [0, 4, 1, 2, 3][:k]
-    assert found.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # no direction: all cosines are 0
-    # Whether the cut goes between equal ones: the first word has three at 1, two at 0; the second two and three.
+    nearest = neighbours(words, same, k)
+    assert nearest.index[0].tolist() == [1, 2, 3, 0, 4][:k]
+    assert nearest.index[1].tolist() == [0, 4, 1, 2, 3][:k]
+    assert nearest.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # no direction: all cosines are 0
+    # Whether the cut separates equals: the first word has three cosines of 1 and two of 0; the second two and three.
     assert (
-        found.tied.tolist()
+        nearest.tied.tolist()
         == [[True, True, True], [True, False, True], [False, True, True], [False] * 3][{1: 0, 2: 1, 3: 2, 5: 3}[k]]
     )
 
@@ -75,7 +77,7 @@ def test_a_prefix_of_more_neighbours_gives_the_same_table_bit_for_bit(seed, k, m
     assert counts == same_counts
 
 
-def test_the_number_of_threads_changes_no_bit_and_the_block_size_nothing_that_counts(monkeypatch):
+def test_the_number_of_threads_changes_no_bit_and_the_block_size_only_rounding(monkeypatch):
     words, target, source = vectors(0, (1000, 6), (20, 6), (20, 3))
     whole = stitch(words, target, source, 7, StitchingOptions(weighting="softmax", tau=0.2))
     threads = torch.get_num_threads()
@@ -121,14 +123,14 @@ def test_a_stitched_row_is_the_weighted_mean_written_as_a_loop(seed, k, name, ta
 
 @settings(deadline=None)
 @given(SEEDS, st.sampled_from(NAMES), st.sampled_from(["clamp", "keep"]))
-def test_all_anchors_are_the_k_that_is_their_number(seed, name, negatives):
+def test_all_anchors_are_k_equal_to_their_number(seed, name, negatives):
     words, target, source = vectors(seed, (20, 6), (15, 6), (15, 4))
     cosine = brute_force(words, target)
     assume((np.abs(cosine.sum(1)) > 0.1).all())  # as printed, a denominator near 0 makes any rounding large
     options = StitchingOptions(weighting=name, tau=0.3, negatives=negatives)
-    found, counts = stitch_all(words, target, source, options)
+    table, counts = stitch_all(words, target, source, options)
     expected, expected_counts = combine(neighbours(words, target, 15), source, 15, options)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(table, expected, rtol=1e-4, atol=1e-4)
     assert counts == expected_counts
 
 
@@ -146,11 +148,11 @@ def test_standard_does_not_depend_on_tau(seed, tau, other, k):
 @given(SEEDS, st.integers(2, 20))
 def test_softmax_tends_to_the_nearest_anchor_and_to_the_mean_of_all_k(seed, k):
     words, target, source = vectors(seed, (20, 4), (20, 4), (20, 5))
-    found = neighbours(words, target, k)
-    clear = (found.similarity[:, 0] - found.similarity[:, 1] > 1e-3).numpy()
-    cold, hot = (combine(found, source, k, StitchingOptions(weighting="softmax", tau=tau))[0] for tau in (1e-5, 1e5))
-    torch.testing.assert_close(cold[clear], source[found.index[clear, 0].long()])
-    torch.testing.assert_close(hot, source[found.index.long()].mean(1), rtol=1e-3, atol=1e-4)
+    nearest = neighbours(words, target, k)
+    clear = (nearest.similarity[:, 0] - nearest.similarity[:, 1] > 1e-3).numpy()
+    cold, hot = (combine(nearest, source, k, StitchingOptions(weighting="softmax", tau=tau))[0] for tau in (1e-5, 1e5))
+    torch.testing.assert_close(cold[clear], source[nearest.index[clear, 0].long()])
+    torch.testing.assert_close(hot, source[nearest.index.long()].mean(1), rtol=1e-3, atol=1e-4)
 
 
 @settings(deadline=None)
@@ -177,22 +179,22 @@ def test_permuting_the_anchors_changes_nothing_but_ties(seed, name, k, rounded):
     torch.testing.assert_close(one[clear], two[clear], rtol=1e-4, atol=1e-5)
 
 
-def test_rows_in_which_a_rule_decided_are_counted():
+def test_rows_that_needed_a_rule_are_counted():
     anchors = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [-1.0, 0.0]])
     words = torch.tensor([[2.0, 0.0], [0.0, 0.0], [-1.0, -3.0], [0.0, 3.0]])
     source = torch.eye(4)
-    found = neighbours(words, anchors, 3)  # cosines of the third word: .32 (twice), -.32, -.95
-    _, clamped = combine(found, source, 3, StitchingOptions(weighting="standard"))
-    _, printed = combine(found, source, 3, StitchingOptions(weighting="standard", negatives="keep"))
+    nearest = neighbours(words, anchors, 3)  # cosines of the third word: .32 (twice), -.32, -.95
+    _, clamped = combine(nearest, source, 3, StitchingOptions(weighting="standard"))
+    _, printed = combine(nearest, source, 3, StitchingOptions(weighting="standard", negatives="keep"))
     # 1 + 0 - 1 = 0 as printed; of the word without a direction all are 0; the first and the last cut between equals.
     assert (clamped.rows, clamped.zero, clamped.negative, clamped.vanishing, clamped.ties) == (4, 1, 0, 1, 3)
     assert (printed.negative, printed.vanishing) == (0, 2)
     _, all_four = stitch_all(words, anchors, source, StitchingOptions(weighting="standard", negatives="keep"))
     # 1 + 0 - 1 - 1 < 0; the third word: .32 + .32 - .32 - .95 < 0
     assert (all_four.negative, all_four.vanishing, all_four.ties) == (2, 1, 0)
-    assert combine(found, source, 3, StitchingOptions(weighting="softmax", tau=0.1))[1].negative == 0
+    assert combine(nearest, source, 3, StitchingOptions(weighting="softmax", tau=0.1))[1].negative == 0
 
 
-def test_rows_are_brought_to_the_norm_and_zeros_stay():
+def test_rows_are_scaled_to_the_norm_and_zeros_stay():
     table = to_norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), 2.0)
     torch.testing.assert_close(table, torch.tensor([[1.2, 1.6], [0.0, 0.0]]))

@@ -56,13 +56,13 @@ def test_sparsemax_is_the_closed_form_by_sorting(rows, tau):
 @pytest.mark.parametrize("seed", range(3))
 def test_sparsemax_is_the_nearest_point_of_the_simplex(seed):
     z = np.random.default_rng(seed).uniform(-1, 1, 6)
-    found = minimize(
+    solved = minimize(
         lambda p: np.sum((p - z / 0.4) ** 2),
         np.full(6, 1 / 6),
         bounds=[(0, 1)] * 6,
         constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
     )
-    np.testing.assert_allclose(of("sparsemax", z[None], 0.4)[0], found.x, atol=1e-4)
+    np.testing.assert_allclose(of("sparsemax", z[None], 0.4)[0], solved.x, atol=1e-4)
 
 
 @given(ROWS, TAUS)

@@ -1,4 +1,4 @@
-"""Pairs of sentences in every form that they are published in."""
+"""Sentence pairs in every published layout."""
 
 import csv
 import io
@@ -26,11 +26,11 @@ def plain(header: str, *rows: tuple) -> str:
     return header + "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
-# As XTREME's scripts write them.
+# XTREME's scripts.
 
 
 def xtreme(*rows: tuple) -> str:
-    """Rows as XTREME's scripts write them: tabs, quotes where there are quotes, and the line ends of csv."""
+    """Rows as XTREME's scripts write them: tabs, quoted fields if they hold quotes, and csv's line ends."""
     file = io.StringIO(newline="")
     csv.writer(file, delimiter="\t").writerows(rows)
     return file.getvalue()
@@ -45,23 +45,23 @@ def xtreme(*rows: tuple) -> str:
 )
 def test_the_dev_sets_of_xtreme_are_what_a_csv_reader_gives(name, counts):
     (folder,) = real(f"data/{name}")
-    found = task(name, folder, "en", tuple(counts)[1:])
+    labelled = task(name, folder, "en", tuple(counts)[1:])
     for language, sizes in counts.items():
         with open(folder / f"dev-{language}.tsv", encoding="utf-8", newline="") as file:
             rows = [tuple(row) for row in csv.reader(file, delimiter="\t")]
-        texts, classes = found.split(language, "dev")
+        texts, classes = labelled.split(language, "dev")
         assert texts == [row[:2] for row in rows]
-        assert [found.labels[number] for number in classes] == [row[2] for row in rows]
+        assert [labelled.labels[number] for number in classes] == [row[2] for row in rows]
         assert [Counter(classes)[number] for number in range(len(sizes))] == sizes
     with pytest.raises(RequestError, match=r"task.source: .*train-en.tsv is missing"):  # there are only dev sets
-        found.check(test=False)
+        labelled.check(test=False)
 
 
 def test_the_dev_sets_of_xnli_have_the_same_classes_row_by_row():
     (folder,) = real("data/xnli")
-    found = task("xnli", folder, "en", ("fr", "sw"))
-    assert found.parallel
-    assert found.split("en", "dev")[1] == found.split("fr", "dev")[1] == found.split("sw", "dev")[1]
+    labelled = task("xnli", folder, "en", ("fr", "sw"))
+    assert labelled.parallel
+    assert labelled.split("en", "dev")[1] == labelled.split("fr", "dev")[1] == labelled.split("sw", "dev")[1]
 
 
 def test_quotes_of_xtreme_are_no_part_of_a_sentence():
@@ -81,11 +81,11 @@ def test_test_files_without_labels_are_refused_before_a_search(tmp_path, name, l
         for split in ("train", "dev"):
             write(tmp_path / f"{split}-{language}.tsv{suffix}", xtreme(*rows))
         write(tmp_path / f"test-{language}.tsv{suffix}", xtreme(*PAIRS))
-    found = task(name, tmp_path, "en", ("fr",))
-    found.check(test=False, target_train=True)
+    labelled = task(name, tmp_path, "en", ("fr",))
+    labelled.check(test=False, target_train=True)
     last = len(labels) - 1
-    assert (found.pairs, found.labels) == (True, labels)
-    assert found.split("fr", "dev") == (PAIRS, [last, last - 1, last])
+    assert (labelled.pairs, labelled.labels) == (True, labels)
+    assert labelled.split("fr", "dev") == (PAIRS, [last, last - 1, last])
     columns = "premise, hypothesis" if name == "xnli" else "sentence1, sentence2"
     message = (
         rf"^task.data: .*test-en.tsv{suffix} has 2 columns in its first line, not {columns}, label\. XTREME leaves the "
@@ -93,13 +93,13 @@ def test_test_files_without_labels_are_refused_before_a_search(tmp_path, name, l
         r"the hub\.$"
     )
     with pytest.raises(RequestError, match=message):
-        found.check(test=True)
+        labelled.check(test=True)
     with pytest.raises(RequestError, match=message):
-        found.split("en", "test")
+        labelled.split("en", "test")
     for language in ("en", "fr"):
         write(tmp_path / f"test-{language}.tsv{suffix}", xtreme(*rows))
-    found.check(test=True)
-    assert found.split("fr", "test")[0] == PAIRS
+    labelled.check(test=True)
+    assert labelled.split("fr", "test")[0] == PAIRS
 
 
 @pytest.mark.parametrize(
@@ -113,15 +113,15 @@ def test_test_files_without_labels_are_refused_before_a_search(tmp_path, name, l
         ([], r"dev-en.tsv is empty\. Add examples, or name another file\."),
     ],
 )
-def test_a_bad_pair_is_one_line_that_says_where(tmp_path, rows, message):
+def test_a_bad_pair_is_a_one_line_error_with_its_location(tmp_path, rows, message):
     write(tmp_path / "dev-en.tsv", xtreme(*rows))
-    with pytest.raises(RequestError, match=message) as found:
+    with pytest.raises(RequestError, match=message) as raised:
         task("xnli", tmp_path, "en", ()).split("en", "dev")
-    assert "dev-en.tsv" in str(found.value)
-    assert "\n" not in str(found.value)
+    assert "dev-en.tsv" in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
-# As first published.
+# The original releases.
 
 
 def xnli_row(language: str, label: str, first: str, second: str) -> tuple:
@@ -143,13 +143,13 @@ def xnli_1(folder: Path, *rows: tuple) -> Path:
 
 
 def test_xnli_as_first_published(tmp_path):
-    found = task("xnli", xnli_1(tmp_path), "en", ("fr",))
-    found.check(test=True, target_train=True)
-    assert found.labels == NLI
-    assert found.split("en", "train") == (PAIRS, [2, 0, 1])  # contradictory is contradiction
-    assert found.split("fr", "dev") == ([(f"fr {a}", b) for a, b in PAIRS], [1, 1, 1])
-    assert found.split("en", "test")[0] == [(f"en {a}", b) for a, b in PAIRS[::-1]]
-    assert [path.name for path in found.paths()] == [
+    labelled = task("xnli", xnli_1(tmp_path), "en", ("fr",))
+    labelled.check(test=True, target_train=True)
+    assert labelled.labels == NLI
+    assert labelled.split("en", "train") == (PAIRS, [2, 0, 1])  # contradictory is contradiction
+    assert labelled.split("fr", "dev") == ([(f"fr {a}", b) for a, b in PAIRS], [1, 1, 1])
+    assert labelled.split("en", "test")[0] == [(f"en {a}", b) for a, b in PAIRS[::-1]]
+    assert [path.name for path in labelled.paths()] == [
         "xnli.dev.tsv",
         "xnli.test.tsv",
         "multinli.train.en.tsv",
@@ -157,7 +157,7 @@ def test_xnli_as_first_published(tmp_path):
     ]
 
 
-def test_a_row_of_xnli_is_counted_in_the_file_and_not_within_its_language(tmp_path):
+def test_row_numbers_of_xnli_count_all_languages_of_the_file(tmp_path):
     rows = [xnli_row("en", "neutral", "a", "b"), xnli_row("fr", "neutral", "a", "b")]
     for bad, message in [
         (("fr", "-", "a", "b"), r"fr: .*xnli.dev.tsv row 3: '-' is not one of the labels"),
@@ -181,7 +181,7 @@ def test_languages_that_xnli_lacks_are_found_before_a_search(tmp_path):
         task("xnli", tmp_path, "en", ("fr",)).check(test=False)
 
 
-def test_a_label_of_training_that_is_none(tmp_path):
+def test_an_unknown_label_in_a_training_set(tmp_path):
     path = xnli_1(tmp_path) / "XNLI-MT-1.0/multinli/multinli.train.en.tsv"
     write(path, plain("premise\thypo\tlabel\n", ("a", "b", "neutral"), ("a", "b", "-")))
     with pytest.raises(RequestError, match=r"train.en.tsv row 2: label is '-', not one of entailment, neutral,"):
@@ -195,37 +195,37 @@ def test_pawsx_as_first_published(tmp_path, below):
             rows = [(number, f"{index} {a}", b, number % 2) for number, (a, b) in enumerate(PAIRS, start=1)]
             path = tmp_path / "x-final" / language / f"{name}.tsv"
             write(path, plain("id\tsentence1\tsentence2\tlabel\n", *rows))
-    found = task("pawsx", tmp_path / below, "en", ("fr",))
-    found.check(test=True, target_train=True)
-    assert found.labels == ["0", "1"]
+    labelled = task("pawsx", tmp_path / below, "en", ("fr",))
+    labelled.check(test=True, target_train=True)
+    assert labelled.labels == ["0", "1"]
     for index, split in enumerate(("train", "dev", "test")):
         for language in ("en", "fr"):
-            assert found.split(language, split) == ([(f"{index} {a}", b) for a, b in PAIRS], [1, 0, 1])
-    assert len(found.paths()) == 6
+            assert labelled.split(language, split) == ([(f"{index} {a}", b) for a, b in PAIRS], [1, 0, 1])
+    assert len(labelled.paths()) == 6
     assert task("pawsx", tmp_path / below, "en", (), splits={"dev": "test_2k"}).name_of("test") == "test_2k"
     (tmp_path / "x-final/fr/dev_2k.tsv").unlink()
     with pytest.raises(RequestError, match=r"task.targets: .*x-final/fr/dev_2k.tsv is missing\. Add it, or drop fr\."):
-        found.check(test=False)
+        labelled.check(test=False)
 
 
-def test_rows_of_pawsx_that_were_not_translated_are_left_out_of_training_and_nowhere_else(tmp_path):
+def test_untranslated_rows_of_pawsx_are_left_out_of_training_only(tmp_path):
     rows = [(1, "a b", "c d", 1), (2, "", "", 0), (3, "e", "", 1), (4, "f", "g", 0)]
     for name in ("translated_train", "dev_2k"):
         write(tmp_path / f"fr/{name}.tsv", plain("id\tsentence1\tsentence2\tlabel\n", *rows))
-    found = task("pawsx", tmp_path, "fr", ())
-    assert found.split("fr", "train") == ([("a b", "c d"), ("f", "g")], [1, 0])
-    assert len(found.notes) == 1
-    assert "2 blank rows (row 2, 3) left out" in found.notes[0]
+    labelled = task("pawsx", tmp_path, "fr", ())
+    assert labelled.split("fr", "train") == ([("a b", "c d"), ("f", "g")], [1, 0])
+    assert len(labelled.notes) == 1
+    assert "2 blank rows (row 2, 3) left out" in labelled.notes[0]
     with pytest.raises(RequestError, match="row 2 has no text"):
-        found.split("fr", "dev")
+        labelled.split("fr", "dev")
 
 
-def test_a_folder_that_holds_no_form_is_told_all_of_them(tmp_path):
+def test_a_folder_without_a_known_layout_gets_an_error_with_all_layouts(tmp_path):
     with pytest.raises(RequestError, match=r"it has no {split}-{language}.tsv or XNLI-1.0/xnli.{split}.tsv, and no"):
         task("xnli", tmp_path, "en", ())
 
 
-# The hub, and columns of one's own.
+# The hub, and custom columns.
 
 
 @pytest.mark.parametrize(
@@ -247,17 +247,17 @@ def test_pairs_in_the_hubs_format(tmp_path, name, columns, labels):
             Dataset.from_dict(rows, features=kinds).to_parquet(tmp_path / language / f"{split}.parquet")
             card += f"  - split: {split}\n    path: {language}/{split}.parquet\n"
     (tmp_path / "README.md").write_text(card + "---\n")
-    found = task(name, tmp_path, "en", ("fr",))
-    found.check(test=True)
-    assert found.labels == labels
-    assert found.split("fr", "dev") == ([("fr validation", "y"), ("x", "z")], [1, 0])
+    labelled = task(name, tmp_path, "en", ("fr",))
+    labelled.check(test=True)
+    assert labelled.labels == labels
+    assert labelled.split("fr", "dev") == ([("fr validation", "y"), ("x", "z")], [1, 0])
     with pytest.raises(RequestError, match=r"\(fr, test\) row 2 has no second text\."):
-        found.split("fr", "test")
+        labelled.split("fr", "test")
     with pytest.raises(RequestError, match=r"has no column 'b'\. It has: .*, label\. Name it by .*task.second"):
         task(name, tmp_path, "en", (), second="b").split("en", "dev")
 
 
-def test_any_table_is_one_of_pairs_where_the_second_column_is_named(tmp_path):
+def test_any_table_has_pairs_if_task_second_names_a_column(tmp_path):
     write(tmp_path / "dev-aa.csv", 'a,b,label\nx,"y, z",1\nu,v,0\n')
     data, names = f"{tmp_path}/{{split}}-{{language}}.csv", {"text": "a", "labels": [0, 1]}
     pair, single = task("text", data, second="b", **names), task("text", data, **names)
@@ -268,10 +268,10 @@ def test_any_table_is_one_of_pairs_where_the_second_column_is_named(tmp_path):
         task("text", data, second="c", **names).split("aa", "dev")
 
 
-def test_columns_of_xnli_may_be_called_otherwise(tmp_path):
+def test_columns_of_xnli_may_have_other_names(tmp_path):
     write(tmp_path / "dev-en.jsonl", '{"a": "x", "b": "y", "gold": "neutral"}\n')
-    found = task("xnli", f"{tmp_path}/{{split}}-{{language}}.jsonl", "en", (), text="a", second="b", label="gold")
-    assert found.split("en", "dev") == ([("x", "y")], [1])
+    labelled = task("xnli", f"{tmp_path}/{{split}}-{{language}}.jsonl", "en", (), text="a", second="b", label="gold")
+    assert labelled.split("en", "dev") == ([("x", "y")], [1])
 
 
 @pytest.mark.parametrize("name", ["sib200", "taxi1500", "amazon"])
@@ -284,7 +284,7 @@ def test_tasks_of_single_sentences_have_no_second(name):
 
 def test_which_dev_sets_are_translations_of_each_other():
     names = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
-    found = {
+    labelled = {
         name: Classification(Task(name=name, data="owner/name", source="en", targets=[])).parallel for name in names
     }
-    assert [name for name, parallel in found.items() if parallel] == ["sib200", "xnli", "pawsx"]
+    assert [name for name, parallel in labelled.items() if parallel] == ["sib200", "xnli", "pawsx"]

@@ -34,31 +34,31 @@ def task(
 
 def test_sib200_as_published():
     (folder,) = real("data/sib200")
-    found = task("sib200", folder, "eng_Latn", ("fra_Latn",))
-    found.check(test=True, target_train=True)
-    assert len(found.labels) == 7
-    for language in found.languages:
+    labelled = task("sib200", folder, "eng_Latn", ("fra_Latn",))
+    labelled.check(test=True, target_train=True)
+    assert len(labelled.labels) == 7
+    for language in labelled.languages:
         for split, size in (("train", 701), ("dev", 99), ("test", 204)):
             with open(folder / language / f"{split}.tsv", encoding="utf-8", newline="") as file:
                 rows = list(csv.DictReader(file, delimiter="\t"))
-            texts, classes = found.split(language, split)
+            texts, classes = labelled.split(language, split)
             assert len(texts) == size
             assert texts == [row["text"] for row in rows]
-            assert [found.labels[number] for number in classes] == [row["category"] for row in rows]
-    assert len(found.paths()) == 8
+            assert [labelled.labels[number] for number in classes] == [row["category"] for row in rows]
+    assert len(labelled.paths()) == 8
 
 
-def test_taxi1500_as_published_has_the_counts_that_are_known_of_it():
+def test_taxi1500_as_published_has_the_known_class_counts():
     (folder,) = real("data/taxi1500")
-    found = task("taxi1500", folder, "eng", ())
-    found.check(test=True)
-    assert [len(found.split("eng", split)[0]) for split in ("train", "dev", "test")] == [860, 106, 111]
-    counts = Counter(found.labels[number] for number in found.split("eng", "train")[1])
+    labelled = task("taxi1500", folder, "eng", ())
+    labelled.check(test=True)
+    assert [len(labelled.split("eng", split)[0]) for split in ("train", "dev", "test")] == [860, 106, 111]
+    counts = Counter(labelled.labels[number] for number in labelled.split("eng", "train")[1])
     known = {"Recommendation": 224, "Faith": 208, "Description": 147, "Sin": 122, "Grace": 112, "Violence": 47}
     assert counts == known
-    assert sorted(Counter(found.split("eng", "test")[1]).values()) == [7, 14, 16, 19, 26, 29]
+    assert sorted(Counter(labelled.split("eng", "test")[1]).values()) == [7, 14, 16, 19, 26, 29]
     lines = (folder / "eng_test.tsv").read_text(encoding="utf-8").splitlines()
-    assert found.split("eng", "test")[0] == [line.split("\t")[2] for line in lines]
+    assert labelled.split("eng", "test")[0] == [line.split("\t")[2] for line in lines]
 
 
 @pytest.mark.parametrize("below", ["json/", ""])
@@ -70,15 +70,15 @@ def test_amazon_stars_are_three_classes(tmp_path, below, suffix, stars):
             rows = [{"stars": stars(n), "review_body": f"{language} {n}", "review_title": "t"} for n in range(1, 6)]
             lines = "".join(json.dumps(row) + "\n" for row in rows)
             write(tmp_path / f"{below}{split}/dataset_{language}_{split}.json{suffix}", lines)
-    found = task("amazon", tmp_path, "en", ("de",))
-    found.check(test=False)
-    assert found.split("de", "dev") == ([f"de {n}" for n in range(1, 6)], [0, 0, 1, 2, 2])
-    assert found.labels == ["negative", "neutral", "positive"]
+    labelled = task("amazon", tmp_path, "en", ("de",))
+    labelled.check(test=False)
+    assert labelled.split("de", "dev") == ([f"de {n}" for n in range(1, 6)], [0, 0, 1, 2, 2])
+    assert labelled.labels == ["negative", "neutral", "positive"]
     with pytest.raises(RequestError, match=r"dataset_en_test\.json is missing\. The confirmation reads it\."):
-        found.check(test=True)
+        labelled.check(test=True)
 
 
-def test_a_star_that_is_none(tmp_path):
+def test_an_unknown_star_rating(tmp_path):
     path = write(
         tmp_path / "dev/dataset_en_dev.json", '{"stars": "5", "review_body": "x"}\n{"stars": "0", "review_body": "y"}\n'
     )
@@ -105,26 +105,26 @@ def test_any_format_keeps_text_as_it_is(tmp_path, suffix):
     for language in ("aa", "bb"):
         for split in ("train", "dev"):
             write(tmp_path / language / f"{split}{suffix}", table(rows, suffix))
-    found = task("text", f"{tmp_path}/{{language}}/{{split}}{suffix.removesuffix('.gz')}")
-    found.check(test=False)
-    assert found.labels == ["01", "NA"]
-    assert found.split("bb", "dev") == ([text for _, text in rows], [1] * len(ODD) + [0] * len(ODD))
+    labelled = task("text", f"{tmp_path}/{{language}}/{{split}}{suffix.removesuffix('.gz')}")
+    labelled.check(test=False)
+    assert labelled.labels == ["01", "NA"]
+    assert labelled.split("bb", "dev") == ([text for _, text in rows], [1] * len(ODD) + [0] * len(ODD))
 
 
 @settings(max_examples=25)
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=9), min_size=1, max_size=5))
-def test_a_plain_table_reads_as_splitting_it_at_tabs(tmp_path_factory, texts):
+def test_a_plain_table_reads_like_lines_split_at_tabs(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("plain")
     write(folder / "aa-dev.tsv", table([("a", text) for text in texts], ".tsv"))
-    found = task("text", f"{folder}/{{language}}-{{split}}.tsv", labels=["a", "b"])
-    assert found.split("aa", "dev") == (texts, [0] * len(texts))
+    labelled = task("text", f"{folder}/{{language}}-{{split}}.tsv", labels=["a", "b"])
+    assert labelled.split("aa", "dev") == (texts, [0] * len(texts))
 
 
 def test_columns_splits_and_the_order_of_classes_are_free(tmp_path):
     write(tmp_path / "aa.devel.csv", "topic,sentence\n1,x\n0,y\n")
     names = {"text": "sentence", "label": "topic", "labels": [1, 0], "splits": {"dev": "devel"}}
-    found = task("text", f"{tmp_path}/{{language}}.{{split}}.csv", **names)
-    assert found.split("aa", "dev") == (["x", "y"], [0, 1])
+    labelled = task("text", f"{tmp_path}/{{language}}.{{split}}.csv", **names)
+    assert labelled.split("aa", "dev") == (["x", "y"], [0, 1])
 
 
 @pytest.fixture
@@ -146,27 +146,27 @@ def hub(tmp_path) -> Path:
 
 
 def test_a_data_set_in_the_hubs_format(hub):
-    found = task("text", hub, config="topics.{language}")
-    found.check(test=True)
-    assert found.labels == ["cc", "zz"]  # sorted; the numbers are the data set's own business
-    assert found.split("bb", "dev") == (["bb validation", "x"], [0, 1])
-    assert len(found.paths()) == 7
+    labelled = task("text", hub, config="topics.{language}")
+    labelled.check(test=True)
+    assert labelled.labels == ["cc", "zz"]  # sorted; the data set's own numbers do not matter
+    assert labelled.split("bb", "dev") == (["bb validation", "x"], [0, 1])
+    assert len(labelled.paths()) == 7
     with pytest.raises(RequestError, match=r"\(topics.bb, test\) row 2 has no label\. Correct it, or remove the row\."):
-        found.split("bb", "test")
+        labelled.split("bb", "test")
     with pytest.raises(RequestError, match=r"has no configuration topics.bc. Did you mean topics.bb\?"):
-        found.split("bc", "dev")
+        labelled.split("bc", "dev")
     with pytest.raises(RequestError, match=r"has no column 'body'. It has: text, label\."):
         task("text", hub, config="topics.{language}", text="body").split("aa", "dev")
     with pytest.raises(RequestError, match=r"devel.*validation"):
         task("text", hub, config="topics.{language}", splits={"dev": "devel"}).split("aa", "dev")
 
 
-def test_a_hub_id_is_not_asked_for_before_it_is_read():
-    found = task("sib200", "Davlan/sib200", "eng_Latn", ("fra_Latn",))
-    found.check(test=True)
-    assert found.paths() == []
+def test_check_does_not_ask_the_hub():
+    labelled = task("sib200", "Davlan/sib200", "eng_Latn", ("fra_Latn",))
+    labelled.check(test=True)
+    assert labelled.paths() == []
     with pytest.raises(RequestError, match=r"task.data: Davlan/sib200 \(eng_Latn, validation\): .*(Offline|offline)"):
-        found.split("eng_Latn", "dev")
+        labelled.split("eng_Latn", "dev")
 
 
 # Mistakes.
@@ -187,11 +187,11 @@ def test_a_hub_id_is_not_asked_for_before_it_is_read():
         ("label,body\na,x\n", r"aa.csv has no column 'text'\. It has: label, body\."),
     ],
 )
-def test_a_bad_file_is_one_line_that_says_where(tmp_path, content, message):
+def test_a_bad_file_is_a_one_line_error_with_its_location(tmp_path, content, message):
     write(tmp_path / "dev" / "aa.csv", content)
-    with pytest.raises(RequestError, match=message) as found:
+    with pytest.raises(RequestError, match=message) as raised:
         task("text", f"{tmp_path}/{{split}}/{{language}}.csv", labels=["a", "b"]).split("aa", "dev")
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -207,14 +207,14 @@ def test_a_bad_file_is_one_line_that_says_where(tmp_path, content, message):
         (b"", "aa.jsonl"),
     ],
 )
-def test_a_bad_json_file_is_one_line_that_says_where(tmp_path, content, message):
+def test_a_bad_json_file_is_a_one_line_error_with_its_location(tmp_path, content, message):
     (tmp_path / "dev-aa.jsonl").write_bytes(content)
-    with pytest.raises(RequestError, match=message) as found:
+    with pytest.raises(RequestError, match=message) as raised:
         task("text", f"{tmp_path}/{{split}}-{{language}}.jsonl", labels=["a", "b"]).split("aa", "dev")
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(raised.value)
 
 
-def test_labels_are_the_same_however_they_are_written(tmp_path):
+def test_a_label_may_be_text_or_a_number(tmp_path):
     write(tmp_path / "train-aa.jsonl", '{"label": 1.0, "text": "x"}\n{"label": 2.0, "text": "y"}\n')
     write(tmp_path / "dev-aa.jsonl", '{"label": "2 ", "text": "x"}\n{"label": " 1", "text": "y"}\n')
     data = task("text", f"{tmp_path}/{{split}}-{{language}}.jsonl")
@@ -222,16 +222,16 @@ def test_labels_are_the_same_however_they_are_written(tmp_path):
     assert data.split("aa", "dev")[1] == [1, 0]
 
 
-def test_files_that_are_damaged(tmp_path):
+def test_damaged_files(tmp_path):
     write(tmp_path / "aa-dev.tsv.gz", table([("a", "x")] * 99, ".tsv"))
     cut = tmp_path / "bb-dev.tsv.gz"
     cut.write_bytes((tmp_path / "aa-dev.tsv.gz").read_bytes()[:-12])
     (tmp_path / "cc-dev.tsv").write_bytes("label\ttext\na\té\n".encode("latin-1"))
-    found = task("text", f"{tmp_path}/{{language}}-{{split}}.tsv", labels=["a", "b"])
-    assert len(found.split("aa", "dev")[0]) == 99
+    labelled = task("text", f"{tmp_path}/{{language}}-{{split}}.tsv", labels=["a", "b"])
+    assert len(labelled.split("aa", "dev")[0]) == 99
     for language, message in (("bb", "ended before"), ("cc", "can't decode byte 0xe9"), ("dd", "is missing")):
         with pytest.raises(RequestError, match=f"{language}-dev.*{message}"):
-            found.split(language, "dev")
+            labelled.split(language, "dev")
 
 
 def sib(folder: Path, language: str, labels: str = "a\nb\n", splits: tuple[str, ...] = ("train", "dev")) -> None:
@@ -242,11 +242,11 @@ def sib(folder: Path, language: str, labels: str = "a\nb\n", splits: tuple[str, 
 
 def test_labels_are_checked_across_languages(tmp_path):
     sib(tmp_path, "aa")
-    sib(tmp_path, "bb", labels="b\na\n")  # in another order: the source's counts
-    found = task("sib200", tmp_path)
-    found.check(test=False)
-    assert found.labels == ["a", "b"]
-    assert found.split("bb", "dev") == (['He said "no"', "plain"], [1, 0])
+    sib(tmp_path, "bb", labels="b\na\n")  # in another order: the source's order counts
+    labelled = task("sib200", tmp_path)
+    labelled.check(test=False)
+    assert labelled.labels == ["a", "b"]
+    assert labelled.split("bb", "dev") == (['He said "no"', "plain"], [1, 0])
     sib(tmp_path, "bb", labels="a\nc\n")
     with pytest.raises(RequestError, match=r"task.targets: the labels.txt of bb \(a, c\) is not that of aa \(a, b\)"):
         task("sib200", tmp_path).check(test=False)
@@ -255,7 +255,7 @@ def test_labels_are_checked_across_languages(tmp_path):
         task("sib200", tmp_path).split("bb", "dev")
 
 
-def test_what_is_missing_is_found_before_anything_starts(tmp_path):
+def test_check_reports_what_is_missing(tmp_path):
     sib(tmp_path, "aa")
     sib(tmp_path, "bb", splits=("dev",))
     task("sib200", tmp_path).check(test=False)
