@@ -2,12 +2,15 @@
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 import threading
+from importlib import import_module
 
 import pytest
 
-from seedwise import paths
+from seedwise import __version__, paths
 from seedwise.errors import RequestError
 from seedwise.imports import import_path, importable
 from seedwise.trainables.inputs.paths import locate
@@ -96,6 +99,26 @@ def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monk
     told = f"Seedwise's own {name!r} is now 'seedwise.{name}'."
     with paths.relative_to(folder), pytest.raises(RequestError, match=re.escape(told)):
         import_path("sw_old:Mine", "method.trainable")
+
+
+@pytest.mark.parametrize("name", ["search", "spaces", "trainables"])
+def test_our_folders_refuse_to_be_imported_by_their_old_names(name, monkeypatch):
+    """They would be second copies of every class."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    with pytest.raises(ImportError, match=f"'{name}' is now 'seedwise.{name}'"):
+        import_module(name)
+    assert name not in sys.modules
+
+
+def test_a_checkout_without_its_links_is_imported_and_says_its_version(tmp_path):
+    """As on Windows, or from an unpacked sdist."""
+    shutil.copytree(ROOT / "seedwise", tmp_path / "seedwise", ignore=lambda *_: ["search", "spaces", "trainables"])
+    for name in ("search", "spaces", "trainables"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    line = [sys.executable, "-m", "seedwise", "--version"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (f"seedwise {__version__}\n", "")
 
 
 def test_a_file_named_as_a_module_without_a_file_is_refused(folder):

@@ -67,9 +67,13 @@ class Told:
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
     folder, home, files = (tmp_path_factory.mktemp(name) for name in ("folder", "the home", "artifacts"))
-    (folder / "mine.py").write_text(METHOD)
-    for name in ("data", "gates"):
+    # A folder with all names that this package once imported itself by: nodes must take each for what it is.
+    (folder / "mine.py").write_text(f"import search, spaces, trainables\nassert search.MINE\n{METHOD}")
+    (folder / "search.py").write_text("MINE = True\n")
+    (folder / "trainables.py").write_text("")
+    for name in ("data", "gates", "spaces"):
         (folder / name).mkdir()
+    (folder / "spaces" / "__init__.py").write_text("")
     (folder / "data" / "words.txt").write_text("the\nof\n")
     gates, port = folder / "gates", own_port()
     space = {"gates": str(gates)}

@@ -7,6 +7,7 @@ import pytest
 
 from seedwise import load_search, yaml12
 from seedwise.renamed import with_new_names
+from seedwise.search.ledger.state import read
 from tests.conftest import ROOT
 from tests.search.studies.test_search import board, results, run, without_tracking
 
@@ -27,6 +28,8 @@ def test_a_finished_search_is_shown_reported_and_compared(finished, tmp_path):
     best = rows[0]["config_id"]
     assert best[:10] in run(tmp_path, "compare", finished)
     assert best in (finished / "report.html").read_text()
+    interrupted = WRITTEN / "interrupted"
+    assert "interrupted" in run(tmp_path, "compare", finished, interrupted)
     assert list(load_search(finished).leaderboard["config_id"]) == [row["config_id"] for row in rows]
 
 
@@ -38,21 +41,27 @@ def test_a_finished_search_exports_the_same_best_configuration(finished, tmp_pat
         assert now[key] == near(then[key]), key
 
 
-@pytest.mark.extended
-def test_its_exported_file_reruns_to_its_scores(finished, tmp_path):
+def test_its_exported_file_reruns_to_its_scores(finished, tmp_path, fake_loop):
     """To the last bit on the machine that wrote it; elsewhere another processor may round otherwise."""
-    without_tracking(finished / "best.yaml")
-    returned = run(tmp_path, "run", finished / "best.yaml", code=None)
-    assert "replicates" in returned.splitlines()[-1]
-    (then, *_), (now, *_) = board(WRITTEN / "finished"), board(tmp_path / "runs" / "earlier-rerun")
-    assert now["config_id"] == then["config_id"]
-    assert now["mean"] == pytest.approx(then["mean"], abs=0.02)
+    rerun = "run", without_tracking(finished / "best.yaml"), "--replicates", 1
+    run(tmp_path, *rerun, code=None)
+    then = yaml12.load((finished / "best.yaml").read_text())
+    (one,) = read(tmp_path / "runs" / "earlier-rerun" / "ledger.jsonl").runs()
+    first = then["replicates"][0]
+    assert (one.config_id, one.replicate) == (then["config_id"], first["replicate"])
+    assert one.metrics == near(first["metrics"])
+    equal = one.metrics == first["metrics"]
+    said = "All scores of 1 replicates" if equal else "metrics of 1 replicates differ"
+    assert said in run(tmp_path, *rerun, code=0 if equal else 1)
 
 
 def test_an_interrupted_search_resumes_to_the_leaderboard_of_an_undisturbed_one(tmp_path):
     folder = shutil.copytree(WRITTEN / "interrupted", tmp_path / "runs" / "interrupted")
     before = results(folder)
     assert len(before) == 5
+    assert "5/11" in run(tmp_path, "status", folder)
+    run(tmp_path, "report", folder)
+    assert (folder / "report.html").exists()
     run(tmp_path, "resume", folder)
     assert results(folder)[:5] == before
     assert len(set(results(folder))) == len(results(folder)) == 11
