@@ -71,6 +71,11 @@ class ComparedSearch:
         return self.name + (" (oracle)" if self.results.selection.oracle else "")
 
     @property
+    def method(self) -> str:
+        method = self.results.state.method
+        return method if isinstance(method, str) else method["trainable"]
+
+    @property
     def data(self) -> str:
         """Which labelled data it has: their checksum, or the name of a hub data set; empty without a task."""
         state = self.results.state

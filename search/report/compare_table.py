@@ -1,7 +1,7 @@
 """A comparison of searches in the terminal."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 
@@ -14,19 +14,12 @@ from seedwise.text import number, spread
 TEXT, CELL = 80, 15  # columns of a terminal that names and parameters need, and a mean with its spread
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of the table: the configuration that a search has chosen, or the best of one of its baselines."""
+class Line(NamedTuple):
+    """A line of the table: a row of a search's leaderboard, with its scores by language."""
 
-    search: str
-    baseline: bool
-    method: str
-    selected_by: str
-    config_id: str
-    params: str
-    n: int
-    failed: int
-    cells: dict[str, tuple[float, float | None]]  # language -> mean and sd over the replicates of the measure's phase
+    search: ComparedSearch
+    row: dict
+    sides: dict[str, Side]
 
 
 def show(searches: Sequence[ComparedSearch], console: Console) -> None:
@@ -49,63 +42,59 @@ def show(searches: Sequence[ComparedSearch], console: Console) -> None:
 
 
 def as_table(searches: Sequence[ComparedSearch], *, width: int) -> Table:
-    """One row per search, its baselines below it, a column per language that any of them has.
+    """What every search has chosen, its best baselines below it, a column per language that any of them has.
 
-    In a terminal of a `width` that has no room for it, means come without their spread, and methods in the caption.
+    Cells are of a measure that all have, else of the first one's own metric on dev. In a terminal of a `width` that has
+    no room for it, means come without their spread, and methods in the caption.
     """
-    measure, rows = side_by_side(searches)
-    languages = list(dict.fromkeys(language for row in rows for language in row.cells))
+    measure = common_measure(searches) or Measure(searches[0].results.selection.metric, "dev", SEARCH)
+    sections = [_lines(search, measure) for search in searches]
+    languages = dict.fromkeys(language for lines in sections for line in lines for language in line.sides)
     wide = width >= TEXT + CELL * len(languages)
 
-    def cell(row: Row, language: str) -> str:
-        mean, sd = row.cells.get(language, (None, None))
-        return spread(mean, sd) if wide or mean is None else number(mean)
+    def of_search(text: Callable[[ComparedSearch], str]) -> Callable[[Line], str]:
+        return lambda line: "" if line.row["baseline"] else text(line.search)
 
-    cells: list[Cells] = [
-        (Column("search", long=True), lambda row: "" if row.baseline else f"{row.search} {row.config_id}"),
-        (Column("method", long=True), lambda row: "" if row.baseline else row.method),
-        (Column("selected by", long=True), lambda row: "" if row.baseline else row.selected_by),
-        (Column("parameters", long=True), lambda row: row.params),
-        (Column("n", number=True), lambda row: str(row.n) + (f" ({row.failed} failed)" if row.failed else "")),
-        *(
-            (Column(language or measure.metric, number=True), lambda row, language=language: cell(row, language))
-            for language in languages
-        ),
-    ]
+    def parameters(line: Line) -> str:
+        baseline = line.row["baseline"]
+        return f"baseline: {baseline}" if baseline else line.search.results.in_short(line.row["params"])
+
+    def runs(line: Line) -> str:
+        numbers, failed = (
+            len({number for side in line.sides.values() for number in getattr(side, name)})
+            for name in ("scores", "failed")
+        )
+        return str(numbers) + (f" ({failed} failed)" if failed else "")
+
+    def cell(line: Line, language: str) -> str:
+        if language not in line.sides:
+            return ""
+        scores = summary(list(line.sides[language].scores.values()))
+        return spread(scores.mean, scores.sd) if wide else number(scores.mean)
+
+    def score(language: str) -> Cells:
+        return Column(language or measure.metric, number=True), lambda line: cell(line, language)
+
+    name = Column("search", long=True), of_search(lambda search: f"{search.name} {search.results.chosen['config_id']}")
+    about = (
+        (Column("method", long=True), of_search(lambda search: search.method)),
+        (Column("selected by", long=True), of_search(lambda search: search.results.selection.label)),
+    )
+    cells = (Column("parameters", long=True), parameters), (Column("n", number=True), runs), *map(score, languages)
     return Table.of(
-        cells if wide else [cells[0], *cells[3:]],
-        [[row for row in rows if row.search == search.name] for search in searches],
+        [name, *(about if wide else ()), *cells],
+        sections,
         title=f"{'mean ± sd' if wide else 'mean'} of {measure.label}",
-        notes=[] if wide else [f"{row.search}: {row.method}, {row.selected_by}" for row in rows if not row.baseline],
+        notes=[] if wide else [f"{one.name}: {one.method}, {one.results.selection.label}" for one in searches],
     )
 
 
-def side_by_side(searches: Sequence[ComparedSearch]) -> tuple[Measure, list[Row]]:
-    """The rows of the table, and what their cells measure: what all have, else the first one's own metric on dev."""
-    measure = common_measure(searches) or Measure(searches[0].results.selection.metric, "dev", SEARCH)
-    return measure, [row for search in searches for row in _rows(search, measure)]
-
-
-def _rows(search: ComparedSearch, measure: Measure) -> list[Row]:
-    results, method = search.results, search.results.state.method
-    rows = []
-    for row in (results.chosen, *results.baselines):
+def _lines(search: ComparedSearch, measure: Measure) -> list[Line]:
+    lines = []
+    for row in (search.results.chosen, *search.results.baselines):
         sides = {
-            language: Side.of("", results, row["config_id"], measure.phase, [selection])
+            language: Side.of("", search.results, row["config_id"], measure.phase, [selection])
             for language, selection in search.metrics(measure).items()
         }
-        summaries = {language: summary(list(side.scores.values())) for language, side in sides.items() if side.scores}
-        rows.append(
-            Row(
-                search.name,
-                bool(row["baseline"]),
-                method if isinstance(method, str) else method["trainable"],
-                results.selection.label,
-                row["config_id"],
-                f"baseline: {row['baseline']}" if row["baseline"] else results.in_short(row["params"]),
-                len(set().union(*(side.scores for side in sides.values()))),
-                len(set().union(*(side.failed for side in sides.values()))),
-                {language: (scores.mean, scores.sd) for language, scores in summaries.items()},
-            )
-        )
-    return rows
+        lines.append(Line(search, row, {language: side for language, side in sides.items() if side.scores}))
+    return lines

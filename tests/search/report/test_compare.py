@@ -11,7 +11,7 @@ from scipy import stats
 
 from seedwise.search.commands.main import main
 from seedwise.search.report.compare import ComparedSearch, pairs
-from seedwise.search.report.compare_table import as_table, side_by_side
+from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.parts import results_of
 from tests.search.studies.test_search import SPECIFICATION
@@ -148,7 +148,7 @@ def test_the_first_searchs_metric_is_compared_where_both_report_it():
 def test_an_oracle_says_so_in_the_table_and_in_every_sentence():
     searches = [confirmed("a", FIRST, "select.on=target_dev"), confirmed("b", SECOND)]
     assert all("a (oracle)" in one.in_words() for one in only(*searches).statements)
-    assert side_by_side(searches)[1][0].selected_by.endswith("oracle")
+    assert as_table(searches, width=200).sections[0][0][2].endswith("oracle")
 
 
 def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
@@ -163,14 +163,17 @@ def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
 
 
 def test_rows_are_the_chosen_configuration_and_the_best_baselines():
-    measure, (chosen, baseline) = side_by_side([ComparedSearch("demo", results_of(demo().state))])
-    assert measure.label == "macro_f1 on test, fresh seeds"
-    assert (chosen.config_id, chosen.method, chosen.n, chosen.failed) == ("good", "stitching", 3, 0)
+    table = as_table([ComparedSearch("demo", results_of(demo().state))], width=140)
+    assert table.title == "mean ± sd of macro_f1 on test, fresh seeds"
+    ((chosen, baseline),) = table.sections
+    columns = [column.name for column in table.columns]
+    assert columns == ["search", "method", "selected by", "parameters", "n", "qel", "qan", "qor"]
     scores = np.array([0.75, 0.72, 0.74])
-    assert chosen.cells["qel"] == pytest.approx((scores.mean(), scores.std(ddof=1)))
-    assert baseline.params == "baseline: constant"
-    assert baseline.cells["qan"] == pytest.approx((0.1, 0))
-    assert "tau=0.1" in chosen.params
+    assert chosen[:2] == ["demo good", "stitching"]
+    assert "tau=0.1" in chosen[3]
+    assert chosen[4:6] == ["3", f"{scores.mean():.3f} ± {scores.std(ddof=1):.3f}"]
+    assert baseline[:4] == ["", "", "", "baseline: constant"]
+    assert baseline[6] == "0.100 ± 0.000"
 
 
 @pytest.mark.parametrize("width", [80, 140])
