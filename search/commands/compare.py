@@ -7,7 +7,7 @@ from rich.console import Console
 
 from seedwise.exit_codes import DONE
 from seedwise.search.commands.arguments import add_port, positive
-from seedwise.search.commands.conclude import results_in
+from seedwise.search.commands.conclude import opened
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    searches = {folder: results_in(folder, "Compare") for folder in options.folders}
+    searches = {}
+    for folder in options.folders:
+        with opened(folder, "Compare") as (_, results):
+            searches[folder] = results
     if len(searches) == 1:
         from seedwise.search.report.table import show_leaderboard
 

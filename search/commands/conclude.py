@@ -1,5 +1,7 @@
-"""What commands print when a search ends, and how they read the results in a search folder."""
+"""What commands print when a search ends, and how they open the search in a folder."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from seedwise.program import called
 if TYPE_CHECKING:
     from seedwise.search.ranking.results import Results
     from seedwise.search.studies.launch import Outcome
+    from seedwise.search.studies.study import Search
 
 
 def conclude(outcome: "Outcome", folder: Path, console: Console, *, spec: str = "SPEC") -> int:
@@ -26,16 +29,20 @@ def conclude(outcome: "Outcome", folder: Path, console: Console, *, spec: str = 
     return DONE if outcome.study.show(outcome.results, folder, console) else FAILED
 
 
-def results_in(folder: Path, action: str) -> "Results":
-    """The results of a search that compares configurations. `action` names the command, for the error otherwise."""
+@contextmanager
+def opened(folder: Path, action: str = "") -> "Iterator[tuple[Search, Results]]":
+    """In this block, the study in a folder and its results so far; paths are those of the folder it was started in.
+
+    With an `action` such as "Export from", the study must be a search that compares configurations.
+    """
     from seedwise.search.ledger.state import read_search
     from seedwise.search.spec.load import recorded
     from seedwise.search.spec.parts import results_of
     from seedwise.search.studies.study import refusal, study_of
 
     state = read_search(folder)
-    study = study_of(recorded(state))
-    if study.cannot_compare:
-        raise refusal(folder, study, action)
     with state.own_folder():
-        return results_of(state)
+        study = study_of(recorded(state))
+        if action and study.cannot_compare:
+            raise refusal(folder, study, action)
+        yield study, results_of(state)

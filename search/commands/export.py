@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from seedwise.exit_codes import DONE
-from seedwise.program import called, tool
+from seedwise.program import called
 from seedwise.search.commands.arguments import add_folder, positive
-from seedwise.search.commands.conclude import results_in
+from seedwise.search.commands.conclude import opened
 
 if TYPE_CHECKING:
-    from seedwise.search.export.best import Request
     from seedwise.search.ranking.results import Results
 
 
@@ -34,38 +33,35 @@ def run(options: argparse.Namespace, console: Console) -> int:
     request = Request(
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
     )
-    results = results_in(options.folder, "Export from")
-    with results.state.own_folder():
-        return write(request, results, options, console)
+    with opened(options.folder, "Export from") as (_, results):
+        if options.optuna:
+            from seedwise.search.export.optuna_study import write_study
 
-
-def write(request: "Request", results: "Results", options: argparse.Namespace, console: Console) -> int:
-    """Write what was asked for and say what to do with it."""
-    if options.optuna:
-        from seedwise.search.export.optuna_study import write_study
-
-        write_study(results, options.optuna)
-        dashboard = tool("optuna-dashboard", f"sqlite:///{options.optuna}")
-        console.print(f"wrote {options.optuna}; look at it with: {dashboard}", soft_wrap=True)
-        return DONE
-    written = request.write(results, options.folder)
-    for path, _ in written:
-        again = "" if options.format == "hf" else f"; rerun it with: {called('run', path)}"
-        console.print(f"wrote {path}{again}", soft_wrap=True)
-    if options.model:
-        from seedwise.search.export.models import export_models
-        from seedwise.trainables.methods import built_in
-
-        exported = written[0][1]
-        folders = export_models(results.state, exported, options.model, options.replicate, console)
-        for folder in folders:
-            use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
-            if (spec := built_in(results.state.method)) and spec.export and spec.export.then:
-                use = spec.export.then.format(folder=folder)
-            console.print(f"wrote {folder}; {use}", soft_wrap=True)
-        if options.register:
-            from seedwise.search.export.model_registry import register
-
-            for model in register(results.state, exported, options.replicate, folders, options.register):
-                console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)
+            write_study(results, options.optuna)
+            look = f"optuna-dashboard sqlite:///{options.optuna}"
+            console.print(f"wrote {options.optuna}; look at it with: {look}", soft_wrap=True)
+            return DONE
+        written = request.write(results, options.folder)
+        for path, _ in written:
+            again = "" if options.format == "hf" else f"; rerun it with: {called('run', path)}"
+            console.print(f"wrote {path}{again}", soft_wrap=True)
+        if options.model:
+            _export_models(results, written[0][1], options, console)
     return DONE
+
+
+def _export_models(results: "Results", exported: dict, options: argparse.Namespace, console: Console) -> None:
+    from seedwise.search.export.models import export_models
+    from seedwise.trainables.methods import built_in
+
+    folders = export_models(results.state, exported, options.model, options.replicate, console)
+    for folder in folders:
+        use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
+        if (spec := built_in(results.state.method)) and spec.export and spec.export.then:
+            use = spec.export.then.format(folder=folder)
+        console.print(f"wrote {folder}; {use}", soft_wrap=True)
+    if options.register:
+        from seedwise.search.export.model_registry import register
+
+        for model in register(results.state, exported, options.replicate, folders, options.register):
+            console.print(f'registered {model}; mlflow.transformers.load_model("{model}")', soft_wrap=True)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from importlib import import_module
 
 from rich.console import Console
 
@@ -10,28 +11,15 @@ from seedwise.errors import RequestError, SearchError
 from seedwise.exit_codes import FAILED, INTERRUPTED, WRONG
 from seedwise.folder import LEDGER
 from seedwise.program import called
-from seedwise.search.commands import (
-    compare,
-    export,
-    job,
-    landscape,
-    report,
-    resume,
-    run,
-    search,
-    status,
-    submit,
-    track,
-    ui,
-    vectors,
-)
 
-COMMANDS = (search, resume, status, compare, report, export, run, landscape, submit, job, vectors, track, ui)
+COMMANDS = ("search", "resume", "status", "compare", "report", "export", "run", "landscape", "submit", "job", "vectors")
+COMMANDS += ("track", "ui")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
-    options = parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parser().parse_args(arguments or ["search", "demo"])
     console = Console(markup=False, emoji=False, highlight=False)  # a path or an error may hold [brackets]
     try:
         return options.command(options, console)
@@ -54,10 +42,10 @@ def parser() -> argparse.ArgumentParser:
         "Without a command it runs the embedded demo.",
     )
     top.add_argument("--version", action="version", version=f"seedwise {seedwise.__version__}")
-    top.set_defaults(command=search.run, spec="demo", set=[], out=None, address=None, dry_run=False, earlier=[])
     commands = top.add_subparsers(metavar="COMMAND")
-    for command in COMMANDS:
-        one = commands.add_parser(command.__name__.rpartition(".")[2], help=command.__doc__)
-        one.set_defaults(command=getattr(command, "run", None))  # `job` and `vectors` have commands of their own
-        command.add_arguments(one)
+    for name in COMMANDS:
+        module = import_module(f"seedwise.search.commands.{name}")
+        command = commands.add_parser(name, help=module.__doc__)
+        command.set_defaults(command=getattr(module, "run", None))  # `job` and `vectors` have commands of their own
+        module.add_arguments(command)
     return top

@@ -6,17 +6,12 @@ from rich.console import Console
 
 from seedwise.exit_codes import DONE
 from seedwise.search.commands.arguments import add_folder
+from seedwise.search.commands.conclude import opened
 
 add_arguments = add_folder
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read_search
-    from seedwise.search.spec.load import recorded
-    from seedwise.search.spec.parts import results_of
-    from seedwise.search.studies.study import study_of
-
-    state = read_search(options.folder)
-    with state.own_folder():
-        study_of(recorded(state)).report(results_of(state), options.folder, console)
+    with opened(options.folder) as (study, results):
+        study.report(results, options.folder, console)
     return DONE

@@ -7,20 +7,16 @@ from rich.console import Console
 
 from seedwise.exit_codes import DONE
 from seedwise.search.commands.arguments import add_folder
+from seedwise.search.commands.conclude import opened
 
 add_arguments = add_folder
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read_search
     from seedwise.search.report.status import show
-    from seedwise.search.spec.load import recorded
-    from seedwise.search.studies.study import study_of
 
-    state = read_search(options.folder)
-    with state.own_folder():
-        study = study_of(recorded(state))
-        parts = study.specification.parts
+    with opened(options.folder) as (study, results):
+        state, parts = results.state, study.specification.parts
         words = {"total": parts.total_runs(state), "phase": study.phase(state), "named": partial(study.label, state)}
         show(options.folder, state, parts, console, **words)
     return DONE
