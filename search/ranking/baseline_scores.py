@@ -15,15 +15,14 @@ def best_of_each(state: State, selection: Selection) -> list[str]:
     labels of the target anyway, and is marked so.
     """
     families: dict[str, dict[str, float]] = {}
-    for identity, found in scores_of(state, selection, SEARCH).items():
-        one = state.configurations[identity]
-        if None in found.values():
-            audits = [
-                [run.metrics.get(name, 0.0) for name in selection.audit] for run in one.of_phase(SEARCH) if run.finished
-            ]
-            found = {index: fmean(scores or [0.0]) for index, scores in enumerate(audits)}
-        families.setdefault(title(state.method, one.params), {})[identity] = fmean(found.values())
-    return [max(scores, key=scores.get) for scores in families.values()]
+    for config_id, scores in scores_of(state, selection, SEARCH).items():
+        configuration, values = state.configurations[config_id], list(scores.values())
+        if None in values:
+            runs = [run for run in configuration.of_phase(SEARCH) if run.finished]
+            audits = [[run.metrics.get(name, 0.0) for name in selection.audit] for run in runs]
+            values = [fmean(audit or [0.0]) for audit in audits]
+        families.setdefault(title(state.method, configuration.params), {})[config_id] = fmean(values)
+    return [max(means, key=means.get) for means in families.values()]
 
 
 def scores_of(state: State, selection: Selection, phase: str) -> dict[str, dict[int, float | None]]:
@@ -31,21 +30,14 @@ def scores_of(state: State, selection: Selection, phase: str) -> dict[str, dict[
 
     As for the method, a run that failed counts as the lowest score of its phase, its own last one included.
     """
-    table = {}
-    for one in state.configurations.values():
-        runs = [run for run in one.of_phase(phase) if run.finished]
-        if one.baseline and runs:
-            table[one.config_id] = {run.replicate: (selection.score(run.metrics), run.failed) for run in runs}
-    lowest = min((score for row in table.values() for score, _ in row.values() if score is not None), default=0.0)
-    return {
-        identity: {replicate: lowest if failed else score for replicate, (score, failed) in row.items()}
-        for identity, row in table.items()
-    }
-
-
-def all_scores(state: State, selection: Selection, phase: str) -> dict[str, dict[int, float | None]]:
-    """Scores of all finished runs of a phase, the method's own and those of baselines."""
-    return selection.scores(state, phase) | scores_of(state, selection, phase)
+    baselines = [configuration for configuration in state.configurations.values() if configuration.baseline]
+    runs = [run for configuration in baselines for run in configuration.of_phase(phase) if run.finished]
+    scores = [selection.score(run.metrics) for run in runs]
+    lowest = min((score for score in scores if score is not None), default=0.0)
+    table: dict[str, dict[int, float | None]] = {}
+    for run, score in zip(runs, scores, strict=True):
+        table.setdefault(run.config_id, {})[run.replicate] = lowest if run.failed else score
+    return table
 
 
 def title(method: str | dict, params: dict) -> str:
@@ -61,5 +53,7 @@ def varying(params: list[dict]) -> list[str]:
 
     Whether a configuration has one follows from the others.
     """
-    names = dict.fromkeys(name for one in params for name in one)
-    return [name for name in names if len({json.dumps(one[name]) for one in params if name in one}) > 1]
+    values: dict[str, set[str]] = {}
+    for name, value in (pair for config in params for pair in config.items()):
+        values.setdefault(name, set()).add(json.dumps(value))
+    return [name for name in values if len(values[name]) > 1]

@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from seedwise.files import write_atomically, writing
-from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
+from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, State
 from seedwise.search.ranking.baseline_scores import best_of_each, scores_of, title
 from seedwise.search.ranking.duplicates import duplicates
-from seedwise.search.ranking.estimate import Estimate, summary
+from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.ranks import rank_correlation
 from seedwise.search.ranking.selection import Selection
@@ -23,54 +23,31 @@ SCORE = ("mean", "sd", "ci_low", "ci_high")
 def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> list[dict]:
     """The rows of `leaderboard.json`, best estimate first; configurations without a finished run are left out.
 
-    Only the first `most` are made where a live view needs no more.
-
-    `mean`, `sd` and the interval are those of the configuration's own replicates; `estimate` is the posterior mean that
-    ranks. Pruned configurations come last and have no rank: their scores are of shorter runs. `fresh` is what the
-    confirmation says, for those that were in it. Where `replicated` is false no configuration of the search has two
-    scores: `p_best` and `tied` then rest on a guess of the noise between seeds, and no view shows them.
+    `most` limits the rows, for a live view, and leaves out baselines. `mean`, `sd` and the interval are those of the
+    configuration's own replicates; `estimate` is the posterior mean that ranks. Pruned configurations come last and
+    have no rank: their scores are of shorter runs. `fresh` is the confirmation's part. Where `replicated` is false no
+    configuration has two scores: `p_best` and `tied` then rest on a guess of the noise, and no view shows them.
     """
-    found = estimator.estimate(state)
-    if found is None:
+    estimate = estimator.estimate(state)
+    if estimate is None:
         return []
     selection = estimator.selection
     scores, fresh = selection.scores(state), selection.scores(state, CONFIRM)
-    few = found.ranking if selection.second else found.ranking[:most]  # the front needs them all
-    rows = [
-        _row(
-            state.configurations[found.ids[index]], scores[found.ids[index]], fresh.get(found.ids[index]), found, index
-        )
-        for index in few
-    ]
-    repeated = duplicates(state, [row["config_id"] for row in rows])
+    rows = []
+    for index in estimate.ranking if selection.second else estimate.ranking[:most]:  # the front needs them all
+        config_id, (low, high) = estimate.ids[index], estimate.interval(index)
+        row = _row(state.configurations[config_id], dict(sorted(scores[config_id].items())), fresh.get(config_id))
+        row |= {"estimate": float(estimate.mean[index]), "estimate_low": low, "estimate_high": high}
+        rows.append(row | {"p_best": float(estimate.p_best[index]), "tied": bool(estimate.tied[index])})
+    original = duplicates(state, [row["config_id"] for row in rows])
     for row in rows:
-        row["same_as"] = repeated.get(row["config_id"], "")
+        row["same_as"] = original.get(row["config_id"], "")
     if selection.second:
         mark_front(rows, *selection.second)
-    pruned = [one for one in state.configurations.values() if one.pruned]
-    rows += [_pruned(one) for one in pruned]
+    pruned = [configuration for configuration in state.configurations.values() if configuration.pruned]
+    rows += [_row(configuration, {}) | {"status": "pruned"} for configuration in pruned]
     rows += _baselines(state, selection) if most is None else []
-    return [{"selected_by": selection.label, "replicated": found.replicated, **row} for row in rows][:most]
-
-
-def _row(
-    configuration: Configuration, scores: dict[int, float], fresh: dict[int, float] | None, found: Estimate, index: int
-) -> dict:
-    runs = [configuration.runs[replicate] for replicate in sorted(scores)]
-    low, high = found.interval(index)
-    return (
-        _unranked(configuration)
-        | _summarised(runs, [scores[run.replicate] for run in runs])
-        | {
-            "estimate": float(found.mean[index]),
-            "estimate_low": low,
-            "estimate_high": high,
-            "p_best": float(found.p_best[index]),
-            "tied": bool(found.tied[index]),
-            "status": _status(runs),
-            "fresh": _fresh(configuration, fresh),
-        }
-    )
+    return [{"selected_by": selection.label, "replicated": estimate.replicated, **row} for row in rows][:most]
 
 
 def _baselines(state: State, selection: Selection) -> list[dict]:
@@ -78,93 +55,68 @@ def _baselines(state: State, selection: Selection) -> list[dict]:
     best, fresh = best_of_each(state, selection), scores_of(state, selection, CONFIRM)
     rows = []
     for config_id, scores in scores_of(state, selection, SEARCH).items():
-        one = state.configurations[config_id]
-        runs = [one.runs[replicate] for replicate in scores]
-        marks = {
-            "baseline": title(state.method, one.params),
-            "status": _status(runs),
-            "fresh": _fresh(one, fresh.get(config_id)),
-        }
-        rows.append(_unranked(one) | _summarised(runs, list(scores.values())) | marks)
+        configuration = state.configurations[config_id]
+        row = _row(configuration, scores, fresh.get(config_id))
+        rows.append(row | {"baseline": title(state.method, configuration.params)})
     return sorted(rows, key=lambda row: row["config_id"] not in best)
 
 
-def _summarised(runs: list[Run], scores: Sequence[float | None], *, intervals: bool = False) -> dict:
+def _row(
+    configuration: Configuration, scores: dict[int, float | None], fresh: dict[int, float | None] | None = None
+) -> dict:
+    """A row with all its keys, and no rank yet; scores are by replicate, those of the confirmation `fresh`."""
+    runs = [configuration.runs[replicate] for replicate in scores]
+    summarised = _summarised(configuration, scores)
+    return {
+        "config_id": configuration.config_id,
+        "params": configuration.params,
+        "baseline": "",
+        **{name: summarised.pop(name) for name in ("replicates", *SCORE)},
+        **dict.fromkeys(("estimate", "estimate_low", "estimate_high")),
+        "p_best": 0.0,
+        "tied": False,
+        "same_as": "",
+        "status": ", ".join(sorted({run.status for run in runs if run.failed})) or "done",
+        **summarised,
+        "seconds": sum(run.seconds for run in configuration.of_phase(SEARCH)),
+        "fresh": _summarised(configuration, dict(sorted(fresh.items())), intervals=True) if fresh else None,
+    }
+
+
+def _summarised(configuration: Configuration, scores: dict[int, float | None], *, intervals: bool = False) -> dict:
     """Runs of one configuration in numbers: of the score that ranks, of every metric, and how many failed."""
-    reported = [score for score in scores if score is not None]
+    runs = [configuration.runs[replicate] for replicate in scores]
+    reported = [score for score in scores.values() if score is not None]
     of_score = asdict(summary(reported)) if reported else {}
     return {
         "replicates": len(runs),
         **{name: of_score.get(name) for name in SCORE},
         "failed": sum(run.failed for run in runs),
-        "collapsed": dict(Counter(place for run in runs for place in single_class(run.metrics))),
+        "collapsed": dict(Counter(name for run in runs for name in single_class(run.metrics))),
         "scores": per_language([run.metrics for run in runs], intervals=intervals),
     }
 
 
 def single_class(metrics: dict[str, float]) -> list[str]:
     """Where a run predicts a single class, as `split/language`."""
-    found = (name for name, value in metrics.items() if value == 1 and "/predicted_classes/" in name)
-    return [name.replace("predicted_classes/", "") for name in found]
-
-
-def _status(runs: list[Run]) -> str:
-    return ", ".join(sorted({run.status for run in runs if run.failed})) or "done"
-
-
-def _fresh(configuration: Configuration, scores: dict[int, float | None] | None) -> dict | None:
-    """The confirmation's part of a row: the score on fresh replicates, all metrics there, the test sets' among them."""
-    if not scores:
-        return None
-    replicates = sorted(scores)
-    runs = [configuration.runs[replicate] for replicate in replicates]
-    return _summarised(runs, [scores[replicate] for replicate in replicates], intervals=True)
-
-
-def _pruned(configuration: Configuration) -> dict:
-    return _unranked(configuration) | {"status": "pruned"}
-
-
-def _unranked(configuration: Configuration) -> dict:
-    """A row with all its keys, and no score or rank yet."""
-    nothing = dict.fromkeys((*SCORE, "estimate", "estimate_low", "estimate_high"))
-    return {
-        "config_id": configuration.config_id,
-        "params": configuration.params,
-        "baseline": "",
-        "replicates": 0,
-        **nothing,
-        "p_best": 0.0,
-        "tied": False,
-        "same_as": "",
-        "status": "",
-        "failed": 0,
-        "collapsed": {},
-        "scores": {},
-        "seconds": sum(run.seconds for run in configuration.of_phase(SEARCH)),
-        "fresh": None,
-    }
+    collapsed = (name for name, value in metrics.items() if value == 1 and "/predicted_classes/" in name)
+    return [name.replace("predicted_classes/", "") for name in collapsed]
 
 
 def mark_front(rows: list[dict], by: str, goal: str) -> None:
     """Set `second` and `front`: whether no other configuration is at least as good in both, and better in one."""
     sign = 1 if goal == "max" else -1
     for row in rows:
-        row["second"] = _second(row, by)
-    points = [(row["estimate"], None if row["second"] is None else sign * row["second"]) for row in rows]
-    for row, (score, other) in zip(rows, points, strict=True):
-        row["front"] = other is not None and not any(
-            theirs is not None and better >= score and theirs >= other and (better, theirs) != (score, other)
-            for better, theirs in points
+        if by == "seconds":
+            row["second"] = row["seconds"] / row["replicates"]
+        else:
+            row["second"] = row["sd"] if by == "spread" else mean_of(row, by)
+    points = {(row["estimate"], sign * row["second"]) for row in rows if row["second"] is not None}
+    for row in rows:
+        own = row["second"] is not None and (row["estimate"], sign * row["second"])
+        row["front"] = bool(own) and not any(
+            point != own and point[0] >= own[0] and point[1] >= own[1] for point in points
         )
-
-
-def _second(row: dict, by: str) -> float | None:
-    if by == "seconds":
-        return row["seconds"] / row["replicates"]
-    if by == "spread":
-        return row["sd"]
-    return mean_of(row, by)
 
 
 def chosen(state: State, rows: Sequence[dict]) -> dict:
@@ -175,20 +127,20 @@ def chosen(state: State, rows: Sequence[dict]) -> dict:
 
 def best_baselines(rows: Sequence[dict]) -> list[dict]:
     """The first row of each baseline, which is its best."""
-    found: dict[str, dict] = {}
+    best: dict[str, dict] = {}
     for row in rows:
         if row["baseline"]:
-            found.setdefault(row["baseline"], row)
-    return list(found.values())
+            best.setdefault(row["baseline"], row)
+    return list(best.values())
 
 
 def underspecification(state: State, estimator: Estimator) -> dict | None:
     """What choosing without target labels costs, on target dev: nothing here ever ranks.
 
     `rank_correlation` is Spearman's, between the estimates of the selection score and of the target score over
-    configurations; `gap` is how much higher the target estimate of the configuration with the highest one is. Both are
-    estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without targets,
-    with fewer than three configurations that have both scores, where no label selects, or the oracle itself does.
+    configurations; `gap` is how much higher the highest target estimate is than that of the selected configuration.
+    Both are estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without
+    targets, with fewer than three configurations that have both scores, where no label selects, or for an oracle.
     """
     both = selection_and_target(state, estimator)
     selected = state.frozen[0] if state.frozen else next(iter(both), None)
@@ -196,7 +148,7 @@ def underspecification(state: State, estimator: Estimator) -> dict | None:
         return None
     estimates, targets = zip(*both.values(), strict=True)
     constant = len(set(estimates)) == 1 or len(set(targets)) == 1
-    oracle = max(both, key=lambda key: both[key][1])
+    oracle = max(both, key=lambda config_id: both[config_id][1])
     return {
         "configurations": len(both),
         "rank_correlation": None if constant else rank_correlation(estimates, targets),
@@ -212,13 +164,16 @@ def selection_and_target(state: State, estimator: Estimator) -> dict[str, tuple[
     Only configurations that have both; none at all where the two are the same or cannot be compared.
     """
     selection = estimator.selection
-    found = estimator.estimate(state)
-    if found is None or selection.oracle or not selection.targets or selection.on in ("metric", "unlabelled"):
+    source = estimator.estimate(state)
+    if source is None or selection.oracle or not selection.targets or selection.on in ("metric", "unlabelled"):
         return {}
     target = Estimator(replace(selection, on="target_dev", second=None)).estimate(state)
-    seen = [{one.ids[i] for i in range(len(one.ids)) if one.failed[i] < one.count[i]} for one in (found, target)]
-    shared = [key for key in (found.ids[index] for index in found.ranking) if key in seen[0] & seen[1]]
-    return {key: (float(found.mean[found.index_of[key]]), float(target.mean[target.index_of[key]])) for key in shared}
+    both = {}
+    for index in source.ranking:
+        there = target.index_of[source.ids[index]]
+        if source.failed[index] < source.count[index] and target.failed[there] < target.count[there]:
+            both[source.ids[index]] = float(source.mean[index]), float(target.mean[there])
+    return both
 
 
 def in_words(price: dict | None) -> str:
@@ -226,11 +181,14 @@ def in_words(price: dict | None) -> str:
     if price is None:
         return ""
     correlation = price["rank_correlation"]
-    told = "they do not vary" if correlation is None else f"rank correlation {correlation:.2f}"
+    if correlation is None:
+        agreement = "no rank correlation, as selection or target scores are all equal,"
+    else:
+        agreement = f"rank correlation {correlation:.2f} between selection and target scores"
     return (
-        f"price of under-specification on target dev: {told} between selection and target scores over "
-        f"{price['configurations']} configurations; selected {number(price['selected']['target_score'])}, "
-        f"oracle {number(price['oracle']['target_score'])} ({price['oracle']['config_id']}), gap {number(price['gap'])}"
+        f"price of under-specification on target dev: {agreement} over {price['configurations']} configurations; "
+        f"selected {number(price['selected']['target_score'])}, oracle {number(price['oracle']['target_score'])} "
+        f"({price['oracle']['config_id']}), gap {number(price['gap'])}"
     )
 
 
@@ -261,28 +219,25 @@ def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
 
     `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a mean over replicates, `fresh.NAME` one over fresh ones.
     """
-    plain = [name for name in rows[0] if name not in ("params", "scores", "fresh", "collapsed")] if rows else []
-    fresh = ["replicates", "failed", *SCORE]
-    parameters = list(dict.fromkeys(name for row in rows for name in row["params"]))
-    scores = list(dict.fromkeys(pair for row in rows for pair in _pairs(row["scores"])))
-    tests = list(dict.fromkeys(pair for row in rows if row["fresh"] for pair in _pairs(row["fresh"]["scores"])))
-    columns = [*plain, "collapsed", *(f"fresh.{name}" for name in fresh), *(f"params.{name}" for name in parameters)]
-    columns += ["/".join(pair) for pair in scores] + ["fresh." + "/".join(pair) for pair in tests]
     lines = []
     for row in rows:
-        confirmed = row["fresh"] or {"scores": {}}
+        fresh = row["fresh"] or {}
+        plain = {name: value for name, value in row.items() if name not in ("params", "scores", "fresh", "collapsed")}
         lines.append(
-            [*(row.get(name) for name in plain), " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())]
-            + [confirmed.get(name) for name in fresh]
-            + [row["params"].get(name) for name in parameters]
-            + [row["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in scores]
-            + [confirmed["scores"].get(metric, {}).get(language, {}).get("mean") for metric, language in tests]
+            (
+                plain | {"collapsed": " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())},
+                {f"fresh.{name}": fresh.get(name) for name in ("replicates", "failed", *SCORE)},
+                {f"params.{name}": value for name, value in row["params"].items()},
+                _means(row["scores"]),
+                {f"fresh.{name}": mean for name, mean in _means(fresh.get("scores", {})).items()},
+            )
         )
-    return columns, lines
+    columns = [(part, name) for part in range(5) for name in dict.fromkeys(n for line in lines for n in line[part])]
+    return [name for _, name in columns], [[line[part].get(name) for part, name in columns] for line in lines]
 
 
-def _pairs(scores: dict[str, dict]) -> list[tuple[str, str]]:
-    return [(metric, language) for metric, of in scores.items() for language in of]
+def _means(scores: dict[str, dict]) -> dict[str, float]:
+    return {f"{metric}/{language}": row["mean"] for metric, of in scores.items() for language, row in of.items()}
 
 
 def mean_of(row: dict, name: str) -> float | None:

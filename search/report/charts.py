@@ -136,7 +136,7 @@ def target(results: Results) -> Chart | str:
         look = {"color": GREY, "dash": "dot", "width": 2}
         data.append({"type": "scatter", "mode": "lines", "name": f"gap {number(price['gap'])}", "line": look, **gap})
     rho = price["rank_correlation"]
-    correlation = "they do not vary" if rho is None else f"their rank correlation is {rho:.2f}"
+    correlation = "one of the two is equal for all" if rho is None else f"their rank correlation is {rho:.2f}"
     text = (
         f"Selection score against target score of {len(both)} configurations; {correlation}. The chosen one, {chosen}, "
         f"has {number(price['selected']['target_score'])} on target dev, the best there, {oracle}, "

@@ -12,7 +12,7 @@ Row = dict[int, float | None]  # scores of one configuration by replicate
 
 
 class Scores:
-    """What `all_scores` says of a state, for the work of what changed.
+    """What `Selection.scores` and `scores_of` say of a state, for the work of what changed.
 
     A result changes the scores of its own configuration. Failed runs count as the lowest score, so when a result is the
     lowest so far, it changes every configuration with a failed run too.

@@ -124,6 +124,16 @@ def test_the_price_of_underspecification_by_hand():
     assert leaderboard.in_words(None) == ""
 
 
+@pytest.mark.parametrize("equal", ["source", "target"])
+def test_the_price_of_equal_scores_is_a_whole_sentence(equal):
+    scores = {name: [(0.5, 0.1 * i) if equal == "source" else (0.1 * i, 0.5)] * 2 for i, name in enumerate(SCORES)}
+    words = leaderboard.in_words(leaderboard.underspecification(replay(events(scores)), ESTIMATOR))
+    assert words.startswith(
+        "price of under-specification on target dev: no rank correlation, as selection or target scores are all equal, "
+        "over 3 configurations; selected 0."
+    )
+
+
 def test_no_target_score_is_no_price():
     """Nothing is made up where a target was not reported, or where all runs failed."""
     lines = list(events())

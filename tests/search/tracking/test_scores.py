@@ -3,7 +3,7 @@
 import pytest
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
-from seedwise.search.ranking.baseline_scores import all_scores
+from seedwise.search.ranking.baseline_scores import scores_of
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.scores import Scores
@@ -21,7 +21,9 @@ def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_
         if event["event"] != "result":
             continue
         changed = scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
-        search, fresh = (all_scores(state, selection, phase) for phase in (SEARCH, CONFIRM))
+        search, fresh = (
+            selection.scores(state, phase) | scores_of(state, selection, phase) for phase in (SEARCH, CONFIRM)
+        )
         now = {one: (search.get(one, {}), fresh.get(one, {})) for one in search.keys() | fresh.keys()}
         assert {one: rows for one, rows in scores.rows.items() if any(rows)} == now
         assert changed == sorted(one for one in now if now[one] != before.get(one))
