@@ -30,10 +30,6 @@ class InFlight:
     heard: float = 0.0  # when the heartbeat last changed
     began: float | None = None  # when the first heartbeat was seen
 
-    @property
-    def name(self) -> str:
-        return self.run.name
-
     def fetch_output(self, timeout: float) -> Any:
         """The checkpoint or product that a worker has for the driver. The worker is idle now, unless it hangs."""
         return ray.get(worker_of(self.trial).take_output.remote(), timeout=timeout)
@@ -60,7 +56,7 @@ class RunsInFlight:
     checked: float = 0.0
 
     def add(self, trial_id: str, flight: InFlight) -> None:
-        coordination.clear_heartbeat(self.session, flight.name)
+        coordination.clear_heartbeat(self.session, flight.run.name)
         self.by_trial[trial_id] = flight
 
     def begin(self, trial: Any) -> None:
@@ -76,10 +72,6 @@ class RunsInFlight:
         flight = self.by_trial.pop(trial_id)
         return 0.0 if flight.began is None else time.monotonic() - flight.began
 
-    def node_of(self, flight: InFlight) -> str:
-        """The node of its worker; empty before the first heartbeat."""
-        return coordination.node_of(self.session, flight.name)
-
     def hung(self) -> list[tuple[InFlight, str]]:
         """Runs to end now, and why. Cheap to call often: between two checks it finds none."""
         now = time.monotonic()
@@ -89,7 +81,7 @@ class RunsInFlight:
         for flight in self.by_trial.values():
             if flight.trial is None:
                 continue  # it waits for a worker
-            heartbeat = coordination.last_heartbeat(self.session, flight.name)
+            heartbeat = coordination.last_heartbeat(self.session, flight.run.name)
             if heartbeat is not None and heartbeat != flight.heartbeat:
                 flight.heartbeat, flight.heard = heartbeat, now
                 flight.began = now if flight.began is None else flight.began

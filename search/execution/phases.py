@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from ray import tune
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
+from seedwise.folder import MODELS
 from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
@@ -19,7 +21,7 @@ from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import Decider, Decisions, freeze
 from seedwise.search.decide.policy import Confirmation, WholeDeviceRetries
 from seedwise.search.execution.messages import RunOrder
-from seedwise.search.execution.products import MODELS, Products
+from seedwise.search.execution.products import Products
 from seedwise.search.execution.session import Session, View
 from seedwise.search.execution.shared_results import publish_known
 from seedwise.search.execution.shutdown import Shutdown
@@ -44,7 +46,7 @@ class Phases:
     inputs: Any
     console: Console
     shutdown: Shutdown
-    view: Callable[[State, Estimator, int | None], View]
+    view: Callable[[State, Estimator, int | None], AbstractContextManager[View]]
 
     def __post_init__(self) -> None:
         self.parts = self.specification.parts

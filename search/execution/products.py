@@ -1,6 +1,5 @@
 """The files of runs in a search folder: checkpoints, pictures, and products (models that other runs need)."""
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,12 @@ import ray
 from ray.exceptions import RayError
 
 from seedwise.errors import SearchError
-from seedwise.files import write_atomically
+from seedwise.files import replacing, write_atomically
 from seedwise.folder import pictures_of
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.execution.checkpoints import CheckpointStore
 from seedwise.search.execution.in_flight import InFlight
 from seedwise.search.ledger.state import Run, State
-
-MODELS = "models"  # the folder of a landscape's products in its search folder
 
 
 class Products:
@@ -34,19 +31,10 @@ class Products:
         return self.folder / f"{name}.safetensors"
 
     def save(self, name: str, product: dict[str, np.ndarray]) -> None:
-        """Write a product beside its name, then rename it."""
         from safetensors.numpy import save
 
-        self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.folder / f".{name}.{os.getpid()}.partial"
-        try:
-            with open(partial, "wb") as file:
-                file.write(save({key: np.asarray(value, order="C") for key, value in product.items()}))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, self.path(name))
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(self.path(name)) as partial:
+            partial.write_bytes(save({key: np.asarray(value, order="C") for key, value in product.items()}))
 
     def share(self, name: str) -> ray.ObjectRef:
         """A product in the object store, which gets it once, however many runs need it."""
@@ -88,20 +76,18 @@ class RunFiles:
         """Put what a run needs into the object store. Without a readable checkpoint the run starts over."""
         if self.plan:
             flight.products = tuple(self.products.share(name) for name in self.plan.needs(flight.run))
-        if self.shared:
-            return
         try:
-            checkpoint = self.checkpoints.load(flight.name)
+            checkpoint = None if self.shared else self.checkpoints.load(flight.run.name)
             flight.checkpoint = checkpoint and ray.put(checkpoint)
         except (OSError, RayError) as error:
-            print(f"the checkpoint of {flight.name} cannot be read: {type(error).__name__}", flush=True)
+            print(f"the checkpoint of {flight.run.name} cannot be read: {type(error).__name__}", flush=True)
 
     def fetch_checkpoint(self, flight: InFlight, timeout: float) -> None:
         """Bring the checkpoint that a worker has just made. Where that fails, the older one stays."""
         try:
-            self.checkpoints.save(flight.name, flight.fetch_output(timeout))
+            self.checkpoints.save(flight.run.name, flight.fetch_output(timeout))
         except (OSError, RayError) as error:  # the disk is full, or the worker died just now
-            print(f"the checkpoint of {flight.name} was not kept: {type(error).__name__}", flush=True)
+            print(f"the checkpoint of {flight.run.name} was not kept: {type(error).__name__}", flush=True)
 
     def keep_pictures(self, run: Run, pictures: str) -> None:
         """Write the pictures of a run. Where that fails, its result counts all the same."""

@@ -3,7 +3,7 @@
 import itertools
 import time
 from functools import partial
-from typing import Protocol, Self
+from typing import Protocol
 
 from ray.exceptions import RayError
 
@@ -12,9 +12,9 @@ from seedwise.errors import SearchError
 from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.next_run import Decisions
-from seedwise.search.decide.policy import FRESH, Replicate, Stop, Wait
+from seedwise.search.decide.policy import FRESH, Stop, Wait
+from seedwise.search.execution import coordination
 from seedwise.search.execution.checkpoints import CheckpointStore
-from seedwise.search.execution.coordination import request_stop
 from seedwise.search.execution.in_flight import CHECKS, TIMEOUT, InFlight, RunsInFlight
 from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products, RunFiles
@@ -37,20 +37,13 @@ HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker; less where the li
 
 
 class View(Protocol):
-    """What shows a phase to a person. Its room comes later, so this is the contract alone."""
+    """What shows a phase to a person; `search/report/live.py` has one, in a later room."""
 
-    def __enter__(self) -> Self: ...
+    def result(self, run: Run) -> None: ...  # it has ended
 
-    def __exit__(self, *error: object) -> None: ...
+    def tick(self) -> None: ...  # in every turn of Tune's loop, so it must be cheap
 
-    def result(self, run: Run) -> None:
-        """A run has ended."""
-
-    def tick(self) -> None:
-        """Redraw if it is time to. Called in every turn of Tune's loop, so it must be cheap."""
-
-    def say(self, text: str) -> None:
-        """Show one line that stays."""
+    def say(self, text: str) -> None: ...  # one line that stays
 
 
 class Session:
@@ -104,27 +97,25 @@ class Session:
         if isinstance(decision.run, Stop):
             self.shutdown.reason = decision.run.because
             return None
-        flight = InFlight(self.ledger.state.configurations[decision.run.config_id].runs[decision.run.replicate])
+        configuration = self.ledger.state.configurations[decision.run.config_id]
+        run = configuration.runs[decision.run.replicate]
+        flight = InFlight(run)
         try:
             self.files.load_inputs(flight)
         except SearchError as error:
             self.shutdown.fail(error)
             return None
         self.runs.add(trial_id, flight)
-        return self.order_for(flight, decision.run)
-
-    def order_for(self, flight: InFlight, decision: Replicate) -> RunOrder:
-        run, configuration = flight.run, self.ledger.state.configurations[decision.config_id]
         return self.order(
             config_id=run.config_id,
             replicate=run.replicate,
-            phase=decision.phase,
+            phase=run.phase,
             params=configuration.params,
             vary=configuration.vary,
             workers=self.workers(),
             recorded=next(step for step in itertools.count() if step + 1 not in run.steps),
             products=len(flight.products),
-            draw=decision.phase == CONFIRM and run.replicate == FRESH,
+            draw=run.phase == CONFIRM and run.replicate == FRESH,
         )
 
     def write(self, event: dict) -> None:
@@ -181,7 +172,7 @@ class Session:
         if self.ledger.state.configurations[run.config_id].baseline or selection.score(report.metrics) is not None:
             return ""
         name = next(name for name in selection.names if name not in report.metrics)
-        return f"{name} was not reported, but {', '.join(report.metrics) or 'nothing'}"
+        return f"the run reported {', '.join(report.metrics) or 'nothing'} but not {name}, which ranks"
 
     def keep_product(self, trial_id: str, flight: InFlight) -> bool:
         """Write the product of a run before the line of its result, which starts runs that need it."""
@@ -193,7 +184,7 @@ class Session:
             self.record_loss(trial_id)
             return False
         try:
-            products.save(flight.name, product)
+            products.save(flight.run.name, product)
         except OSError as error:
             self.fail(f"{products.folder}: {error.strerror}. Make room there, then:")
         return self.shutdown.error is None
@@ -206,7 +197,8 @@ class Session:
         seconds = round(self.runs.remove(trial_id), 3)
         if self.shutdown.requested:
             return  # the workers may have got the same signal: no fault of the run
-        run, node, reason = flight.run, self.runs.node_of(flight), mask(flight.lost or DIED)
+        run, reason = flight.run, mask(flight.lost or DIED)
+        node = coordination.node_of(self.runs.session, run.name)
         if reason == DIED and not node:  # no heartbeat yet
             reason = ENDED_AT_START
         if reason.startswith(NOT_STARTED) and self.no_worker_starts(reason):
@@ -218,7 +210,7 @@ class Session:
         elif reason == OUT_OF_MEMORY:
             self.end(run, {"status": OOM, **ended, "error": reason})
         elif lost_too_often((*run.losses, (reason, node)), {known.id for known in nodes_now()}):
-            error = f"the worker process died more often than it is restarted ({reason})"
+            error = f"its worker was lost {len(run.losses) + 1} times ({reason})"
             self.end(run, {"status": FAILED, **ended, "error": error})
         else:
             self.write({"event": "lost", **identity(run), "because": reason, "node": node})
@@ -287,7 +279,7 @@ class Session:
             if not stop.announced:
                 stop.announced = True
                 self.view.say(f"stopping: running epochs have {left:.0f} s to end and be saved; repeat to quit at once")
-                request_stop(self.runs.session)
+                coordination.request_stop(self.runs.session)
         for flight, reason in self.runs.hung():
             flight.kill(reason)
         self.slots.request(self.decisions.left(self.ledger.state))

@@ -3,6 +3,9 @@
 Another kind is a class with these methods and a line in `STUDIES`.
 """
 
+import contextlib
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
@@ -10,11 +13,15 @@ from typing import ClassVar
 from rich.console import Console
 
 from seedwise.errors import RequestError
-from seedwise.folder import BEST, REPORT
+from seedwise.files import write_atomically
+from seedwise.folder import BEST, MODELS, REPORT
 from seedwise.imports import import_path
 from seedwise.program import called
 from seedwise.search.decide.baselines import distinguishing_parameters
 from seedwise.search.export.best import export_best
+from seedwise.search.landscape.numbers import Numbers
+from seedwise.search.landscape.page import NUMBERS, page, read_numbers
+from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import Run, State
 from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.results import Results
@@ -72,20 +79,16 @@ class Search:
         leaderboard.write(results.leaderboard, folder)
         if results.state.succeeded:
             export_best(results, folder / BEST)
-        try:
+        with optional(REPORT, folder, console):
             write_report(results, folder, ended=results.state.stopped)
-        except Exception as error:  # the page can be written again at any time: the search ends all the same
-            again = f"Try again with: {called('report', folder)}"
-            console.print(f"report.html was not written ({error!r}). {again}", style="yellow", soft_wrap=True)
         return {}
 
     def show(self, results: Results, folder: Path, console: Console) -> bool:
         """Print the results and what to do next. Returns whether there is a result."""
         show_leaderboard(results, console)
         succeeded = results.state.succeeded
-        best = [f"best: {folder}/{BEST}"] if succeeded else []
-        files = [f"leaderboard: {folder}/leaderboard.csv", *best, f"report: {folder}/{REPORT}"]
-        console.print("    ".join(files), soft_wrap=True)
+        best = {"best": BEST} if succeeded else {}
+        show_files({"leaderboard": "leaderboard.csv", **best, "report": REPORT}, folder, console)
         if self.specification.tracking.uri != "off":
             console.print(f"compare in MLflow: {called('ui', folder)}", soft_wrap=True)
         if succeeded:
@@ -154,18 +157,41 @@ class Landscape(Search):
         return [f"landscape: {self.specification.parts.plan.in_words()}"]
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
-        from seedwise.search.studies import landscape_files
+        from seedwise.search.execution.products import Products
 
-        return {"files": landscape_files.write(self.specification.parts.plan, results.state, folder, console)}
+        numbers = Numbers(self.specification.parts.plan, results.state, Products(folder / MODELS)).all()
+        numbers["sentences"] = sentences(numbers)
+        write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
+        with optional(REPORT, folder, console):
+            write_atomically(folder / REPORT, page(numbers))
+        return {"files": [name for name in (NUMBERS, REPORT) if (folder / name).exists()]}
 
     def show(self, results: Results, folder: Path, console: Console) -> bool:
-        from seedwise.search.studies import landscape_files
-
-        return landscape_files.show(folder, console)
+        numbers = read_numbers(folder)
+        for sentence in numbers["sentences"]:
+            console.print(sentence, soft_wrap=True)
+        show_files({"report": REPORT, "numbers": NUMBERS, "models": MODELS}, folder, console)
+        if origin := numbers["options"].get("origin"):
+            console.print(f"to see it in the report of its search: {called('report', origin)}", soft_wrap=True)
+        return any(numbers[kind] for kind in ("lines", "planes", "seeds", "around"))
 
     def report(self, results: Results, folder: Path, console: Console) -> None:
         self.write(results, folder, console)
         self.show(results, folder, console)
+
+
+@contextlib.contextmanager
+def optional(name: str, folder: Path, console: Console) -> Iterator[None]:
+    """In this block a page is written, which is possible again at any time: an error does not stop the study."""
+    try:
+        yield
+    except Exception as error:
+        again = f"Try again with: {called('report', folder)}"
+        console.print(f"{name} was not written ({error!r}). {again}", style="yellow", soft_wrap=True)
+
+
+def show_files(files: dict[str, str], folder: Path, console: Console) -> None:
+    console.print("    ".join(f"{label}: {folder}/{name}" for label, name in files.items()), soft_wrap=True)
 
 
 STUDIES: list[type[Search]] = [Landscape, Decomposition, Search]  # the first that matches a specification

@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ from seedwise.search.export.rerun import rerun_specification
 from seedwise.search.ledger.state import DONE, PLANNED, State
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.load import read as read_specification
-from seedwise.search.studies.landscape_files import show, write
 from seedwise.search.studies.landscape_request import exported, landscape_specification
+from seedwise.search.studies.study import Landscape
 from seedwise.spaces import config_id, load
 from seedwise.trainables.landscape.jobs import BOTH, INITIAL, LINE, SEEDS, SOURCE, TRAIN
 
@@ -124,8 +125,9 @@ def test_where_no_training_ends_well_nothing_was_found_whatever_the_initial_mode
         start(state, action)
         end(state, action, DONE if job_of(action)[1] == INITIAL else "failed:nan", **{"dev/macro_f1/qel": 0.1})
     console = Console(file=output, width=500)
-    write(made, state, tmp_path, console)
-    assert not show(tmp_path, console)
+    landscape, results = Landscape(specification), SimpleNamespace(state=state)
+    assert landscape.write(results, tmp_path, console) == {"files": ["landscape.json", "report.html"]}
+    assert not landscape.show(results, tmp_path, console)
     assert "Failed and left out (10), such as train source, replicate 0: failed:nan" in output.getvalue()
 
 

@@ -401,7 +401,7 @@ def test_an_edited_configuration_is_not_compared(undisturbed):
 def test_a_metric_that_is_not_reported_is_a_failure_with_the_names_that_are(tmp_path, fake_loop):
     write(tmp_path, select={"on": "metric", "metric": "valeu"}, budget={"runs": 3})
     output = run(tmp_path, "search", "spec.yaml", code=1)
-    assert "valeu was not reported, but value, memory" in output
+    assert "the run reported value, memory but not valeu, which ranks" in output
 
 
 def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
