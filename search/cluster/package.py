@@ -33,30 +33,23 @@ def write(resolved: dict, path: Path) -> None:
             with open(file, "rb") as source, package.open(entry, "w") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
             if path.stat().st_size > LIMIT:
-                refuse_size(files)
-
-
-def refuse_size(files: dict[str, Path]) -> None:
-    sizes = {name: file.stat().st_size / (1 << 20) for name, file in files.items()}
-    largest = max(sizes, key=sizes.get)
-    total = f"{sum(sizes.values()):.0f} MiB, {largest} alone {sizes[largest]:.0f}"
-    raise RequestError(
-        "submit",
-        f"the files of this search have {total}; the limit of a job is {LIMIT >> 20}, compressed",
-        "Put large files on a disk of the head, and write their absolute paths.",
-    )
+                sizes = {name: file.stat().st_size / (1 << 20) for name, file in files.items()}
+                largest = max(sizes, key=sizes.get)
+                total = f"{sum(sizes.values()):.0f} MiB, {largest} alone {sizes[largest]:.0f}"
+                problem = f"the files of this search have {total}; the limit of a job is {LIMIT >> 20}, compressed"
+                fix = "Put large files on a disk of the head, and write their absolute paths."
+                raise RequestError("submit", problem, fix)
 
 
 def refuse_passwords(resolved: dict) -> None:
     """Refuse passwords: everybody with access to the cluster's dashboard can read a package."""
     for key, text in _strings(resolved):
         if has_password(text):
-            raise RequestError(
-                key,
-                "it has a password, which others on the cluster could read",
+            fix = (
                 "Leave it out, and start Ray on the head with MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD "
-                "set (for a database, PGPASSWORD).",
+                "set (for a database, PGPASSWORD)."
             )
+            raise RequestError(key, "it has a password, which others on the cluster could read", fix)
 
 
 def contents(resolved: dict) -> dict[str, Path]:
@@ -86,11 +79,9 @@ def relative(name: str) -> bool:
 def _inside(name: str, key: str) -> str:
     inside = os.path.normpath(name)
     if inside.startswith(".."):
-        raise RequestError(
-            key,
-            f"{name} is outside of the current folder, and only files in it are sent",
-            "Submit from a folder that contains it, or write an absolute path of the head.",
-        )
+        problem = f"{name} is outside of the current folder, and only files in it are sent"
+        fix = "Submit from a folder that contains it, or write an absolute path of the head."
+        raise RequestError(key, problem, fix)
     return inside
 
 

@@ -7,14 +7,13 @@ nodes of a cluster, so the smallest device decides.
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from seedwise.errors import RequestError
 
 MARGIN = 0.15  # share of a memory that stays free: fragments, and epochs larger than the measured one
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
 GIGABYTE = 1 << 30
-SMALLER = "Make batches smaller, or leave that node out."
 
 
 @dataclass(frozen=True)
@@ -47,14 +46,14 @@ class Placement:
 
     def slots(self, nodes: Sequence[Node]) -> int:
         """How many runs fit at once. A run stays on one node, and a share below 1 on one GPU."""
-        return sum(self._on(node) for node in nodes)
-
-    def _on(self, node: Node) -> int:
-        slots = int(node.cpus // self.cpus)
-        if self.gpus >= 1:
-            slots = min(slots, int(node.gpus // self.gpus))
-        elif self.gpus > 0:
-            slots = min(slots, int(node.gpus) * math.floor(1 / self.gpus + 1e-9))
+        slots = 0
+        for node in nodes:
+            by_gpu = math.inf
+            if self.gpus >= 1:
+                by_gpu = node.gpus // self.gpus
+            elif self.gpus > 0:
+                by_gpu = int(node.gpus) * math.floor(1 / self.gpus + 1e-9)
+            slots += int(min(node.cpus // self.cpus, by_gpu))
         return slots
 
     def whole(self, nodes: Sequence[Node]) -> "Placement | None":
@@ -105,13 +104,7 @@ def _share(nodes: Sequence[Node], cpus: int, need: Need | None) -> tuple[float, 
         return 1.0, "a whole GPU, since the measured run failed"
     fits = []
     for node in with_gpus:
-        by_memory = _fit(need.gpu_memory, node.gpu_memory)
-        if by_memory < 1:
-            raise RequestError(
-                "resources.gpus_per_run: auto",
-                f"the largest run needs {_gb(need.gpu_memory)}, a GPU of {node.name} has {_gb(node.gpu_memory)}",
-                SMALLER,
-            )
+        by_memory = _fit("gpus_per_run", need.gpu_memory, node.gpu_memory, f"a GPU of {node.name}")
         fits.append(max(1, min(by_memory, int(node.cpus // (int(node.gpus) * cpus)))))
     most = min(fits)
     smallest = min(node.gpu_memory for node in with_gpus)
@@ -127,10 +120,7 @@ def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, s
         if runs < 1:
             continue
         shares.append(int(node.cpus // runs))
-        by_memory = _fit(need.memory, node.memory) if need and node.memory else runs
-        if by_memory < 1:
-            problem = f"the largest run needs {_gb(need.memory)}, {node.name} has {_gb(node.memory)}"
-            raise RequestError("resources.cpus_per_run: auto", problem, SMALLER)
+        by_memory = _fit("cpus_per_run", need.memory, node.memory, node.name) if need and node.memory else runs
         if by_memory < runs:
             least = max(least, int(node.cpus // (by_memory + 1)) + 1)
     cpus = max(least, min(shares, default=1))
@@ -139,9 +129,13 @@ def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, s
     return cpus, f"{needs}, and {limit} how many fit on a node: {cpus} CPU each"
 
 
-def _fit(need: int, memory: int) -> int:
-    """How many runs fit into a memory, with a margin."""
-    return int(memory * (1 - MARGIN) // max(1, need))
+def _fit(key: str, need: int, memory: int, device: str) -> int:
+    """How many runs fit into a memory, with a margin: at least one, or `key` is wrong."""
+    runs = int(memory * (1 - MARGIN) // max(1, need))
+    if runs < 1:
+        problem = f"the largest run needs {_gb(need)}, {device} has {_gb(memory)}"
+        raise RequestError(f"resources.{key}: auto", problem, "Make batches smaller, or leave that node out.")
+    return runs
 
 
 def _gb(size: int) -> str:
@@ -161,11 +155,10 @@ def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
 
 def this_machine(resources: dict) -> tuple[Placement, int]:
     """The placement on this machine without Ray and without measuring, and how many runs fit."""
-    gpus = 0
+    node = Node("this machine", os.cpu_count() or 1)
     if resources["gpus_per_run"] != 0:
         import torch
 
-        gpus = torch.cuda.device_count()
-    nodes = [Node("this machine", os.cpu_count() or 1, gpus)]
-    placement = place(resources, nodes)
-    return placement, placement.slots(nodes)
+        node = replace(node, gpus=torch.cuda.device_count())
+    placement = place(resources, [node])
+    return placement, placement.slots([node])

@@ -36,7 +36,6 @@ def add_dashboard(parser: argparse.ArgumentParser) -> None:
 def follow(options: argparse.Namespace, console: Console) -> int:
     """Print its log until it ends, then fetch its results. Ctrl-C leaves it running."""
     from seedwise.search.cluster import jobs
-    from seedwise.search.cluster.submit import exit_code
 
     with jobs.connected(options.address) as client:
         jobs.details(client, options.job)
@@ -46,7 +45,7 @@ def follow(options: argparse.Namespace, console: Console) -> int:
             print("\nseedwise: the job keeps running without this terminal.", file=sys.stderr)
             print_next_commands(options, "follow", "stop", "fetch", file=sys.stderr)
             return INTERRUPTED
-        code = exit_code(info)
+        code = jobs.exit_code(info)
         if code == WRONG:
             return code  # the log ends with the error, and a search in that folder would be another one
         if info.driver_exit_code is None and code == FAILED:
@@ -65,10 +64,9 @@ def follow(options: argparse.Namespace, console: Console) -> int:
 def stop(options: argparse.Namespace, console: Console) -> int:
     """Stop it as Ctrl-C would, and wait until it has; submitting the same specification continues the search."""
     from seedwise.search.cluster import jobs
-    from seedwise.search.cluster.submit import search_of
 
     with jobs.connected(options.address) as client, console.status("waiting for the job to save its state"):
-        search_of(jobs.details(client, options.job))
+        jobs.search_of(jobs.details(client, options.job))
         running = client.stop_job(options.job)
         while not (info := client.get_job_info(options.job)).status.is_terminal():
             time.sleep(POLL)
@@ -90,13 +88,12 @@ def fetch(options: argparse.Namespace, console: Console) -> int:
 def status(options: argparse.Namespace, console: Console) -> int:
     """Show whether and for how long it has been running, and the last line of its log."""
     from seedwise.search.cluster import jobs
-    from seedwise.search.cluster.submit import search_of
     from seedwise.text import minutes_in_words
 
     with jobs.connected(options.address) as client:
         info = jobs.details(client, options.job)
         log = client.get_job_logs(options.job).strip().splitlines()
-    _, remote, _ = search_of(info)
+    _, remote, _ = jobs.search_of(info)
     minutes = ((info.end_time or time.time() * 1000) - info.start_time) / 60_000
     console.print(f"{options.job}: {info.status.value}, {minutes_in_words(minutes)}, in {remote}", soft_wrap=True)
     console.print(*log[-1:], soft_wrap=True)
@@ -105,7 +102,7 @@ def status(options: argparse.Namespace, console: Console) -> int:
 
 def _fetch(client: "JobSubmissionClient", info: "JobDetails", options: argparse.Namespace, console: Console) -> None:
     from seedwise.search.cluster.fetch import fetch
-    from seedwise.search.cluster.submit import search_of
+    from seedwise.search.cluster.jobs import search_of
 
     name, remote, store = search_of(info)
     out = options.out or Path("runs") / name

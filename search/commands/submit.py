@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Send a search to the cluster, then follow and fetch it. A search that has begun there is continued."""
-    from seedwise.search.cluster.submit import check_folders, submit
+    from seedwise.search.cluster.jobs import check_folders, submit
     from seedwise.search.spec.load import read
 
     resolved = read(options.spec, options.set, elsewhere=True).as_dict()

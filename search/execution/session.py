@@ -98,8 +98,7 @@ class Session:
             self.shutdown.reason = decision.run.because
             return None
         configuration = self.ledger.state.configurations[decision.run.config_id]
-        run = configuration.runs[decision.run.replicate]
-        flight = InFlight(run)
+        flight = InFlight(run := configuration.runs[decision.run.replicate])
         try:
             self.files.load_inputs(flight)
         except SearchError as error:
@@ -234,8 +233,7 @@ class Session:
         Nothing is written of the run, as in `no_worker_starts`. Where an earlier session recorded this error beside
         other results, only some configurations need the module.
         """
-        recorded = any(run.error == error for run in self.ledger.state.runs())
-        if self.progressed or recorded or not lacks_module(error):
+        if self.progressed or not lacks_module(error) or any(run.error == error for run in self.ledger.state.runs()):
             return False
         self.fail(f"a run needs what is not installed: {error}. Install it here and where runs are. Then:")
         return True

@@ -95,8 +95,9 @@ class RunTrainable(tune.Trainable):
             self.output = training.run.product()
         elif not done:
             self.output = training.checkpoint(now=stopping)
-        report = StepReport(
-            **vars(outcome),
+        metrics = {name: value for name, value in outcome.metrics.items() if math.isfinite(value)}
+        return StepReport(
+            **{**vars(outcome), "metrics": metrics},
             epoch=training.epochs,
             epochs=training.run.steps if training.run else 0,
             done=done,
@@ -107,9 +108,7 @@ class RunTrainable(tune.Trainable):
             has_product=finished and self.output is not None,
             has_checkpoint=not done and self.output is not None,
             stopping=stopping,
-        )
-        numbers = {name: value for name, value in outcome.metrics.items() if math.isfinite(value)}
-        return replace(report, metrics=numbers).as_dict()
+        ).as_dict()
 
     def _shared_outcome(self) -> Outcome | None:
         """The outcome of this epoch in an equal run; None where this run has to train it."""

@@ -1,4 +1,4 @@
-"""Where the spread over seeds comes from: one stream of randomness varied at a time, beside all of them together."""
+"""Where the spread over seeds comes from: each stream of randomness varied alone, and all of them together."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ranking.results import Results
 
 FILE = "decomposition.json"
-ALL = "all"  # the key of the replicates in which everything varies
+ALL = "all"  # the key of replicates in which all streams vary
 CONFIDENCE = 0.95
 NAMES = {"head": "head initialisation", "order": "data order", "anchors": "choice of anchors", ALL: "all together"}
 
@@ -31,26 +31,22 @@ def show(results: Results, console: Console) -> None:
 
 
 def rows_of(results: Results) -> tuple[list[dict], int]:
-    """The rows of a search that varied one stream at a time, and how many of its runs failed.
-
-    Runs that failed have no score and are left out, and said so: their number belongs to the answer.
-    """
+    """The rows of a search that varied one stream at a time, and how many failed runs they leave out."""
     selection, scores, failed = results.selection, {}, 0
     for configuration in results.state.configurations.values():
         runs = [run for run in configuration.runs.values() if run.finished]
-        good = [run for run in runs if not selection.failed(run, selection.score(run.metrics))]
-        scores[configuration.vary or ALL] = [selection.score(run.metrics) for run in good]
+        good = [score for run in runs if not selection.failed(run, score := selection.score(run.metrics))]
+        scores[configuration.vary or ALL] = good
         failed += len(runs) - len(good)
     return decompose(scores), failed
 
 
 def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
-    """One row per stream from its scores over replicates: first `all`, then the largest spread first.
+    """One row per stream from its scores over replicates: `all` first, then by decreasing spread.
 
-    A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is its variance over that of `all`, None where
-    that is zero or missing; it may exceed 1, since `all` is an estimate too. The interval is of the sd: chi-square at
-    95 %, as exact as the scores are normal. One replicate shows no spread: all is None then. Equal spreads keep the
-    order in which they came.
+    A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is the variance over that of `all`, None where
+    that is zero or missing; it can exceed 1, since `all` is an estimate too. `ci_low` and `ci_high` are the 95 %
+    chi-square interval of the sd, exact for normal scores. A single replicate has no spread: its numbers are None.
     """
     rows = [_row(stream, values) for stream, values in scores.items()]
     rows.sort(key=lambda row: (row["stream"] != ALL, -(row["variance"] or 0.0)))
@@ -61,7 +57,7 @@ def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
 def _row(stream: str, values: Sequence[float]) -> dict:
     n, variance, low, high = len(values), None, None, None
     if n > 1:
-        # A stream that changes nothing gives the same score again and again, whose mean may round to another one.
+        # Equal scores have no variance, but their mean may be rounded to another number.
         variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
         tails = chdtri(n - 1, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         low, high = np.sqrt((n - 1) * variance / tails).tolist()
@@ -70,11 +66,11 @@ def _row(stream: str, values: Sequence[float]) -> dict:
 
 
 def in_words(rows: Sequence[dict]) -> str:
-    """Which stream brings most of the spread, which others may do so as well, and how far to trust it."""
+    """Which stream causes most of the spread, which others may cause as much, and how far to trust this."""
     known = [row for row in rows if row["sd"] is not None]
     single = [row for row in known if row["stream"] != ALL]
     if not single:
-        return "No stream was varied alone in two replicates or more: where the spread comes from cannot be told."
+        return "No stream was varied alone in two replicates or more, so the source of the spread is unknown."
     most = max(single, key=lambda row: row["sd"])
     if most["sd"] == 0:
         return "No stream changes the score when it varies alone."
@@ -82,7 +78,7 @@ def in_words(rows: Sequence[dict]) -> str:
     sentences = [f"Most of the spread comes from {name(most['stream'])}: sd {most['sd']:.4f}{share}."]
     rivals = [name(row["stream"]) for row in single if row is not most and row["ci_high"] >= most["ci_low"]]
     if rivals:
-        sentences.append(f"By their intervals it may as well be {' or '.join(rivals)}.")
+        sentences.append(f"The intervals overlap: it may as well be {' or '.join(rivals)}.")
     fewest = min(known, key=lambda row: row["n"])["n"]
     factor = ((fewest - 1) / chdtri(fewest - 1, (1 + CONFIDENCE) / 2)) ** 0.5
     sentences.append(f"With {fewest} replicates the true sd may be up to {factor:.1f} times the one shown.")
@@ -112,5 +108,5 @@ def percent(share: float) -> str:
 
 
 def name(stream: str) -> str:
-    """A stream as a person would call it."""
+    """A person's name for a stream."""
     return NAMES.get(stream, stream)

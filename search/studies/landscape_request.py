@@ -1,4 +1,4 @@
-"""From what a person names, an exported configuration or a specification, to the specification of its landscape."""
+"""The specification of a landscape, from an exported configuration or another specification."""
 
 import copy
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from seedwise.search.spec.schema import Specification
 
 
 def exported(source: str) -> dict | None:
-    """What the file holds, where it is an exported configuration; None for a specification."""
+    """The content of an exported configuration; None where the file is a specification."""
     path = Path(source)
     if path.is_file() and (path.suffix == ".json" or "config_id" in yaml_of(source)):
         return read_best(path)
@@ -20,21 +20,18 @@ def exported(source: str) -> dict | None:
 
 
 def landscape_specification(
-    source: str, content: dict | None, options: dict, overrides: Sequence[str] = ()
+    source: str, best: dict | None, options: dict, overrides: Sequence[str] = ()
 ) -> Specification:
-    """The specification of a landscape. `overrides`, and then `options`, win over what the file says.
-
-    `content` is what `exported` gave.
-    """
-    found = copy.deepcopy(content["specification"]) if content else content_of(source)
-    if content:
-        # The parameters are complete: neither the space of the search nor `compat` has a say in them.
-        found |= {"space": content["params"], "enqueue": [content["params"]], "compat": "ours"}
+    """The specification of a landscape. `best` comes from `exported`; `overrides` and `options` win over the file."""
+    content = copy.deepcopy(best["specification"]) if best else content_of(source)
+    if best:  # its parameters are complete, so that the space and `compat` of the search do not apply
+        content |= {"space": best["params"], "enqueue": [best["params"]], "compat": "ours"}
         folder = Path(source).resolve().parent
         options = {"origin": str(folder), **options} if (folder / LEDGER).exists() else options
-    if found.get("landscape") is None:
-        found |= {"landscape": {}} | ({"name": f"{found['name']}-landscape"} if "name" in found else {})
-    set_all(found, overrides)
-    if not isinstance(found["landscape"], dict):
-        raise RequestError("landscape", f"{found['landscape']!r}: write its keys, such as --set landscape.directions=0")
-    return from_dict(found | {"landscape": found["landscape"] | options})
+    if content.get("landscape") is None:
+        content |= {"landscape": {}} | ({"name": f"{content['name']}-landscape"} if "name" in content else {})
+    set_all(content, overrides)
+    if not isinstance(content["landscape"], dict):
+        problem = f"{content['landscape']!r}: write its keys, such as --set landscape.directions=0"
+        raise RequestError("landscape", problem)
+    return from_dict(content | {"landscape": content["landscape"] | options})

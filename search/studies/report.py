@@ -1,4 +1,4 @@
-"""report.html of a search, with the latest landscape of one of its configurations where there is one."""
+"""report.html of a search, with the latest landscape of its configuration if there is one."""
 
 import json
 from pathlib import Path
@@ -12,23 +12,24 @@ from seedwise.search.report.html_report import Section, write
 
 
 def write_report(results: Results, folder: Path, *, ended: str) -> Path:
-    """Write the report of a search folder. `ended` says why the search did; empty while it has not."""
+    """Write the report of a search folder. `ended` says why the search ended; empty while it runs."""
     return write(results, folder, ended=ended, more=landscape(folder))
 
 
 def landscape(folder: Path) -> list[Section]:
-    """The section on the latest landscape of a search: of those beside its folder that began with its configuration.
+    """The section on the latest landscape beside a search folder that began with the configuration of the search.
 
     Versions until 0.8 copied the numbers of a landscape into the search folder itself.
     """
-    places = [path.parent for path in folder.resolve().parent.glob(f"*/{NUMBERS}")]
-    ours = [place for place in places if place == folder.resolve() or _origin(place) == folder.resolve()]
+    folder = folder.resolve()
+    landscapes = [path.parent for path in folder.parent.glob(f"*/{NUMBERS}")]
+    ours = [path for path in landscapes if path == folder or _origin(path) == folder]
     if not ours:
         return []
-    latest = max(ours, key=lambda place: (place / NUMBERS).stat().st_mtime)
+    latest = max(ours, key=lambda path: (path / NUMBERS).stat().st_mtime)
     try:
         content = section(read_numbers(latest))
-    except Exception as error:  # a file that somebody changed: the report is of the search, and goes on
+    except Exception as error:  # somebody changed the file: the report of the search is written all the same
         problem = error.problem if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"
         again = command("report", latest.name)
         text = f"{NUMBERS} of {latest.name} cannot be shown ({problem}). Write it anew with: {again}"
@@ -37,7 +38,7 @@ def landscape(folder: Path) -> list[Section]:
 
 
 def _origin(folder: Path) -> Path | None:
-    """The search folder whose configuration a landscape began with; None where its file does not say so."""
+    """The search folder whose configuration a landscape began with; None where its file has none."""
     try:
         origin = json.loads((folder / NUMBERS).read_bytes())["options"]["origin"]
     except (OSError, ValueError, TypeError, KeyError):

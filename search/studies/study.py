@@ -19,7 +19,6 @@ from seedwise.imports import import_path
 from seedwise.program import called
 from seedwise.search.decide.baselines import distinguishing_parameters
 from seedwise.search.export.best import export_best
-from seedwise.search.landscape.numbers import Numbers
 from seedwise.search.landscape.page import NUMBERS, page, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import Run, State
@@ -157,7 +156,8 @@ class Landscape(Search):
         return [f"landscape: {self.specification.parts.plan.in_words()}"]
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
-        from seedwise.search.execution.products import Products
+        from seedwise.search.execution.products import Products  # imports Ray
+        from seedwise.search.landscape.numbers import Numbers
 
         numbers = Numbers(self.specification.parts.plan, results.state, Products(folder / MODELS)).all()
         numbers["sentences"] = sentences(numbers)

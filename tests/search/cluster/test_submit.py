@@ -18,7 +18,7 @@ import pytest
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
-from seedwise.search.cluster import fetch, pack_on_head, package, submit
+from seedwise.search.cluster import fetch, jobs, pack_on_head, package
 from seedwise.search.commands.main import main
 from seedwise.search.spec.load import read
 from tests.conftest import ROOT
@@ -113,7 +113,7 @@ def test_the_exit_code_is_that_of_the_search(status, code, expected):
     from ray.job_submission import JobDetails, JobStatus, JobType
 
     info = JobDetails(type=JobType.SUBMISSION, status=JobStatus(status), entrypoint="", driver_exit_code=code)
-    assert submit.exit_code(info) == expected
+    assert jobs.exit_code(info) == expected
 
 
 def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, capsys, monkeypatch):
