@@ -13,6 +13,7 @@ import pytest
 from seedwise import __version__, paths
 from seedwise.errors import RequestError
 from seedwise.imports import import_path, importable
+from seedwise.search.commands.main import main
 from seedwise.trainables.inputs.paths import locate
 from tests.conftest import ROOT
 
@@ -110,15 +111,22 @@ def test_our_folders_refuse_to_be_imported_by_their_old_names(name, monkeypatch)
     assert name not in sys.modules
 
 
-def test_a_checkout_without_its_links_is_imported_and_says_its_version(tmp_path):
+def test_a_checkout_without_its_links_is_imported(tmp_path):
     """As on Windows, or from an unpacked sdist."""
     shutil.copytree(ROOT / "seedwise", tmp_path / "seedwise", ignore=lambda *_: ["search", "spaces", "trainables"])
     for name in ("search", "spaces", "trainables"):
         (tmp_path / name).symlink_to(ROOT / name)
-    line = [sys.executable, "-m", "seedwise", "--version"]
+    # Without site-packages, where an editable installation would find what is missing here.
+    line = [sys.executable, "-S", "-c", "import seedwise.search, sys; sys.stdout.write(seedwise.search.__file__)"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == (f"seedwise {__version__}\n", "")
+    assert (done.stdout, done.stderr) == (str(tmp_path / "search" / "__init__.py"), "")
+
+
+def test_the_command_line_says_its_version(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"seedwise {__version__}\n"
 
 
 def test_a_file_named_as_a_module_without_a_file_is_refused(folder):

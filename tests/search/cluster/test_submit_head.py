@@ -39,10 +39,11 @@ class Told:
     revisions: set[str] = field(default_factory=set)  # of the code, before and after it was first submitted
 
     def start(self, *arguments, **environment) -> subprocess.Popen:
+        known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         return subprocess.Popen(
             command(*arguments),
             cwd=self.folder,
-            env={**os.environ, **self.head.access, **environment},
+            env={**known, **self.head.access, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -186,7 +187,7 @@ def test_mlflow_on_postgresql_has_every_run_of_it(told):
     ("job", "more", "said"),
     [
         ("sent-0", {}, "seedwise: sent-0: this cluster has no such job"),
-        ("sent-0", {"RAY_AUTH_TOKEN": "0" * 32}, "this cluster wants another token. Set RAY_AUTH_MODE=token"),
+        ("sent-0", {"RAY_AUTH_TOKEN": "0" * 32}, "this cluster needs another token. Set RAY_AUTH_MODE=token"),
     ],
 )
 def test_what_the_cluster_refuses_is_one_line(told, job, more, said):
