@@ -56,7 +56,7 @@ def _add_options(parser: argparse.ArgumentParser, help: str) -> None:
 
 def extract(options: argparse.Namespace, console: Console) -> int:
     """Train vectors of words from the states of an encoder (X2Static)."""
-    from seedwise.trainables.inputs.paths import locate
+    from seedwise.trainables.inputs.files import locate
     from seedwise.trainables.static.extract import extract as run
     from seedwise.trainables.static.options import ExtractOptions
 
@@ -73,8 +73,8 @@ def align(options: argparse.Namespace, console: Console) -> int:
     """Map vectors of many languages into the space of one of them (VecMap)."""
     import torch
 
+    from seedwise.trainables.inputs.files import locate
     from seedwise.trainables.inputs.lexicons import read_lexicon
-    from seedwise.trainables.inputs.paths import locate
     from seedwise.trainables.static.align import align as run
     from seedwise.trainables.static.align import fixed_table
     from seedwise.trainables.static.options import AlignOptions
@@ -121,8 +121,8 @@ def align(options: argparse.Namespace, console: Console) -> int:
 
 def evaluate(options: argparse.Namespace, console: Console) -> int:
     """Evaluate vectors by lexicon induction and word similarity."""
+    from seedwise.trainables.inputs.files import locate
     from seedwise.trainables.inputs.lexicons import read_lexicon
-    from seedwise.trainables.inputs.paths import locate
     from seedwise.trainables.static.evaluate import lexicon_induction, word_similarity
     from seedwise.trainables.static.similarity import read_judgements
 
@@ -147,7 +147,7 @@ def evaluate(options: argparse.Namespace, console: Console) -> int:
 
 
 def _read(name: str | Path, key: str) -> "Vectors":
-    from seedwise.trainables.inputs.paths import locate
+    from seedwise.trainables.inputs.files import locate
     from seedwise.trainables.inputs.vectors import read_vectors
 
     return read_vectors(locate(str(name), key), key, rows=ROWS)

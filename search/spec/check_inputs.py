@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from seedwise.errors import RequestError
 from seedwise.suggest import nearest
-from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.methods import all_inputs
 from seedwise.trainables.request import Task, files_of
 from seedwise.trainables.spec import Input, MethodSpec, without_files

@@ -15,7 +15,7 @@ from seedwise.search.spec.landscape import completed
 from seedwise.search.spec.schema import Specification, named
 from seedwise.search.spec.validate import check
 from seedwise.suggest import nearest
-from seedwise.trainables.inputs.reading import read_lines
+from seedwise.trainables.inputs.files import read_lines
 from seedwise.validation import request_errors
 
 BUILT_IN = Path(__file__).with_name("builtin")

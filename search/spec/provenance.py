@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import seedwise
-from seedwise.trainables.inputs.paths import checksum, path_of
+from seedwise.trainables.inputs.files import checksum, path_of
 from seedwise.trainables.methods import all_inputs
 from seedwise.trainables.request import Task, files_of
 from seedwise.trainables.tasks.sources import Classification

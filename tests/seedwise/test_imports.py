@@ -14,7 +14,7 @@ from seedwise import __version__, paths
 from seedwise.errors import RequestError
 from seedwise.imports import import_path, importable
 from seedwise.search.commands.main import main
-from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.files import locate
 from tests.conftest import ROOT
 
 

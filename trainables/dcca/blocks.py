@@ -11,7 +11,7 @@ import numpy as np
 
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.cache import cached, content_hash
-from seedwise.trainables.inputs.paths import checksum
+from seedwise.trainables.inputs.files import checksum
 from seedwise.trainables.static.corpus import Filters, sentences
 
 VERSION = 1  # of what is made of a file; a new one reads every file anew

@@ -14,7 +14,7 @@ from seedwise.trainables.dcca.reader import DccaReader
 from seedwise.trainables.dcca.scores import Hidden, Probe
 from seedwise.trainables.dcca.words import Static, join
 from seedwise.trainables.ear.prepare import EarInputs, read_task
-from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request, file_for

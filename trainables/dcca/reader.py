@@ -6,9 +6,8 @@ from seedwise.errors import RequestError
 from seedwise.trainables.dcca.scores import Probe
 from seedwise.trainables.dcca.words import pieces_of
 from seedwise.trainables.ear.prepare import Reader
+from seedwise.trainables.inputs.files import locate, read_lines
 from seedwise.trainables.inputs.lexicons import read_lexicon
-from seedwise.trainables.inputs.paths import locate
-from seedwise.trainables.inputs.reading import read_lines
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.request import Request, file_for

@@ -9,7 +9,7 @@ from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.examples import Examples, examples
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.twin import Twin
-from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.inputs.pieces import tokenise
 from seedwise.trainables.inputs.synonyms import read_synonyms
 from seedwise.trainables.inputs.text import Encoded, encode

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seedwise.trainables.inputs.paths import checksum
+from seedwise.trainables.inputs.files import checksum
 
 INDEX = "arrays.json"  # the names of an entry's arrays, and the entry's key
 

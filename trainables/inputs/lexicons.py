@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Skipped, read_lines
+from seedwise.trainables.inputs.files import Skipped, read_lines
 
 EXPECTED = "Each line is: source word, space or tab, target word."
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.cache import cached, pack
-from seedwise.trainables.inputs.paths import checksum
-from seedwise.trainables.inputs.reading import opened, readable
+from seedwise.trainables.inputs.files import checksum, opened, readable
 
 MAGIC = (793712314).to_bytes(4, "little")  # the first bytes of fastText's binary models
 VERSION = 1  # of the cached arrays; a new version parses every model again

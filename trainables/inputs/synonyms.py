@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Skipped, read_lines
+from seedwise.trainables.inputs.files import Skipped, read_lines
 
 EXPECTED = 'Write a JSON object {"word": ["synonym", ...]}, or lines: word, tab, synonyms.'
 

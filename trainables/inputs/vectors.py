@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from seedwise.trainables.inputs.cache import cached, pack, unpack
-from seedwise.trainables.inputs.paths import checksum
-from seedwise.trainables.inputs.reading import opened, readable
+from seedwise.trainables.inputs.files import checksum, opened, readable
 from seedwise.trainables.inputs.subwords import is_fasttext, read_fasttext
 from seedwise.trainables.inputs.vectors_binary import read_binary
 from seedwise.trainables.inputs.vectors_text import read_text

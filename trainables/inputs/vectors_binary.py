@@ -6,7 +6,7 @@ from typing import BinaryIO
 import numpy as np
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Skipped
+from seedwise.trainables.inputs.files import Skipped
 from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numbers_at_end, refuse_dimension
 
 CHUNK = 1 << 20  # bytes read at once; no word is that long

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Skipped
+from seedwise.trainables.inputs.files import Skipped
 
 EXPECTED = "Name a file of lines `word number number ...`."
 BLOCK = 1000  # lines whose numbers are converted together, for speed

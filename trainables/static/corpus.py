@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic.dataclasses import dataclass
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Skipped, opened, readable
+from seedwise.trainables.inputs.files import Skipped, opened, readable
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT
 

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.reading import Skipped, read_lines
+from seedwise.trainables.inputs.files import Skipped, read_lines
 
 # Two words or phrases, and how similar people find them, in the file's own unit (more is more similar).
 Judgement = tuple[str, str, float]

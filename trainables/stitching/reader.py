@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from seedwise.errors import RequestError
+from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.inputs.lexicons import read_lexicon, read_words
-from seedwise.trainables.inputs.paths import locate
 from seedwise.trainables.inputs.subwords import Subwords
 from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import read_vectors

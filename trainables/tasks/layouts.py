@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from seedwise.paths import resolved
-from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.tasks.reading import data_error, read_file
 
 

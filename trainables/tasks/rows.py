@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from seedwise.trainables.inputs.reading import Skipped
+from seedwise.trainables.inputs.files import Skipped
 from seedwise.trainables.tasks.layouts import Layout
 from seedwise.trainables.tasks.reading import data_error
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from seedwise.errors import MissingFile, RequestError
 from seedwise.paths import resolved
 from seedwise.suggest import nearest
-from seedwise.trainables.inputs.reading import read_lines
+from seedwise.trainables.inputs.files import read_lines
 from seedwise.trainables.request import Task
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
 from seedwise.trainables.tasks.reading import (

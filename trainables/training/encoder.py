@@ -19,7 +19,7 @@ from transformers import (
 
 from seedwise.errors import RequestError
 from seedwise.paths import resolved
-from seedwise.trainables.inputs.paths import locate
+from seedwise.trainables.inputs.files import locate
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ small image of it here, so that a search runs offline on a laptop. `docs/world.m
 
 from pathlib import Path
 
-from seedwise.trainables.inputs.paths import FILES
+from seedwise.trainables.inputs.files import FILES
 
 SOURCE = "qel"  # codes from qaa to qtz are reserved by ISO 639 for private use, so none of these is a real language
 TARGETS = ("qan", "qor")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from tokenizers import Tokenizer
 
-from seedwise.trainables.inputs.paths import path_of
+from seedwise.trainables.inputs.files import path_of
 from seedwise.trainables.method import Method
 from seedwise.trainables.tasks.classification import scores
 from seedwise.trainables.tasks.sources import Classification

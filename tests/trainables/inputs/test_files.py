@@ -1,7 +1,7 @@
 import pytest
 
 from seedwise.errors import RequestError
-from seedwise.trainables.inputs.paths import checksum, locate
+from seedwise.trainables.inputs.files import checksum, locate
 
 
 def test_a_checksum_changes_with_content_and_names(tmp_path):
