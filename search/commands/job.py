@@ -12,6 +12,7 @@ from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED, INTERRUPTED, WRONG
 from seedwise.program import called
+from seedwise.search.commands.arguments import add_commands
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -20,12 +21,9 @@ POLL = 0.5  # seconds between two checks whether a job has stopped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (follow, stop, fetch, status):
-        one = commands.add_parser(command.__name__, help=command.__doc__)
-        one.add_argument("job", metavar="ID", help="the id that `submit` printed")
-        add_dashboard(one)
-        one.set_defaults(command=command)
+    for command in add_commands(parser, follow, stop, fetch, status):
+        command.add_argument("job", metavar="ID", help="the id that `submit` printed")
+        add_dashboard(command)
 
 
 def add_dashboard(parser: argparse.ArgumentParser) -> None:

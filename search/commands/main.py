@@ -46,6 +46,6 @@ def parser() -> argparse.ArgumentParser:
     for name in COMMANDS:
         module = import_module(f"seedwise.search.commands.{name}")
         command = commands.add_parser(name, help=module.__doc__)
-        command.set_defaults(command=getattr(module, "run", None))  # `job` and `vectors` have commands of their own
+        command.set_defaults(command=getattr(module, "run", None))  # `job` and `vectors` have commands below them
         module.add_arguments(command)
     return top

@@ -11,7 +11,7 @@ from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE
 from seedwise.files import check_file_name
 from seedwise.program import called
-from seedwise.search.commands.arguments import add_settings
+from seedwise.search.commands.arguments import add_commands, add_settings
 from seedwise.suggest import nearest
 from seedwise.validation import request_errors
 
@@ -22,31 +22,25 @@ ROWS = 200_000  # words read from the top of a file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
-    one = commands.add_parser("extract", help=extract.__doc__)
-    one.add_argument("model", metavar="MODEL", help="a hub id or a folder")
-    one.add_argument("text", type=Path, metavar="TEXT", help="text of one language, one sentence a line; also .gz")
-    one.add_argument("--language", required=True, help="its code, such as tr or tur_Latn: words are lower-cased by it")
-    one.add_argument("--to", type=Path, required=True, metavar="FILE", help="where to: NAME.vec or NAME.vec.gz")
-    _add_options(one, "an option of the extraction, e.g. layer=4")
-    one.set_defaults(command=extract)
-
-    one = commands.add_parser("align", help=align.__doc__)
-    one.add_argument("fixed", metavar="LANG=FILE", help="the language whose space all vectors are mapped into")
-    one.add_argument("moving", nargs="+", metavar="LANG=FILE", help="the languages to be mapped")
+    extracting, aligning, evaluating = add_commands(parser, extract, align, evaluate)
+    add = extracting.add_argument
+    add("model", metavar="MODEL", help="a hub id or a folder")
+    add("text", type=Path, metavar="TEXT", help="text of one language, one sentence a line; also .gz")
+    add("--language", required=True, help="its code, such as tr or tur_Latn: words are lower-cased by it")
+    add("--to", type=Path, required=True, metavar="FILE", help="where to: NAME.vec or NAME.vec.gz")
+    _add_options(extracting, "an option of the extraction, e.g. layer=4")
+    add = aligning.add_argument
+    add("fixed", metavar="LANG=FILE", help="the language whose space all vectors are mapped into")
+    add("moving", nargs="+", metavar="LANG=FILE", help="the languages to be mapped")
     about = "lines of a word of the fixed language and a word of LANG (default: induced without supervision)"
-    one.add_argument("--dictionary", action="append", default=[], metavar="LANG=FILE", help=about)
-    one.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where to: FOLDER/LANG.vec of each")
-    _add_options(one, "an option of the alignment, e.g. preset=orthogonal")
-    one.set_defaults(command=align)
-
-    one = commands.add_parser("evaluate", help=evaluate.__doc__)
-    one.add_argument("source", type=Path, metavar="SOURCE", help="vectors")
-    one.add_argument("target", type=Path, metavar="TARGET", nargs="?", help="in the same space (default: SOURCE)")
-    one.add_argument("--lexicon", type=Path, metavar="FILE", help="lines of a source word and a target word")
-    one.add_argument("--similarity", type=Path, metavar="FILE", help="pairs with scores, as in MUSE or SemEval-2017")
-    one.set_defaults(command=evaluate)
+    add("--dictionary", action="append", default=[], metavar="LANG=FILE", help=about)
+    add("--to", type=Path, required=True, metavar="FOLDER", help="where to: FOLDER/LANG.vec of each")
+    _add_options(aligning, "an option of the alignment, e.g. preset=orthogonal")
+    add = evaluating.add_argument
+    add("source", type=Path, metavar="SOURCE", help="vectors")
+    add("target", type=Path, metavar="TARGET", nargs="?", help="in the same space (default: SOURCE)")
+    add("--lexicon", type=Path, metavar="FILE", help="lines of a source word and a target word")
+    add("--similarity", type=Path, metavar="FILE", help="pairs with scores, as in MUSE or SemEval-2017")
 
 
 def _add_options(parser: argparse.ArgumentParser, help: str) -> None:

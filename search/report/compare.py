@@ -5,7 +5,7 @@ others as two samples.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -71,6 +71,10 @@ class ComparedSearch:
         return self.name + (" (oracle)" if self.results.selection.oracle else "")
 
     @property
+    def chosen(self) -> str:
+        return self.results.chosen["config_id"]
+
+    @property
     def method(self) -> str:
         method = self.results.state.method
         return method if isinstance(method, str) else method["trainable"]
@@ -89,7 +93,7 @@ class ComparedSearch:
         configurations report counts: the chosen one then has the lowest scores.
         """
         runs = [run for run in self.results.state.runs_of(measure.phase) if run.finished]
-        chosen = [run for run in runs if run.config_id == self.results.chosen["config_id"] and not run.failed]
+        chosen = [run for run in runs if run.config_id == self.chosen and not run.failed]
         names = {"": measure.metric}
         if measure.split:
             selection = self.results.selection
@@ -146,11 +150,10 @@ def common_measure(searches: Sequence[ComparedSearch], *, shared: bool = False) 
 class Pair:
     """Two searches: what they are compared by, what must be known about it, and a statement per language."""
 
-    one: str
-    other: str
+    title: str
     measure: Measure | None
-    notes: list[str] = field(default_factory=list)
-    statements: list[Statement] = field(default_factory=list)
+    notes: list[str]
+    statements: list[Statement]
 
 
 def pairs(searches: Sequence[ComparedSearch]) -> list[Pair]:
@@ -159,11 +162,12 @@ def pairs(searches: Sequence[ComparedSearch]) -> list[Pair]:
 
 
 def _pair(one: ComparedSearch, other: ComparedSearch) -> Pair:
-    both, titles = (one, other), (one.title, other.title)
+    both, title = (one, other), f"{one.title} and {other.title}"
     measure = common_measure(both, shared=True)
     if measure is None:
         because = "they report no metric that both have, on a language that both have"
-        return Pair(*titles, None, [], [Statement(*titles, "", (0, 0), paired=False, because=because)])
+        unsaid = Statement(one.title, other.title, "", (0, 0), paired=False, because=because)
+        return Pair(title, None, [], [unsaid])
     notes, same_data = [], one.data == other.data
     seeds = [search.results.state.specification["seed"] for search in both]
     if not same_data:
@@ -175,22 +179,18 @@ def _pair(one: ComparedSearch, other: ComparedSearch) -> Pair:
         notes.append(f"they select by different metrics; {measure.metric} is one that both report")
     if measure.phase == SEARCH:
         notes.append("not all are confirmed: these scores made the choice, so they are optimistic")
-    metrics = [search.metrics(measure) for search in both]
-    languages = [language for language in metrics[0] if language in metrics[1]]
+    metrics_of = [search.metrics(measure) for search in both]
+    languages = [language for language in metrics_of[0] if language in metrics_of[1]]
     targets = [name for name in languages if all(name in search.results.selection.targets for search in both)]
     means = {language: [language] for language in languages}
     means |= {f"the mean of {len(targets)} targets": targets} if len(targets) > 1 else {}
-    statements = []
+    paired, statements = same_data and seeds[0] == seeds[1], []
     for on, averaged in means.items():
         first, second = (
             Side.of(
-                search.title,
-                search.results,
-                search.results.chosen["config_id"],
-                measure.phase,
-                [selections[language] for language in averaged],
+                search.title, search.results, search.chosen, measure.phase, [metrics[language] for language in averaged]
             )
-            for search, selections in zip(both, metrics, strict=True)
+            for search, metrics in zip(both, metrics_of, strict=True)
         )
-        statements.append(first.against(second, on, paired=same_data and seeds[0] == seeds[1]))
-    return Pair(*titles, measure, notes, statements)
+        statements.append(first.against(second, on, paired=paired))
+    return Pair(title, measure, notes, statements)

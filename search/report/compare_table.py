@@ -28,7 +28,7 @@ def show(searches: Sequence[ComparedSearch], console: Console) -> None:
     compared = pairs(searches)
     for pair in compared:
         by = f", by {pair.measure.label}" if pair.measure else ""
-        console.print(f"{pair.one} and {pair.other}{by}:", style="bold", soft_wrap=True)
+        console.print(f"{pair.title}{by}:", style="bold", soft_wrap=True)
         for note in pair.notes:
             console.print(f"  note: {note}", style="yellow", soft_wrap=True)
         for statement in pair.statements:
@@ -75,7 +75,7 @@ def as_table(searches: Sequence[ComparedSearch], *, width: int) -> Table:
     def score(language: str) -> Cells:
         return Column(language or measure.metric, number=True), lambda line: cell(line, language)
 
-    name = Column("search", long=True), of_search(lambda search: f"{search.name} {search.results.chosen['config_id']}")
+    name = Column("search", long=True), of_search(lambda search: f"{search.name} {search.chosen}")
     about = (
         (Column("method", long=True), of_search(lambda search: search.method)),
         (Column("selected by", long=True), of_search(lambda search: search.results.selection.label)),
@@ -85,7 +85,7 @@ def as_table(searches: Sequence[ComparedSearch], *, width: int) -> Table:
         [name, *(about if wide else ()), *cells],
         sections,
         title=f"{'mean ± sd' if wide else 'mean'} of {measure.label}",
-        notes=[] if wide else [f"{one.name}: {one.method}, {one.results.selection.label}" for one in searches],
+        notes=[] if wide else [f"{each.name}: {each.method}, {each.results.selection.label}" for each in searches],
     )
 
 

@@ -50,9 +50,9 @@ def importances(results: Results) -> list[Importance]:
         rows = _having(results, name)
         scores = [float(results.estimate.raw[index[row["config_id"]]]) for row in rows]
         known.append(importance(name, [row["params"][name] for row in rows], scores))
-    known = [single for single in known if single is not None]
-    known = [replace(single, p=p) for single, p in zip(known, holm([single.p for single in known]), strict=True)]
-    return sorted(known, key=lambda single: (-single.share, single.name))
+    known = [item for item in known if item is not None]
+    known = [replace(item, p=p) for item, p in zip(known, holm([item.p for item in known]), strict=True)]
+    return sorted(known, key=lambda item: (-item.share, item.name))
 
 
 def holm(values: list[float]) -> list[float]:
@@ -107,13 +107,13 @@ def chart(results: Results) -> Chart | str:
     bars = {
         "type": "bar",
         "orientation": "h",
-        "x": [one.share for one in known],
+        "x": [item.share for item in known],
         "y": list(range(len(known))),
-        "marker": {"color": [BLUE if one.clear else GREY for one in known]},
-        "text": [f"{one.share:.2f}" for one in known],
+        "marker": {"color": [BLUE if item.clear else GREY for item in known]},
+        "text": [f"{item.share:.2f}" for item in known],
         "textposition": "outside",
         "cliponaxis": False,
-        "hovertext": [f"over {one.n} configurations, p = {one.p:.3f}" for one in known],
+        "hovertext": [f"over {item.n} configurations, p = {item.p:.3f}" for item in known],
         "hoverinfo": "text",
     }
     text = "Share of the variance between configurations that each parameter explains alone: " + in_words(known)
@@ -124,12 +124,12 @@ def chart(results: Results) -> Chart | str:
         f"{LEVEL:.0%} of searches at most chance alone makes any parameter clear. Grey: unclear. Parameters that the "
         "sampler moved together share the credit."
     )
-    layout = listed([one.name for one in known], "share of the variance explained", legend=False, range=[0, 1.08])
+    layout = listed([item.name for item in known], "share of the variance explained", legend=False, range=[0, 1.08])
     return Chart("importance", "", text, caption, [bars], layout)
 
 
 def in_words(known: list[Importance]) -> str:
-    return ", ".join(f"{one.name} {one.share:.2f}" + ("" if one.clear else " (unclear)") for one in known) + "."
+    return ", ".join(f"{item.name} {item.share:.2f}" + ("" if item.clear else " (unclear)") for item in known) + "."
 
 
 def slices(results: Results) -> list[Chart]:
