@@ -8,7 +8,7 @@ COMPILE = $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE # a search is many processes, and each would compile the project anew
 
-.PHONY: search test test-extended test-all test-release test-latest test-repeated lock lint clean
+.PHONY: search test test-extended test-all test-release test-latest test-repeated lock docs lint clean
 .NOTPARALLEL: # all install into one environment
 
 search: $(VENV)/.installed
@@ -40,6 +40,10 @@ test-repeated: $(VENV)/.installed-dev
 lock:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m tools.lock constraints.txt
+
+# The reference of all keys, docs/specification.md, from the schema.
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.reference
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -28,24 +28,31 @@ class Model(BaseModel):
 
 
 class Task(Model):
-    """Labelled data. `source` has labels, `targets` are audited.
-
-    `data` is a folder in the task's published layout, a pattern of files with {language} and {split}, a hub id, or a
-    folder in the hub's format. `pivots` are languages whose labelled dev sets may select (select.on: pivot_dev) and
-    that are never reported on.
-    """
+    """Labelled data, and the languages of a search."""
 
     name: Literal[TASKS]
+    """A task in its published format, or `text` for sentences, or pairs of them, of your own."""
     data: Text
+    """A folder in the task's published layout, a pattern of files with `{language}` and `{split}`, a hub id, or a
+    folder in the hub's format."""
     source: Language
+    """The language with labels that models are trained on."""
     targets: list[Language]
+    """The languages to transfer to. Their labels are for audits, unless `select.on` says otherwise."""
     pivots: list[Language] = []
-    text: Text | None = None  # the columns; None: as published, `text` and `label` if the task is named text
-    second: Text | None = None  # the column of the second sentence: xnli and pawsx are pairs, text is with this key
+    """Languages whose labelled dev sets may select (`select.on: pivot_dev`) and that are never reported on."""
+    text: Text | None = None
+    """The column of the sentence; none: as published, `text` in the task named text."""
+    second: Text | None = None
+    """The column of the second sentence; xnli and pawsx are pairs, text is with this key."""
     label: Text | None = None
-    labels: list[str | int] | None = None  # the classes in order; None: as published, or those of source training
-    config: Text = "{language}"  # the configuration of a hub data set that holds a language
-    splits: dict[Literal["train", "dev", "test"], Text] = {}  # other names; the hub's dev is validation
+    """The column of the class; none: as published, `label` in the task named text."""
+    labels: list[str | int] | None = None
+    """The classes in order; none: as published, or those of source training."""
+    config: Text = "{language}"
+    """The configuration of a hub data set that holds a language."""
+    splits: dict[Literal["train", "dev", "test"], Text] = {}
+    """Other names of the splits; the hub's dev is `validation`."""
 
     def languages(self, of: str = "all") -> list[str]:
         """The targets; with the pivots, all that are `scored`; or `all`: the source and the targets."""
@@ -64,7 +71,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {  # of inputs: their type and default
 Inputs = create_model(
     "Inputs",
     __base__=Model,
-    __doc__="What the methods read besides the task. Which of them reads what, and why, is in its spec.py.",
+    __doc__="What the methods read besides the task.",
     **{name: SHAPES.get(key.shape, (key.type, key.default)) for name, key in all_inputs().items()},
 )
 

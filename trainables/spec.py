@@ -34,6 +34,7 @@ class Input:
     missing: str = ""  # the message if a required input is not given; files by language have a message of their own
     type: Any = None  # of a value
     default: Any = None  # of a value
+    text: str = ""  # what people read of it in docs/specification.md
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,15 @@ class MethodSpec:
 
 
 # Inputs of several methods.
-# Longest input in tokens, special tokens included; longer inputs are cut.
-MAX_LENGTH = Input("value", type=Annotated[int, Field(ge=3)], default=128)
-VECTOR_ROWS = Input("value", type=Count, default=200_000)  # rows read from the top of a vector file, the most frequent
+MAX_LENGTH = Input(
+    "value",
+    type=Annotated[int, Field(ge=3)],
+    default=128,
+    text="The longest input in tokens, special tokens included; longer inputs are cut.",
+)
+VECTOR_ROWS = Input(
+    "value", type=Count, default=200_000, text="Rows read from the top of a vector file, the most frequent words."
+)
 
 
 def without_files(key: str, files: Mapping[str, Any], languages: Iterable[str]) -> Iterable[RequestError]:

@@ -1,1 +1,1 @@
-"""The specification: its schema, its checks, where its files come from, the table of methods."""
+"""The specification: its schema, reading it, its checks, the parts made of it, provenance."""

@@ -1,9 +1,10 @@
-"""The keys of a specification, as typed models: their defaults, and what each value means."""
+"""The keys of a specification, as typed models. The text below a key is its documentation in docs/specification.md."""
 
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model
+from pydantic.json_schema import SkipJsonSchema
 
 from seedwise.credentials import check_address
 from seedwise.search.decide.policy import options_of
@@ -19,14 +20,15 @@ from seedwise.trainables.streams import STREAMS
 from seedwise.trainables.training.options import STRICT
 from seedwise.validation import request_errors
 
+NotNegative = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ModelParts = Annotated[list[Literal[PARTS]], Field(min_length=1)]
+
 
 def _address(uri: str) -> str:
-    """An address that is shown and kept without its password, and can be."""
+    """An address whose password can be left out where it is shown or saved."""
     check_address("tracking.uri", uri)
     return uri
-
-
-Minutes = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def named(value: Any) -> Any:
@@ -34,39 +36,40 @@ def named(value: Any) -> Any:
     return {name: {} for name in value} if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
 
 
-Named = Annotated[dict[str, dict[str, Any]], BeforeValidator(named)]
-
-
 class Custom(Model):
-    """A method of one's own: a trainable class and a space function by import path, `package.module:name`."""
+    """A method of one's own, see docs/extending.md."""
 
     trainable: Text
+    """The import path of its class, `package.module:name`."""
     space: Text
+    """The import path of its space function."""
 
 
 class Budget(Model):
-    """Where the search ends, at whichever comes first.
-
-    The runs of the confirmation are part of `runs`; `hours` are those of the search phase, confirmation comes after.
-    """
+    """Where the search ends, at whichever comes first."""
 
     runs: Count | None = None
-    hours: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """All runs, those of the confirmation included."""
+    hours: Positive | None = None
+    """Hours of the search phase; the confirmation comes after."""
 
 
 class Confirm(Model):
-    """The last phase: the `top` configurations at `fresh` seeds that no decision has seen, and the test sets."""
+    """The last phase, with seeds that no decision has seen. It alone reads the test sets."""
 
-    top: Annotated[int, Field(ge=0)] = 3
+    top: NotNegative = 3
+    """How many of the best configurations run again; 0: no confirmation."""
     fresh: Count = 5
+    """How many fresh seeds each of them gets."""
 
 
 class Replicates(Model):
-    """Who gets how many seeds: a policy by name (race, fixed, halving) or import path, with options of its own."""
+    """Who gets how many seeds, see docs/decisions.md. The options of the policy are keys beside it."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     policy: Text = "race"
+    """`race`, `fixed`, `halving`, or the import path of a policy of your own (docs/extending.md)."""
     confirm: Confirm = Confirm()
 
     def resolved(self) -> dict:
@@ -80,118 +83,147 @@ class Replicates(Model):
 
 
 class Second(Model):
-    """A second objective, for a Pareto front: `seconds` per run, `spread` over seeds, or a reported metric by name."""
+    """A second objective. It does not rank: it marks the configurations that no other beats in both (Pareto front)."""
 
     by: Text
+    """`seconds` per run, `spread` over seeds, or a reported metric by its whole name."""
     goal: Literal["min", "max"] = "min"
 
 
 class Select(Model):
-    """What ranks. `on: target_dev` uses target labels: an oracle, and labelled so wherever it is shown.
-
-    `on: unlabelled` is the mean over the source and the targets of a metric that needs no labels and no translations
-    (dcca has correlation and mlm_probability).
-
-    `on: metric` ranks by the reported metric of exactly that name, for methods without a task. `second` does not rank:
-    it marks the configurations that nobody beats in both.
-    """
+    """What ranks configurations."""
 
     metric: Text = "macro_f1"
+    """`macro_f1` or `accuracy`; with dcca also `correlation` and `mlm_probability`, which need no labels, and the
+    oracles `retrieval` and `lexicon`."""
     on: Literal["source_dev", "pivot_dev", "target_dev", "unlabelled", "metric"] = "source_dev"
+    """The dev sets of the source, of `task.pivots`, or of the targets: an oracle, and labelled so wherever it is shown.
+    `unlabelled`: the mean over the source and the targets of a metric that needs no labels and no translations.
+    `metric`: the reported metric of exactly that name, for methods without a task."""
     aggregate: Literal[tuple(AGGREGATES)] = "mean"
+    """Over languages."""
     second: Second | None = None
 
 
 class Resources(Model):
-    """What one run occupies, and when it has taken too long. `auto` measures one run of the largest configuration.
-
-    `gpus_per_run: auto` is the share of a GPU that its memory allows, none where there is no GPU; fractions share one.
-    `cpus_per_run: auto` is one CPU, and more where a node has memory for fewer runs than CPUs.
-    """
+    """What one run occupies, and when it has taken too long, see docs/reliability.md#what-a-run-occupies."""
 
     gpus_per_run: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
+    """Fractions share a GPU. `auto` measures a run of the largest configuration, and is the share of a GPU that its
+    memory allows, 0 if there is no GPU."""
     cpus_per_run: Literal["auto"] | Count = 1
-    minutes_per_run: Minutes | None = None  # a run that takes longer is ended and counts as failed; None: no limit
-    heartbeat_timeout_minutes: Minutes = 10.0  # a worker without a heartbeat for so long is replaced; its run goes on
+    """`auto` is 1, and more if a node has memory for fewer runs than CPUs."""
+    minutes_per_run: Positive | None = None
+    """A run that takes longer is ended and counts as failed; none: no limit."""
+    heartbeat_timeout_minutes: Positive = 10.0
+    """A worker without a heartbeat for so long is replaced; its run goes on."""
 
 
 class Tracking(Model):
-    """Where MLflow lives: a database next to the searches, or a server. `off` for none.
-
-    `artifacts` is where files go (a folder, s3://..., gs://...), for an experiment that is not there yet; without it,
-    next to a sqlite database, or where the server puts them.
-    """
+    """MLflow, see docs/mlflow.md."""
 
     uri: Annotated[str, Field(min_length=1), AfterValidator(_address)] = "sqlite:///runs/mlflow.db"
+    """A database or a server; `off`: no MLflow."""
     artifacts: Text | None = None
+    """Where files go (a folder, `s3://...`, `gs://...`), if the experiment is new; none: beside a sqlite database, or
+    where the server puts them."""
 
 
 class Checkpoints(Model):
-    """A run that is longer than `seconds` saves its state that often, and goes on from there after a kill.
-
-    `path` is a folder or an address (s3://..., gs://...) that all nodes see; without it, states go through Ray to the
-    search folder. `grace` is how many seconds a search that is told to stop waits for its runs to save their states.
-    """
+    """Saved states of long runs, from which they go on after a kill; see docs/reliability.md."""
 
     seconds: Annotated[float, Field(ge=0)] = 60.0
+    """Between two saved states: at most so much work, and one epoch, is lost."""
     path: Text | None = None
+    """A folder or an address (`s3://...`, `gs://...`) that all nodes see; none: states go through Ray to the search
+    folder."""
     grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
+    """Seconds that a search which is told to stop waits for its runs to save their states."""
 
 
 class Plane(Model):
-    """The plane through the three models, 441 points: of how many replicates, and for which parts of the model."""
+    """The plane through the three models, 441 points."""
 
-    replicates: Annotated[int, Field(ge=0)] = 1
-    parts: Annotated[list[Literal[PARTS]], Field(min_length=1)] = Field(default_factory=lambda: ["all"])
+    replicates: NotNegative = 1
+    """Of how many replicates."""
+    parts: ModelParts = Field(default_factory=lambda: ["all"])
+    """Which parts of the model move."""
 
 
 class Landscape(Model):
-    """Interpolation between models of one configuration, instead of a search; see docs/landscape.md."""
+    """Not a search: interpolation between models of the first configuration in `enqueue`, see docs/landscape.md."""
 
-    replicates: Count = 3  # of every model; bands and spreads are over these
-    match: Literal["updates", "epochs"] = "updates"  # what the three models have in common; the paper has epochs
-    labels: bool = True  # whether training sets of the targets are read; without, seeds are compared with each other
-    # What lines move: all, encoder, head.
-    parts: Annotated[list[Literal[PARTS]], Field(min_length=1)] = Field(default_factory=lambda: list(PARTS))
+    replicates: Count = 3
+    """Of every model; bands and spreads are over these. 0, 1, 2, ... have the streams of randomness that they have in a
+    search. Option: `--replicates`."""
+    match: Literal["updates", "epochs"] = "updates"
+    """What the three models have in common. `updates`: each is updated as often as the model of the source, so the
+    model of both sees each example half as often. `epochs`: each sees its data as often, as in the paper, so the model
+    of both has about twice the updates. Option: `--match`."""
+    labels: bool = True
+    """Whether training sets of the targets are read; if not, seeds are compared with each other. Option: `--seeds-only`
+    for false."""
+    parts: ModelParts = Field(default_factory=lambda: list(PARTS))
+    """What lines move: `all`, only the `encoder` (what came with the checkpoint), only the `head` (what was drawn for
+    the task)."""
     plane: Plane = Plane()
-    directions: Annotated[int, Field(ge=0)] = 2  # random ones around every model; 0: none
-    baseline: Text | None = None  # of ear: plain, rs_da, rs_rp or adv in its place, with the same training options
-    origin: Text | None = None  # the search folder that the configuration came from, whose report shows it too
+    directions: NotNegative = 2
+    """Random directions around every model; 0: none."""
+    baseline: Text | None = None
+    """Of ear: `plain`, `rs_da`, `rs_rp` or `adv` in its place, with the same training options. Option: `--baseline`."""
+    origin: Text | None = None
+    """The search folder that the configuration came from; its report shows the landscape too."""
 
 
 class Specification(Model):
     """One search, resolved: the file, the built-in defaults and the overrides of the command line."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$")]
+    """Of the search folder, `runs/NAME`, and of the experiment in MLflow."""
     method: Literal[tuple(METHODS)] | Custom
+    """A built-in method, or a method of your own."""
     model: Text | None = None
-    # What the paper says, or what its released code does, where we would decide otherwise. Each method has its own.
+    """The encoder: a hub id or a folder. Required by the built-in methods."""
     compat: Text = "ours"
+    """`paper` fixes parameters to the paper's choices where ours differ, `reference` (ear, dcca) to those of the
+    released code; `ours` fixes nothing."""
     task: Task | None = None
+    """Labelled data. Required by the built-in methods."""
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"
-    baselines: Named = Field(default_factory=dict)  # by name, with overrides of their own small spaces
-    enqueue: list[dict[str, Any]] | None = None  # configurations that go first; None: those that the space names
-    sampler: Literal[SAMPLERS] | Literal[REMOVED] = "tpe"
+    """What may be tried: `default`, `paper` (the grids of the paper), or overrides of single parameters. A value fixes
+    a parameter, `[low, high]` narrows a range, longer lists or `{choices: [...]}` are values, `{low, high, log, step}`
+    replaces the range. `base: paper` among the overrides starts from the paper's space."""
+    baselines: Annotated[dict[str, dict[str, Any]], BeforeValidator(named)] = Field(default_factory=dict)
+    """Other ways to use the same data, on the same replicates, shown and never ranked: a list of names, or names with
+    overrides of their small spaces."""
+    enqueue: list[dict[str, Any]] | None = None
+    """Configurations that go first, such as `[{k: 1}]`; none: those that the space names, such as degenerate points and
+    the paper's setting."""
+    sampler: Literal[SAMPLERS] | SkipJsonSchema[Literal[REMOVED]] = "tpe"
+    """What proposes configurations."""
     budget: Budget = Budget()
+    """Runs, hours, or both are required."""
     replicates: Replicates = Replicates()
-    prune: Literal["off", "asha", "median"] = "off"  # end the first run of a configuration early where it is poor
+    prune: Literal["off", "asha", "median"] = "off"
+    """End the first run of a configuration early if it is poor."""
     select: Select = Select()
     resources: Resources = Resources()
     checkpoints: Checkpoints = Checkpoints()
     tracking: Tracking = Tracking()
-    seed: Annotated[int, Field(ge=0)] = 0
-    # Vary one stream at a time; for reruns of one configuration.
+    seed: NotNegative = 0
+    """All seeds of the search come from it."""
     decompose: list[Literal[STREAMS]] = Field(default_factory=list)
-    landscape: Landscape | None = None  # not a search, but what lies between models of the one enqueued configuration
+    """Vary one stream of randomness at a time; for reruns of one configuration (`run FILE --decompose`)."""
+    landscape: Landscape | None = None
 
     def as_dict(self) -> dict:
-        """Plain data, as it stands in search.yaml and in the ledger."""
+        """Plain data, as in search.yaml and in the ledger."""
         if self.landscape:
             return self.model_dump(mode="json", exclude=set(SEARCH_KEYS))
         return self.model_dump(mode="json") | {"replicates": self.replicates.resolved()}
 
     @cached_property
     def parts(self) -> Parts:
-        """What the search is made of: its space, its policy and the like, each made once."""
+        """The parts of the search, such as its space and its policy, each made once."""
         return Parts(self)

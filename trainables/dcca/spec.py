@@ -28,23 +28,36 @@ RATES = (5e-6, 2.24e-5, 1e-4)  # the ends and the middle of the method's default
 WEIGHTS = (0.1, 1.0, 10.0)  # squared distances are in other units than correlations: not those of the method
 
 INPUTS = {
-    "text": Input(  # unlabelled, one sentence a line
+    "text": Input(
         "pattern",
         of="all",
         required=True,
         missing="dcca pretrains on unlabelled text. Add a file for each language, one sentence a line: "
         "text: {en: FILE, fr: FILE}, or a path with {language} in it.",
+        text="Unlabelled text, one sentence a line: a file by language, or a path with `{language}`.",
     ),
-    # Blocks of max_length tokens, drawn from all text of a language: more is more text and memory.
-    "text_blocks": Input("value", type=Count, default=20_000),
-    "static": Input("sets", of="all"),  # sets of static vectors, by a name of one's own
-    # How the static vectors of the targets come into the source's space, by `lexicons`; off: they are in it.
-    "align": Input("value", type=Literal["off", "orthogonal", "supervised", "aaai2018"], default="off"),
-    "lexicons": Input("per_language"),
-    "probes": Input("per_language"),  # lexica that the encoders are scored by, and nothing is learnt from
-    "parallel": Input("pairs"),  # a file of sentences of the target, and one of the source's, line by line
-    # Whose states words and sentences are scored by, from 1; None: the last.
-    "score_layer": Input("value", type=Count | None),
+    "text_blocks": Input(
+        "value",
+        type=Count,
+        default=20_000,
+        text="Blocks of `max_length` tokens, drawn from all text of a language: more is more text and memory.",
+    ),
+    "static": Input("sets", of="all", text="Sets of static vectors, by a name of your own."),
+    "align": Input(
+        "value",
+        type=Literal["off", "orthogonal", "supervised", "aaai2018"],
+        default="off",
+        text="How the static vectors of the targets are mapped into the source's space, by `lexicons`; `off`: they are "
+        "in it.",
+    ),
+    "lexicons": Input("per_language", text="Dictionaries for `align`."),
+    "probes": Input("per_language", text="Lexica that the encoders are scored by, and nothing is learnt from."),
+    "parallel": Input("pairs", text="A file of sentences of the target, and a file of the source's, line by line."),
+    "score_layer": Input(
+        "value",
+        type=Count | None,
+        text="The layer whose states score words and sentences, from 1; none: the last layer.",
+    ),
     "vector_rows": VECTOR_ROWS,
     "max_length": MAX_LENGTH,
 }

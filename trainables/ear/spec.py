@@ -17,12 +17,12 @@ from seedwise.trainables.training.options import TRAINING
 RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 RADII = (0.03, 0.1, 0.3)  # published nowhere
 INPUTS = {
-    # Of the source language.
     "synonyms": Input(
         "single",
         required=True,
         missing="ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or lines of word, tab, "
         "synonyms.",
+        text="Synonyms of the source language: JSON `{word: [synonyms]}`, or lines of word, tab, synonyms.",
     ),
     "max_length": MAX_LENGTH,
 }

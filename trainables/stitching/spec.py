@@ -35,21 +35,38 @@ Splitting = Literal["unicode", "whitespace", "jieba"]
 RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 
 INPUTS = {
-    "vectors": Input("per_language", of="scored", required=True),
-    "lexicons": Input("per_language", of="scored", required=True),
-    "subwords": Input("per_language", of="scored"),  # fastText binary models for unknown: subword; default: the vectors
-    "stop_words": Input("per_language", of="scored"),  # lists, one word a line, for space: {stop_words: drop}
-    # Lexicon entries below this quality (their third column) are left out.
-    "quality": Input("value", type=float | None),
-    # The encoder of the zero_shot baseline.
-    "multilingual": Input("single", folder=True, missing="a multilingual encoder. Add a hub id or a folder."),
-    # How target text becomes words, for all or by language.
-    "splitting": Input("value", type=Splitting | dict[str, Splitting], default="unicode"),
+    "vectors": Input("per_language", of="scored", required=True, text="Static vectors, see docs/stitching.md#files."),
+    "lexicons": Input("per_language", of="scored", required=True, text="Dictionaries into the source language."),
+    "subwords": Input(
+        "per_language",
+        of="scored",
+        text="fastText binary models for `unknown: subword`; a language without one uses its vectors.",
+    ),
+    "stop_words": Input("per_language", of="scored", text="Lists, one word a line, for `space: {stop_words: drop}`."),
+    "quality": Input(
+        "value", type=float | None, text="Lexicon entries below this quality (their third column) are left out."
+    ),
+    "multilingual": Input(
+        "single",
+        folder=True,
+        missing="a multilingual encoder. Add a hub id or a folder.",
+        text="The encoder of the baseline `zero_shot`.",
+    ),
+    "splitting": Input(
+        "value",
+        type=Splitting | dict[str, Splitting],
+        default="unicode",
+        text="How target text becomes words, for all languages or by language.",
+    ),
     "vector_rows": VECTOR_ROWS,
     "max_length": MAX_LENGTH,
-    # A word without a vector: [UNK]; or, if it has a first capital or only capitals, the vector of its lower case; or,
-    # failing both, a vector made of its n-grams.
-    "unknown": Input("value", type=Literal["lowercase", "unk", "subword"], default="lowercase"),
+    "unknown": Input(
+        "value",
+        type=Literal["lowercase", "unk", "subword"],
+        default="lowercase",
+        text="A word without a vector: `unk` makes it [UNK]; `lowercase` takes the vector of its lower case if it has "
+        "a first capital or only capitals, else [UNK]; `subword` makes one of its n-grams if both fail.",
+    ),
 }
 
 
