@@ -10,15 +10,8 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from seedwise.trainables.inputs.text import Encoded
-from seedwise.trainables.stitching import anchors
+from seedwise.trainables.stitching import anchors, options
 from seedwise.trainables.stitching.maps import fit
-from seedwise.trainables.stitching.options import (
-    ConstantOptions,
-    LeastSquaresOptions,
-    RegressionOptions,
-    ZeroShotOptions,
-    streams_used,
-)
 from seedwise.trainables.stitching.prepare import StitchingInputs, StitchingTests
 from seedwise.trainables.stitching.reader import WordSet
 from seedwise.trainables.stitching.tables import ZERO
@@ -59,7 +52,7 @@ class Baseline(Classifier):
 class FineTuned(Baseline):
     """An encoder with its own word table, fine-tuned on the source once: one model for all targets."""
 
-    streams_used = staticmethod(streams_used)
+    streams_used = staticmethod(options.streams_used)
 
     def attach(self, encoder: Encoder, train: Encoded) -> None:
         """Prepare to fine-tune an encoder."""
@@ -94,7 +87,7 @@ class LeastSquares(FineTuned):
     W is fitted on the pretrained vectors of the pair's anchors; the special tokens have their fine-tuned rows.
     """
 
-    options_type = LeastSquaresOptions
+    options_type = options.LeastSquaresOptions
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
@@ -135,9 +128,7 @@ class LeastSquares(FineTuned):
 
 
 class ZeroShot(FineTuned):
-    """A multilingual encoder (the paper's mBERT), fine-tuned on the source and applied to the targets as it is."""
-
-    options_type = ZeroShotOptions
+    options_type = options.ZeroShotOptions
 
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
@@ -151,12 +142,9 @@ class ZeroShot(FineTuned):
 
 
 class Regression(Baseline):
-    """LR: logistic regression on the mean of a sentence's word vectors, trained on each target's own labels.
+    """LR: it is trained on target labels, so it is not zero-shot and has no score on the source."""
 
-    So it is not zero-shot and has no score on the source. Nothing in it is random.
-    """
-
-    options_type = RegressionOptions
+    options_type = options.RegressionOptions
 
     def step(self, number: int) -> dict[str, float]:
         from sklearn.linear_model import LogisticRegression  # here, because no other run of a worker needs it
@@ -189,9 +177,7 @@ class Regression(Baseline):
 
 
 class Constant(Baseline):
-    """Always predicts the most frequent class of the source's training set: the level of no knowledge."""
-
-    options_type = ConstantOptions
+    options_type = options.ConstantOptions
 
     def step(self, number: int) -> dict[str, float]:
         targets = {language: target.dev for language, target in self.inputs.targets.items()}

@@ -73,7 +73,7 @@ class LeastSquaresOptions(StitchingOptions):
 
 @dataclass(frozen=True, config=STRICT)
 class ZeroShotOptions(TrainingOptions):
-    """A multilingual encoder, fine-tuned on the source and applied to the targets as it is."""
+    """A multilingual encoder (the paper's mBERT), fine-tuned on the source and applied to the targets as it is."""
 
     title: ClassVar[str] = "zero-shot"
 
@@ -89,6 +89,6 @@ class RegressionOptions:
 
 @dataclass(frozen=True, config=STRICT)
 class ConstantOptions:
-    """Always predict the most frequent class of the source's training set."""
+    """Always predict the most frequent class of the source's training set: the level of no knowledge."""
 
     title: ClassVar[str] = "constant"

@@ -15,16 +15,7 @@ from seedwise.trainables.spec import (
     MethodSpec,
     without_files,
 )
-from seedwise.trainables.stitching.options import (
-    ANCHORS,
-    MAPS,
-    PAPER,
-    ConstantOptions,
-    LeastSquaresOptions,
-    RegressionOptions,
-    StitchingOptions,
-    ZeroShotOptions,
-)
+from seedwise.trainables.stitching import options
 from seedwise.trainables.training.options import TRAINING, names_of
 
 if TYPE_CHECKING:
@@ -77,16 +68,18 @@ def strength_of_ridge_alone(params: dict) -> dict:
 
 BASELINES = {
     "ls": Baseline(
-        LeastSquaresOptions,
-        {"map": MAPS, "lr": RATES},
+        options.LeastSquaresOptions,
+        {"map": options.MAPS, "lr": RATES},
         canonical=strength_of_ridge_alone,
-        unread=tuple(name for name in names_of(StitchingOptions) if name not in (*TRAINING, *ANCHORS)),
+        unread=tuple(name for name in names_of(options.StitchingOptions) if name not in (*TRAINING, *options.ANCHORS)),
     ),
     "lr": Baseline(
-        RegressionOptions, {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)}, needs=frozenset({"target_train"})
+        options.RegressionOptions,
+        {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)},
+        needs=frozenset({"target_train"}),
     ),
-    "zero_shot": Baseline(ZeroShotOptions, {"lr": RATES}, needs=frozenset({"multilingual"})),
-    "constant": Baseline(ConstantOptions),
+    "zero_shot": Baseline(options.ZeroShotOptions, {"lr": RATES}, needs=frozenset({"multilingual"})),
+    "constant": Baseline(options.ConstantOptions),
 }
 
 
@@ -115,13 +108,13 @@ CITATION = r"""@inproceedings{ye-etal-2024-mosecrot,
 SPEC = MethodSpec(
     name="stitching",
     class_name="Stitching",
-    options=StitchingOptions,
+    options=options.StitchingOptions,
     baselines=BASELINES,
     inputs=INPUTS,
     encoder="a source encoder",
     tasks=frozenset({"sentences"}),
-    compat={"paper": PAPER},
-    follows=(*TRAINING, *ANCHORS),
+    compat={"paper": options.PAPER},
+    follows=(*TRAINING, *options.ANCHORS),
     citation=CITATION,
     check=check,
     export=Export("text-classification"),

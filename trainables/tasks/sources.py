@@ -9,16 +9,8 @@ from seedwise.paths import resolved
 from seedwise.suggest import nearest
 from seedwise.trainables.inputs.files import read_lines
 from seedwise.trainables.request import Task
+from seedwise.trainables.tasks import reading
 from seedwise.trainables.tasks.layouts import LAYOUTS, Layout, find_files
-from seedwise.trainables.tasks.reading import (
-    data_error,
-    first_row,
-    hub_split,
-    is_json,
-    missing_column,
-    read_file,
-    read_hub,
-)
 from seedwise.trainables.tasks.rows import Rows, Texts, rows_of
 
 SPLITS = ("train", "dev", "test")
@@ -79,7 +71,7 @@ class Classification:
         for row, label in zip(rows.numbers, rows.labels, strict=True):
             if label not in numbers:
                 expected = "task.labels" if self.task.labels else f"those of {self.task.source}"
-                raise data_error(
+                raise reading.data_error(
                     f"{language}: {self._origin(language, split)} row {row}: {label!r} is not one of the labels, "
                     f"{expected}: {', '.join(self.labels)}",
                     "Correct it.",
@@ -133,11 +125,11 @@ class Classification:
         if layout.language:
             names["language"] = layout.language
         if self.files is None:
-            columns = read_hub(self.task.data, self._config(language), self.name_of(split), [*names.values()])
+            columns = reading.read_hub(self.task.data, self._config(language), self.name_of(split), [*names.values()])
         else:
             self._check_file(language, split, "task.data", "Add it.")
             path = self.files.path(language, split)
-            columns = read_file(path, [*names.values()], columns=list(layout.columns), quoted=layout.quoted)
+            columns = reading.read_file(path, [*names.values()], columns=list(layout.columns), quoted=layout.quoted)
         origin = self._origin(language, split)
         rows = rows_of(dict(zip(names, columns, strict=True)), replace(layout, label=names["label"]), language, origin)
         if rows.blank.count:
@@ -149,16 +141,16 @@ class Classification:
         path, layout = self.files.path(language, split), self._layout(split)
         if not path.is_file():
             raise MissingFile(key, f"{path} is missing", fix, self.task.data)
-        first = first_row(path, quoted=layout.quoted)
-        has_header = is_json(path) or not layout.columns
+        first = reading.first_row(path, quoted=layout.quoted)
+        has_header = reading.is_json(path) or not layout.columns
         columns = first if has_header else layout.columns
         for name in self._columns(split).values():
             if columns and name not in columns:
-                raise missing_column(name, path, columns)
+                raise reading.missing_column(name, path, columns)
         if layout.language and language not in self._languages(split):
             raise RequestError(key, f"{language}: {path} has no such language", fix)
         if self.pairs and not has_header and len(first) != len(columns):
-            raise data_error(
+            raise reading.data_error(
                 f"{path} has {len(first)} columns in its first line, not {', '.join(columns)}",
                 NO_LABELS if len(first) < len(columns) else "Correct it.",
             )
@@ -189,5 +181,5 @@ class Classification:
 
     def _origin(self, language: str, split: str) -> str:
         if self.files is None:
-            return hub_split(self.task.data, self._config(language), self.name_of(split))
+            return reading.hub_split(self.task.data, self._config(language), self.name_of(split))
         return str(self.files.path(language, split))
