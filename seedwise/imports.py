@@ -52,9 +52,30 @@ def importable() -> Iterator[None]:
             sys.path.reverse()
 
 
+@contextlib.contextmanager
+def imported() -> Iterator[None]:
+    """As `importable`, and forget afterwards what was imported: another folder may have modules of the same names."""
+    before, folder = set(sys.modules), paths.folder()
+    try:
+        with importable():
+            yield
+    finally:
+        new = [name for name in sys.modules if name not in before]
+        tops = {name: getattr(sys.modules[name], "__file__", None) for name in new if "." not in name}
+        own = {name for name, file in tops.items() if file and file == str(_file(name, folder))}
+        for name in new:
+            if name.partition(".")[0] in own:
+                del sys.modules[name]
+
+
+def _file(name: str, folder: Path) -> Path | None:
+    """The file of a module or package in a folder."""
+    return next((path for path in (folder / f"{name}.py", folder / name / "__init__.py") if path.is_file()), None)
+
+
 def _load(name: str, folder: Path) -> None:
     """Load a module or package by its file in `folder`, if it is there, whatever is installed by that name."""
-    file = next((path for path in (folder / f"{name}.py", folder / name / "__init__.py") if path.is_file()), None)
+    file = _file(name, folder)
     if file is None:
         return
     if known := sys.modules.get(name):

@@ -17,7 +17,7 @@ from seedwise import paths
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
 from seedwise.folder import LEDGER, run_name
-from seedwise.imports import importable
+from seedwise.imports import imported
 from seedwise.program import called
 from seedwise.renamed import with_new_names
 from seedwise.search.ledger.counts import Tally
@@ -125,7 +125,7 @@ class State:
     @contextlib.contextmanager
     def own_folder(self) -> Iterator[None]:
         """In this block, relative paths and modules are looked up in the folder where the search was started."""
-        with paths.relative_to(self.started_in), importable():
+        with paths.relative_to(self.started_in), imported():
             yield
 
     @property

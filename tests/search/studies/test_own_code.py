@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -271,6 +272,12 @@ def test_functions_of_ones_own_import_their_neighbours_and_read_relative_paths_f
     command("run", without_tracking(elsewhere / "best.yaml"), "--decompose", "--replicates", 2, folder=home)
     del sys.modules["sw_mine"], sys.modules["sw_near"]
     assert load_search(folder).best["config_id"] == best
+    # A folder of another search, whose modules have the same names.
+    other = shutil.copytree(home, tmp_path / "other")
+    ledger = other / "runs" / "quadratic" / "ledger.jsonl"
+    ledger.write_text(ledger.read_text().replace(str(home), str(other)))
+    assert best in command("compare", folder, ledger.parent)
+    assert not [name for name in sys.modules if name.startswith("sw_")]
 
 
 def traces():
