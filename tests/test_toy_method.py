@@ -142,26 +142,26 @@ from seedwise.search.spec.parts import results_of
 from seedwise.spaces.baselines import baseline_space
 from seedwise.spaces import load
 from seedwise.trainables.streams import Streams
-from tests.search.told import Told
+from tests.search.hand_written import HandWritten
 
 specification = read("toy.yaml")
 parts, method = specification.parts, specification.parts.method
 inputs, tests = method.prepare(specification, parts.candidates), method.prepare_test(specification)
-told = Told(parts.resolved)
+search = HandWritten(parts.resolved)
 own = [*parts.space.first(), *(params for params, _ in parts.baseline_spaces["plain"].grid())]
 for name, params in zip(("own", "other"), own, strict=True):
-    told.ask(name, **params)
+    search.ask(name, **params)
     for replicate in (0, 1):
         given = dict(params)
         run = method.class_for(given)(inputs, given, Streams(specification.seed, replicate), None)
         for number in range(run.steps):
             metrics = run.step(number)
-        told.run(name, replicate, metrics)
-told.freeze("own", baselines=("other",))
+        search.run(name, replicate, metrics)
+search.freeze("own", baselines=("other",))
 for name in ("own", "other"):
-    told.run(name, 1000, metrics | run.test(tests))
-told.end()
-results = results_of(told.state)
+    search.run(name, 1000, metrics | run.test(tests))
+search.end()
+results = results_of(search.state)
 content = best.content(results, best.ranking(results, "")[0], Path("best.yaml"))
 Path("best.yaml").write_text(as_text(content, "yaml"))
 Path("card.md").write_text(Card(content, "model", 0, metrics, "Counts.").text())

@@ -16,7 +16,7 @@ from seedwise.search.spec.parts import space_of
 from seedwise.search.spec.provenance import checksums
 from seedwise.spaces import config_id
 from seedwise.trainables.streams import Streams
-from tests.search.told import Told, demo, metrics, specification
+from tests.search.hand_written import HandWritten, demo, metrics, specification
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_json_says_what_yaml_says(folder):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--format", "xml"], "--format xml: there is no such format. Write one of yaml, json, hf."),
         (["--top", "9"], "--top 9: only 4 configurations have a rank. Ask for fewer."),
@@ -90,9 +90,9 @@ def test_json_says_what_yaml_says(folder):
         (["--tied", "--model", "m"], "--model m: it exports the best alone. Leave out --tied."),
     ],
 )
-def test_what_does_not_go_together_is_one_line(folder, capsys, options, told):
+def test_what_does_not_go_together_is_one_line(folder, capsys, options, message):
     assert main(["export", str(folder), *options]) == 2
-    assert capsys.readouterr().err == f"seedwise: {told}\n"
+    assert capsys.readouterr().err == f"seedwise: {message}\n"
     assert [path.name for path in folder.iterdir()] == ["ledger.jsonl"]
 
 
@@ -108,11 +108,11 @@ def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, caps
 
 
 def test_without_a_second_seed_nothing_is_said_of_ties(tmp_path, capsys):
-    told = Told(specification())
+    search = HandWritten(specification())
     for name, k in {"a": 50, "b": 40}.items():
-        told.ask(name, k=k, weighting="standard")
-        told.run(name, 0, metrics("dev", 0.8, 0.6, 0.5))
-    folder = told.write(tmp_path / "s")
+        search.ask(name, k=k, weighting="standard")
+        search.run(name, 0, metrics("dev", 0.8, 0.6, 0.5))
+    folder = search.write(tmp_path / "s")
     exported(folder)
     content = read_best(folder / "best.yaml")
     assert content["tied_with"] is None
@@ -126,17 +126,17 @@ def test_without_a_second_seed_nothing_is_said_of_ties(tmp_path, capsys):
 
 
 def test_an_empty_search_has_nothing_to_export(tmp_path, capsys):
-    assert main(["export", str(Told(specification()).write(tmp_path))]) == 2
+    assert main(["export", str(HandWritten(specification()).write(tmp_path))]) == 2
     assert "no run has finished yet" in capsys.readouterr().err
 
 
 def one_run(base, **params):
-    """A search of one configuration, told for any of the methods."""
+    """A search of one configuration, written for any of the methods."""
     resolved = specification(base=base)
-    told = Told(resolved)
-    told.ask("only", **params)
-    told.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
-    return told
+    search = HandWritten(resolved)
+    search.ask("only", **params)
+    search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
+    return search
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def one_run(base, **params):
 def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, expected):
     from transformers import TrainingArguments
 
-    told = one_run(base, **params)
-    folder = exported(told.write(tmp_path / "s"), "--format", "hf")
+    search = one_run(base, **params)
+    folder = exported(search.write(tmp_path / "s"), "--format", "hf")
     content = json.loads((folder / "best.hf.json").read_text())
     own = content.pop("seedwise")
     assert content.keys() <= {field.name for field in dataclasses.fields(TrainingArguments)}
@@ -179,16 +179,16 @@ def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, e
     assert {name: getattr(made, name) for name in expected} == expected
     assert (made.seed, made.metric_for_best_model, made.greater_is_better) == (0, "macro_f1", True)
     assert own["config_id"] == "only"
-    assert own["params"] == space_of(told.resolved).complete(params)
+    assert own["params"] == space_of(search.resolved).complete(params)
     assert own["seeds"]["0"] == Streams(0, 0).all_seeds()
 
 
 def test_half_precision_and_methods_of_ones_own():
-    told = one_run("demo", k=50, weighting="standard", precision="bf16")
-    content = {"params": told.state.configurations["only"].params, "method": "stitching", "replicates": []}
+    search = one_run("demo", k=50, weighting="standard", precision="bf16")
+    content = {"params": search.state.configurations["only"].params, "method": "stitching", "replicates": []}
     keys = ("name", "model", "task", "checksums", "config_id", "rank", "selected_by", "score", "confirmed", "tied_with")
     content |= dict.fromkeys((*keys, "dev", "test", "versions", "revision", "made_by"))
-    content["specification"] = told.resolved
+    content["specification"] = search.resolved
     assert training_arguments(content)["bf16"] is True
     content["method"] = {"trainable": "mine:Mine", "space": "mine:space"}
     assert training_arguments(content).keys() == {"seed", "metric_for_best_model", "greater_is_better", "seedwise"}
@@ -240,7 +240,7 @@ def test_with_allow_changed_inputs_it_runs_and_says_which_differ(folder, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("a.json", "{", "a.json: not JSON:"),
         ("a.yaml", "a: [", "a.yaml: not YAML:"),
@@ -252,9 +252,9 @@ def test_with_allow_changed_inputs_it_runs_and_says_which_differ(folder, tmp_pat
         ("b.json", "[]", "not an exported configuration. Make one with"),
     ],
 )
-def test_a_file_that_cannot_be_rerun_is_one_line(tmp_path, capsys, name, text, told):
+def test_a_file_that_cannot_be_rerun_is_one_line(tmp_path, capsys, name, text, message):
     (tmp_path / name).write_text(text)
     assert main(["run", str(tmp_path / name)]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1

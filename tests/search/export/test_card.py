@@ -14,13 +14,13 @@ from seedwise.search.export.card import Card
 from seedwise.search.spec.parts import results_of
 from seedwise.search.spec.provenance import checksums
 from seedwise.trainables.methods import METHODS, spec_of
-from tests.search.told import Told, demo, metrics, specification
+from tests.search.hand_written import HandWritten, demo, metrics, specification
 
 USE = "A classifier.\n\n    from transformers import pipeline\n"
 
 
-def content_of(told):
-    results = results_of(told.state)
+def content_of(search):
+    results = results_of(search.state)
     return best.content(results, best.ranking(results, "")[0], Path("best.yaml"))
 
 
@@ -95,10 +95,10 @@ def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
 
 
 def test_an_encoder_is_for_hidden_words_and_says_whose_its_scores_are():
-    told = Told(specification(base="demo-dcca"))
-    told.ask("only", alignment="none")
-    told.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
-    card = Card(content_of(told), "encoder", 0, metrics("dev", 0.8, 0.6, 0.5), USE)
+    search = HandWritten(specification(base="demo-dcca"))
+    search.ask("only", alignment="none")
+    search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
+    card = Card(content_of(search), "encoder", 0, metrics("dev", 0.8, 0.6, 0.5), USE)
     assert card.front().pipeline_tag == "fill-mask"
     assert "a classifier that was fine-tuned from it" in card.text()
     assert "Whether others are tied with it is unknown: no configuration ran on two seeds." in card.text()
@@ -124,12 +124,12 @@ def test_citations_are_whole_entries(method):
 def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path, monkeypatch, capsys):
     """One epoch of a real run: the smallest stitched model there is."""
     resolved = specification("space.epochs=1")
-    told = Told(resolved, checksums(resolved))
-    told.ask("only", k=1)
-    told.run("only", 0, metrics("dev", 0.8, 0.6, 0.5) | metrics("test", 0.7, 0.123, 0.4))
-    told.end()
+    search = HandWritten(resolved, checksums(resolved))
+    search.ask("only", k=1)
+    search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5) | metrics("test", 0.7, 0.123, 0.4))
+    search.end()
     monkeypatch.chdir(tmp_path)
-    assert main(["export", str(told.write(tmp_path / "s")), "--model", "models"]) == 0
+    assert main(["export", str(search.write(tmp_path / "s")), "--model", "models"]) == 0
     card = ModelCard.load(tmp_path / "models" / "qan" / "README.md")
     assert card.data.language == ["qan"]
     assert "A classifier of qan text, stitched (MoSECroT)" in card.text
@@ -145,10 +145,10 @@ def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path
 def test_no_model_is_trained_on_other_files_than_the_searchs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     resolved = specification("space.epochs=1")
-    told = Told(resolved, checksums(resolved) | {"task.data": "d" * 64})
-    told.ask("only", k=1)
-    told.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
-    assert main(["export", str(told.write(tmp_path / "s")), "--model", "models"]) == 2
+    search = HandWritten(resolved, checksums(resolved) | {"task.data": "d" * 64})
+    search.ask("only", k=1)
+    search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
+    assert main(["export", str(search.write(tmp_path / "s")), "--model", "models"]) == 2
     error = capsys.readouterr().err
     assert "models: not what the search was made with: task.data (was dddddddddd, is " in error
     assert error.endswith("Bring those files back.\n")

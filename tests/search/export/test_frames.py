@@ -14,7 +14,7 @@ from seedwise.errors import RequestError
 from seedwise.search.ranking import leaderboard
 from seedwise.search.spec.parts import results_of
 from tests.conftest import ROOT
-from tests.search.told import Told, demo, metrics, specification
+from tests.search.hand_written import HandWritten, demo, metrics, specification
 
 
 @pytest.fixture(scope="module")
@@ -68,21 +68,21 @@ def test_the_rest_is_plain_data(loaded):
 
 
 def test_a_search_that_has_just_begun_has_tables_too(tmp_path):
-    told = Told(specification())
-    empty = load_search(told.write(tmp_path))
+    search = HandWritten(specification())
+    empty = load_search(search.write(tmp_path))
     assert [len(table) for table in (empty.runs, empty.steps, empty.leaderboard)] == [0, 0, 0]
     assert empty.best is None
-    told.ask("a", k=50, weighting="standard")
-    told.tell("start", config_id="a", replicate=0, phase="search")
-    told.tell("step", config_id="a", replicate=0, step=1, epochs=3, metrics=metrics("dev", 0.5, 0.4, 0.3))
-    told.write(tmp_path)
+    search.ask("a", k=50, weighting="standard")
+    search.tell("start", config_id="a", replicate=0, phase="search")
+    search.tell("step", config_id="a", replicate=0, step=1, epochs=3, metrics=metrics("dev", 0.5, 0.4, 0.3))
+    search.write(tmp_path)
     with open(tmp_path / "ledger.jsonl", "a") as ledger:
         ledger.write('{"event": "res')  # a line that is being written
     now = load_search(str(tmp_path))
     assert now.runs[["step", "score"]].values.tolist() == [[1, 0.5]]
     assert now.best is None
-    told.tell("result", config_id="a", replicate=0, phase="search", status="done", metrics={}, seconds=1.0)
-    ended = load_search(told.write(tmp_path))
+    search.tell("result", config_id="a", replicate=0, phase="search", status="done", metrics={}, seconds=1.0)
+    ended = load_search(search.write(tmp_path))
     assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and none of them is known
 
 

@@ -15,19 +15,19 @@ from seedwise.search.commands.main import main
 from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
 from seedwise.search.spec.parts import estimator_of, results_of
+from tests.search.hand_written import demo, metrics
 from tests.search.story import wait_for
-from tests.search.told import demo, metrics
 from tests.servers import own_port
 
 
 @pytest.fixture(scope="module")
-def told():
+def search():
     return demo()
 
 
 @pytest.fixture(scope="module")
-def file(told, tmp_path_factory):
-    folder = told.write(tmp_path_factory.mktemp("study"))
+def file(search, tmp_path_factory):
+    folder = search.write(tmp_path_factory.mktemp("study"))
     assert main(["export", str(folder), "--optuna", str(folder / "demo.db")]) == 0
     return folder / "demo.db"
 
@@ -36,8 +36,8 @@ def study(path):
     return optuna.load_study(study_name=None, storage=f"sqlite:///{path}")
 
 
-def test_optuna_reads_the_leaderboard(told, file):
-    found, state = study(file), told.state
+def test_optuna_reads_the_leaderboard(search, file):
+    found, state = study(file), search.state
     rows = leaderboard.leaderboard(state, estimator_of(state.search["specification"]))
     assert found.study_name == "demo"
     assert found.direction == optuna.study.StudyDirection.MAXIMIZE
@@ -59,9 +59,9 @@ def test_optuna_reads_the_leaderboard(told, file):
     assert trials["good"].user_attrs["fresh_mean"] == rows[0]["fresh"]["mean"]
 
 
-def test_replicates_are_intermediate_values(told, file):
+def test_replicates_are_intermediate_values(search, file):
     trials = {trial.user_attrs["config_id"]: trial for trial in study(file).trials}
-    runs = told.state.configurations["good"].runs
+    runs = search.state.configurations["good"].runs
     of_search = {replicate: run.metrics["dev/macro_f1/qel"] for replicate, run in runs.items() if replicate < 1000}
     assert trials["good"].intermediate_values == of_search
     assert trials["poor"].intermediate_values == pytest.approx({0: 0.42 - 0.01, 1: 0.42, 2: 0.41})
@@ -79,10 +79,10 @@ def test_parameters_have_the_distributions_of_the_space(file):
 
 
 def test_a_configuration_outside_the_space_is_there_without_parameters(tmp_path):
-    told = demo("space.k=[1, 100]")
-    told.ask("far", k=200, weighting="standard")
-    told.run("far", 0, metrics("dev", 0.5, 0.4, 0.3))
-    state = told.state
+    search = demo("space.k=[1, 100]")
+    search.ask("far", k=200, weighting="standard")
+    search.run("far", 0, metrics("dev", 0.5, 0.4, 0.3))
+    state = search.state
     write_study(results_of(state), tmp_path / "s.db")
     far = study(tmp_path / "s.db").trials[-1]
     assert (far.params, far.user_attrs["in_space"], far.user_attrs["parameters"]["k"]) == ({}, False, 200)

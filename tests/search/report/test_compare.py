@@ -14,8 +14,8 @@ from seedwise.search.report.compare import ComparedSearch, pairs
 from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.parts import results_of
+from tests.search.hand_written import HandWritten, demo, metrics, specification
 from tests.search.studies.test_search import SPECIFICATION
-from tests.search.told import Told, demo, metrics, specification
 
 FIRST = [(0.80, 0.61, 0.42), (0.83, 0.66, 0.45), (0.79, 0.60, 0.38), (0.82, 0.67, 0.46)]
 SECOND = [(0.79, 0.51, 0.40), (0.83, 0.58, 0.46), (0.78, 0.49, 0.36), (0.80, 0.60, 0.47)]
@@ -23,19 +23,19 @@ SECOND = [(0.79, 0.51, 0.40), (0.83, 0.58, 0.46), (0.78, 0.49, 0.36), (0.80, 0.6
 
 def confirmed(name, scores, *changes, checksums=None, metric="macro_f1"):
     """A search whose one configuration has these test scores on fresh seeds; None is a run that failed."""
-    told = Told(specification("replicates.surrogate=false", *changes), checksums, name)
-    told.ask("only", k=50, weighting="standard")
-    told.run("only", 0, metrics("dev", 0.7, 0.6, 0.5, metric=metric))
-    told.freeze("only")
+    search = HandWritten(specification("replicates.surrogate=false", *changes), checksums, name)
+    search.ask("only", k=50, weighting="standard")
+    search.run("only", 0, metrics("dev", 0.7, 0.6, 0.5, metric=metric))
+    search.freeze("only")
     for replicate, of_run in enumerate(scores, start=1000):
         values = of_run and metrics("dev", *of_run, metric=metric) | metrics("test", *of_run, metric=metric)
-        told.run("only", replicate, values)
-    return ComparedSearch(name, results_of(told.state))
+        search.run("only", replicate, values)
+    return ComparedSearch(name, results_of(search.state))
 
 
 def only(one, other):
-    (found,) = pairs([one, other])
-    return found
+    (pair,) = pairs([one, other])
+    return pair
 
 
 def by_language(pair):
@@ -43,21 +43,21 @@ def by_language(pair):
 
 
 def test_searches_with_one_seed_are_compared_seed_by_seed():
-    found = only(confirmed("a", FIRST), confirmed("b", SECOND))
-    assert found.notes == []
-    assert found.measure.label == "macro_f1 on test, fresh seeds"
+    pair = only(confirmed("a", FIRST), confirmed("b", SECOND))
+    assert pair.notes == []
+    assert pair.measure.label == "macro_f1 on test, fresh seeds"
     columns = {"qel": [0], "qan": [1], "qor": [2], "the mean of 2 targets": [1, 2]}
-    assert by_language(found).keys() == columns.keys()
+    assert by_language(pair).keys() == columns.keys()
     for on, places in columns.items():
         first, second = (np.array(scores)[:, places].mean(1) for scores in (FIRST, SECOND))
         interval = stats.ttest_rel(first, second).confidence_interval(0.95)
-        statement = by_language(found)[on]
+        statement = by_language(pair)[on]
         assert statement.paired
         assert statement.n == (4, 4)
         assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
         assert statement.difference == pytest.approx(first.mean() - second.mean())
-    assert by_language(found)["qan"].verdict == "better"
-    assert by_language(found)["qor"].verdict == "cannot be told apart"
+    assert by_language(pair)["qan"].verdict == "better"
+    assert by_language(pair)["qor"].verdict == "cannot be told apart"
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_searches_with_one_seed_are_compared_seed_by_seed():
 )
 def test_other_seeds_or_other_data_are_two_samples(changes, checksums, note):
     other = SECOND[:3]
-    found = only(confirmed("a", FIRST), confirmed("b", other, *changes, checksums=checksums))
-    assert len(found.notes) == 1
-    assert found.notes[0].startswith(note)
+    pair = only(confirmed("a", FIRST), confirmed("b", other, *changes, checksums=checksums))
+    assert len(pair.notes) == 1
+    assert pair.notes[0].startswith(note)
     first, second = np.array(FIRST)[:, 1], np.array(other)[:, 1]
     interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
-    statement = by_language(found)["qan"]
+    statement = by_language(pair)["qan"]
     assert not statement.paired
     assert statement.n == (4, 3)
     assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
@@ -107,10 +107,10 @@ def test_turning_a_pair_around_turns_the_difference_around(first, second, shared
 
 
 def test_one_seed_has_no_spread():
-    found = only(confirmed("a", FIRST), confirmed("b", SECOND[:1]))
-    assert {one.verdict for one in found.statements} == {"cannot be said"}
+    pair = only(confirmed("a", FIRST), confirmed("b", SECOND[:1]))
+    assert {one.verdict for one in pair.statements} == {"cannot be said"}
     expected = "a or b on qel: cannot be said, there are 1 shared seeds, and one seed has no spread"
-    assert found.statements[0].in_words() == expected
+    assert pair.statements[0].in_words() == expected
 
 
 def test_without_any_spread_a_difference_cannot_be_judged():
@@ -138,9 +138,9 @@ def test_a_failed_run_counts_as_the_lowest_score_of_its_search_and_is_said():
 
 def test_the_first_searchs_metric_is_compared_where_both_report_it():
     by_accuracy = confirmed("b", SECOND, "select.metric=accuracy")
-    found = only(confirmed("a", FIRST), by_accuracy)
-    assert found.measure.metric == "macro_f1"
-    assert found.notes == ["they select by different metrics; macro_f1 is one that both report"]
+    pair = only(confirmed("a", FIRST), by_accuracy)
+    assert pair.measure.metric == "macro_f1"
+    assert pair.notes == ["they select by different metrics; macro_f1 is one that both report"]
     nothing = only(confirmed("a", FIRST), confirmed("b", SECOND, metric="accuracy"))
     assert nothing.statements[0].in_words().startswith("a or b: cannot be said, they report no metric that both have")
 
@@ -152,14 +152,14 @@ def test_an_oracle_says_so_in_the_table_and_in_every_sentence():
 
 
 def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
-    told = Told(specification(), name="b")
-    told.ask("only", k=50, weighting="standard")
+    search = HandWritten(specification(), name="b")
+    search.ask("only", k=50, weighting="standard")
     for replicate, of_run in enumerate(SECOND):
-        told.run("only", replicate, metrics("dev", *of_run))
-    found = only(confirmed("a", FIRST), ComparedSearch("b", results_of(told.state)))
-    assert found.measure.label == "macro_f1 on dev, seeds of the search"
-    assert found.notes == ["not all are confirmed: these scores made the choice, so they are optimistic"]
-    assert by_language(found)["qel"].n == (1, 1)  # replicate 0 is all that both have
+        search.run("only", replicate, metrics("dev", *of_run))
+    pair = only(confirmed("a", FIRST), ComparedSearch("b", results_of(search.state)))
+    assert pair.measure.label == "macro_f1 on dev, seeds of the search"
+    assert pair.notes == ["not all are confirmed: these scores made the choice, so they are optimistic"]
+    assert by_language(pair)["qel"].n == (1, 1)  # replicate 0 is all that both have
 
 
 def test_rows_are_the_chosen_configuration_and_the_best_baselines():
@@ -215,7 +215,7 @@ def test_wrong_folders_are_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.endswith(
         "nowhere: there is no search here. Name the folder that has its ledger.jsonl.\n"
     )
-    empty = Told(specification()).write(tmp_path / "empty")
+    empty = HandWritten(specification()).write(tmp_path / "empty")
     assert main(["compare", good, str(empty)]) == 2
     assert "no run has finished yet" in capsys.readouterr().err
 
@@ -224,11 +224,11 @@ def test_a_method_without_a_task_is_compared_by_its_metric():
     resolved = from_dict({**SPECIFICATION, "sampler": "random"}).as_dict()
     searches = []
     for name, scores in {"a": (0.5, 0.7, 0.6), "b": (0.4, 0.6, 0.4)}.items():
-        told = Told(resolved, {}, name)
-        told.ask("only", x=0.5)
+        search = HandWritten(resolved, {}, name)
+        search.ask("only", x=0.5)
         for replicate, value in enumerate(scores):
-            told.run("only", replicate, {"value": value})
-        searches.append(ComparedSearch(name, results_of(told.state)))
+            search.run("only", replicate, {"value": value})
+        searches.append(ComparedSearch(name, results_of(search.state)))
     assert only(*searches).measure.label == "value, seeds of the search"
     (statement,) = only(*searches).statements
     interval = stats.ttest_rel((0.5, 0.7, 0.6), (0.4, 0.6, 0.4)).confidence_interval(0.95)
@@ -240,14 +240,14 @@ def test_a_method_without_a_task_is_compared_by_its_metric():
 
 
 def test_a_choice_that_always_fails_has_the_lowest_scores_of_its_search():
-    told = Told(specification(), name="b")
-    told.ask("only", k=50, weighting="standard")
-    told.ask("other", k=1)
-    told.freeze("only", "other")
+    search = HandWritten(specification(), name="b")
+    search.ask("only", k=50, weighting="standard")
+    search.ask("other", k=1)
+    search.freeze("only", "other")
     for replicate in (1000, 1001):
-        told.run("only", replicate, None)
-        told.run("other", replicate, metrics("dev", 0.4, 0.3, 0.2) | metrics("test", 0.4, 0.3, 0.2))
-    told.run("only", 0, metrics("dev", 0.7, 0.6, 0.5))
-    statement = by_language(only(confirmed("a", FIRST), ComparedSearch("b", results_of(told.state))))["qan"]
+        search.run("only", replicate, None)
+        search.run("other", replicate, metrics("dev", 0.4, 0.3, 0.2) | metrics("test", 0.4, 0.3, 0.2))
+    search.run("only", 0, metrics("dev", 0.7, 0.6, 0.5))
+    statement = by_language(only(confirmed("a", FIRST), ComparedSearch("b", results_of(search.state))))["qan"]
     assert statement.difference == pytest.approx((0.61 + 0.66) / 2 - 0.3)
     assert "2 failed, counted as the lowest score" in statement.in_words()

@@ -10,21 +10,21 @@ from seedwise.search.ledger.state import Ledger
 from seedwise.search.spec.load import recorded
 from seedwise.search.studies.study import study_of
 from seedwise.text import ago
-from tests.search.told import Told, demo, metrics, specification
+from tests.search.hand_written import HandWritten, demo, metrics, specification
 
 
-def begun(begin: float) -> Told:
-    told = Told(specification(), begin=begin)
-    told.ask("a", k=50, weighting="standard")
-    told.run("a", 0, metrics("dev", 0.8, 0.6, 0.5))
-    told.tell("start", config_id="a", replicate=1, phase="search")
-    return told
+def begun(begin: float) -> HandWritten:
+    search = HandWritten(specification(), begin=begin)
+    search.ask("a", k=50, weighting="standard")
+    search.run("a", 0, metrics("dev", 0.8, 0.6, 0.5))
+    search.tell("start", config_id="a", replicate=1, phase="search")
+    return search
 
 
 def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_path, capsys, monkeypatch):
-    told = begun(time.time())
-    monkeypatch.setattr(text, "time", SimpleNamespace(time=lambda: told.time + 300))
-    folder = told.write(tmp_path)
+    search = begun(time.time())
+    monkeypatch.setattr(text, "time", SimpleNamespace(time=lambda: search.time + 300))
+    folder = search.write(tmp_path)
     ledger = Ledger(folder / "ledger.jsonl")  # as the search itself holds it
     assert main(["status", str(folder)]) == 0
     ledger.close()
@@ -55,12 +55,12 @@ def test_phases_are_named():
     def phase_of(state):
         return study_of(recorded(state)).phase(state)
 
-    told = begun(0.0)
-    assert phase_of(told.state) == "search"
-    told.tell("baselines", because="the budget is spent")
-    assert phase_of(told.state) == "baselines"
-    told.freeze("a")
-    assert phase_of(told.state) == "confirmation"
+    search = begun(0.0)
+    assert phase_of(search.state) == "search"
+    search.tell("baselines", because="the budget is spent")
+    assert phase_of(search.state) == "baselines"
+    search.freeze("a")
+    assert phase_of(search.state) == "confirmation"
 
 
 def test_a_clock_that_is_behind_gives_no_negative_age():

@@ -14,8 +14,8 @@ from seedwise.search.spec.load import recorded
 from seedwise.search.spec.provenance import checksums
 from seedwise.trainables.landscape.jobs import BOTH, LINE, PLANE, SEEDS, SOURCE, Model
 from tests import tiny
+from tests.search.hand_written import HandWritten, metrics
 from tests.search.studies.test_search import run, typed
-from tests.search.told import Told, metrics
 
 SEARCH = [
     "task.targets=[qan]",
@@ -27,14 +27,14 @@ ROWS = {"train": 48, "dev": 12, "test": 4}
 
 
 def made(home, *changes):
-    """A search of the demo with changes, told by hand, and the landscape of its configuration at two seeds."""
+    """A search of the demo with changes, written by hand, and the landscape of its configuration at two seeds."""
     resolved = read_specification("demo", [*SEARCH, *changes]).as_dict()
-    told = Told(resolved, checksums(resolved))
-    told.ask("one", k=10, weighting="softmax", tau=0.1)
-    told.run("one", 0, metrics("dev", 0.8, 0.7))
-    told.freeze()
-    told.end()
-    told.write(home / "runs" / "demo")
+    search = HandWritten(resolved, checksums(resolved))
+    search.ask("one", k=10, weighting="softmax", tau=0.1)
+    search.run("one", 0, metrics("dev", 0.8, 0.7))
+    search.freeze()
+    search.end()
+    search.write(home / "runs" / "demo")
     run(home, "export", "runs/demo")
     return home, run(home, "landscape", "runs/demo/best.yaml", "--replicates", 2, *tiny.words(SMALL))
 

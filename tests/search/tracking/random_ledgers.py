@@ -3,7 +3,7 @@
 import random
 
 from seedwise.search.decide.policy import FRESH
-from tests.search.told import metrics, specification
+from tests.search.hand_written import metrics, specification
 
 
 class RandomLedger:

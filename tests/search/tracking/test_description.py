@@ -5,12 +5,12 @@ import pytest
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.description import description
 from seedwise.search.tracking.scores import Scores
-from tests.search.told import Told, metrics, specification
+from tests.search.hand_written import HandWritten, metrics, specification
 
 
-def described(told, names):
-    state = told.state
-    scores = Scores(state, Selection.from_specification(told.resolved))
+def described(search, names):
+    state = search.state
+    scores = Scores(state, Selection.from_specification(search.resolved))
     for run in state.runs():
         scores.add(run)
     return description(state, scores, names)
@@ -21,27 +21,27 @@ def described(told, names):
 )
 def test_p_best_needs_a_configuration_with_two_scores(second, p_best):
     """A seed that failed is no second score, nor is one of a baseline or of the confirmation."""
-    told = Told(specification())
-    told.ask("a", k=50, weighting="standard")
-    told.ask("flat", baseline="constant")
+    search = HandWritten(specification())
+    search.ask("a", k=50, weighting="standard")
+    search.ask("flat", baseline="constant")
     for replicate, score in enumerate((0.8, *second)):
-        told.run("a", replicate, score and metrics("dev", score, 0.6, 0.5))
+        search.run("a", replicate, score and metrics("dev", score, 0.6, 0.5))
     for replicate in (0, 1):
-        told.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1))
+        search.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1))
     estimates = {"a": {"estimate": 0.8, "estimate_sd": 0.01, "p_best": 1.0}}
-    told.tell("freeze", because="the budget is spent", configs=["a"], baselines=["flat"], estimates=estimates)
+    search.tell("freeze", because="the budget is spent", configs=["a"], baselines=["flat"], estimates=estimates)
     for replicate in (1000, 1001):
-        told.run("a", replicate, metrics("dev", 0.75, 0.6, 0.5))
-    text = described(told, {"a": "k=50 standard"})
+        search.run("a", replicate, metrics("dev", 0.75, 0.6, 0.5))
+    text = described(search, {"a": "k=50 standard"})
     (line,) = [line for line in text.splitlines() if "`a`" in line]
     assert line.split(" | ")[5] == p_best
 
 
-@pytest.mark.parametrize(("configs", "told"), [(["a"], "fresh seeds run"), ([], "results are written")])
-def test_after_the_search_phase_it_says_what_comes_next(configs, told):
+@pytest.mark.parametrize(("configs", "next_step"), [(["a"], "fresh seeds run"), ([], "results are written")])
+def test_after_the_search_phase_it_says_what_comes_next(configs, next_step):
     """A landscape, or a search without a confirmation, has no fresh seeds."""
-    story = Told(specification())
+    story = HandWritten(specification())
     story.ask("a", k=50, weighting="standard")
     story.run("a", 0, metrics("dev", 0.8, 0.6, 0.5))
     story.tell("freeze", because="all is done", configs=configs)
-    assert f"The search phase is over (all is done), {told}." in described(story, {})
+    assert f"The search phase is over (all is done), {next_step}." in described(story, {})

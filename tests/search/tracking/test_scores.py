@@ -7,7 +7,7 @@ from seedwise.search.ranking.baseline_scores import scores_of
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.scores import Scores
-from tests.search.told import Told, metrics, specification
+from tests.search.hand_written import HandWritten, metrics, specification
 from tests.search.tracking.random_ledgers import RandomLedger
 
 
@@ -36,17 +36,17 @@ def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_
 
 
 def test_a_result_touches_its_own_configuration_and_a_new_lowest_one_those_with_failed_runs(monkeypatch):
-    told, touched = Told(specification()), []
+    search, touched = HandWritten(specification()), []
     for number in range(50):
-        told.ask(f"c{number:02}", k=number + 1, weighting="standard")
-        told.run(f"c{number:02}", 0, metrics("dev", 0.5 + number / 100, 0.6, 0.5) if number % 10 else None)
-    told.run("c01", 1, metrics("dev", 0.9, 0.6, 0.5))
-    told.run("c02", 1, metrics("dev", 0.1, 0.6, 0.5))
+        search.ask(f"c{number:02}", k=number + 1, weighting="standard")
+        search.run(f"c{number:02}", 0, metrics("dev", 0.5 + number / 100, 0.6, 0.5) if number % 10 else None)
+    search.run("c01", 1, metrics("dev", 0.9, 0.6, 0.5))
+    search.run("c02", 1, metrics("dev", 0.1, 0.6, 0.5))
     update = Scores._update
     monkeypatch.setattr(Scores, "_update", lambda self, one: touched.append(one.config_id) or update(self, one))
     state = State()
-    scores, counts = Scores(state, Selection.from_specification(told.resolved)), []
-    for event in told.events:
+    scores, counts = Scores(state, Selection.from_specification(search.resolved)), []
+    for event in search.events:
         state.apply(event)
         if event["event"] == "result":
             scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])

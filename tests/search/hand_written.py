@@ -1,4 +1,4 @@
-"""Searches told by hand: ledgers with chosen scores, of which nothing was run."""
+"""Searches written by hand: ledgers with chosen scores, of which nothing was run."""
 
 import json
 from functools import cache
@@ -32,7 +32,7 @@ def metrics(split: str, *scores: float, metric: str = "macro_f1") -> dict[str, f
     return {f"{split}/{metric}/{language}": score for language, score in zip(LANGUAGES, scores, strict=False)}
 
 
-class Told:
+class HandWritten:
     """The events of a search, line by line. A run without metrics is one that failed."""
 
     def __init__(self, resolved: dict, checksums: dict[str, str] | None = None, name: str = "", begin: float = 1e9):
@@ -81,27 +81,27 @@ class Told:
         return folder
 
 
-def demo(*changes: str, checksums: dict[str, str] | None = None, name: str = "") -> Told:
+def demo(*changes: str, checksums: dict[str, str] | None = None, name: str = "") -> HandWritten:
     """A finished search: two configurations that are tied, a poor one, one that fails, one pruned, and a baseline."""
-    told = Told(specification(*changes), checksums, name)
-    told.ask("good", k=50, weighting="softmax", tau=0.1)
-    told.ask("same", k=40, weighting="softmax", tau=0.2)
-    told.ask("poor", k=1)
-    told.ask("bad", k=100, weighting="sparsemax", tau=0.5)
-    told.ask("cut", k=2, weighting="standard")
+    search = HandWritten(specification(*changes), checksums, name)
+    search.ask("good", k=50, weighting="softmax", tau=0.1)
+    search.ask("same", k=40, weighting="softmax", tau=0.2)
+    search.ask("poor", k=1)
+    search.ask("bad", k=100, weighting="sparsemax", tau=0.5)
+    search.ask("cut", k=2, weighting="standard")
     for replicate, noise in enumerate((0.0, 0.02, 0.01)):
-        told.run("good", replicate, metrics("dev", 0.81 + noise, 0.61 + 2 * noise, 0.5 - noise), steps=2)
-        told.run("same", replicate, metrics("dev", 0.82 - noise, 0.66 - noise, 0.45 + noise))
-        told.run("poor", replicate, metrics("dev", 0.40 + noise, 0.30, 0.2) if replicate else None)
-    told.run("bad", 0, None)
-    told.run("cut", 0, metrics("dev", 0.9, 0.9, 0.9), status="pruned")
-    told.ask("flat", baseline="constant")
-    told.run("flat", 0, metrics("dev", 0.1, 0.1, 0.1))
-    told.freeze("good", "same", baselines=("flat",))
+        search.run("good", replicate, metrics("dev", 0.81 + noise, 0.61 + 2 * noise, 0.5 - noise), steps=2)
+        search.run("same", replicate, metrics("dev", 0.82 - noise, 0.66 - noise, 0.45 + noise))
+        search.run("poor", replicate, metrics("dev", 0.40 + noise, 0.30, 0.2) if replicate else None)
+    search.run("bad", 0, None)
+    search.run("cut", 0, metrics("dev", 0.9, 0.9, 0.9), status="pruned")
+    search.ask("flat", baseline="constant")
+    search.run("flat", 0, metrics("dev", 0.1, 0.1, 0.1))
+    search.freeze("good", "same", baselines=("flat",))
     for replicate, noise in enumerate((0.0, 0.03, 0.01), start=1000):
         for config_id, score in (("good", 0.75), ("same", 0.74)):
             dev, test = metrics("dev", score + noise, 0.6, 0.5), metrics("test", score - noise, 0.55 + noise, 0.5)
-            told.run(config_id, replicate, dev | test)
-        told.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1) | metrics("test", 0.1, 0.1, 0.1))
-    told.end()
-    return told
+            search.run(config_id, replicate, dev | test)
+        search.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1) | metrics("test", 0.1, 0.1, 0.1))
+    search.end()
+    return search
