@@ -16,25 +16,25 @@ def called(*arguments: object) -> str:
 
     For what is printed. A file that is kept may be read elsewhere: see `command`.
     """
-    return " ".join([_program(), *map(_quoted, arguments)])
+    return " ".join([_program(), *map(shlex.quote, map(str, arguments))])
 
 
 def command(*arguments: object) -> str:
     """The command line for a file that is kept, which says `seedwise` however this process was started."""
-    return " ".join([NAME, *map(_quoted, arguments)])
+    return shlex.join([NAME, *map(str, arguments)])
 
 
 def tool(name: str, *arguments: object) -> str:
     """The command line of another program that is installed with this one, as it can be typed in the current folder."""
     path = Path(sys.executable).with_name(name)
     program = name if shutil.which(name) or not path.is_file() else _typed(path)
-    return " ".join([program, *map(_quoted, arguments)])
+    return " ".join([program, *map(shlex.quote, map(str, arguments))])
 
 
 def _program() -> str:
-    """`seedwise` where that is this program, else its path, else how Python starts it."""
-    script = _script()
-    if script is not None:
+    """`seedwise` if that is this program, else the path of the installed command, else how Python starts it."""
+    beside = (Path(sys.argv[0]), Path(sys.executable).parent / NAME)
+    if script := next((path for path in beside if path.name == NAME and path.is_file()), None):
         on_path = shutil.which(NAME)
         return NAME if on_path and os.path.samefile(on_path, script) else _typed(script)
     # An environment's python is a link to its base python, which does not know what is installed in the environment.
@@ -44,18 +44,8 @@ def _program() -> str:
     return f"{python} {_typed(door)}" if door.exists() else f"{python} -m {NAME}"
 
 
-def _script() -> Path | None:
-    """The installed command: the running script, or the script beside Python; None if it is not installed."""
-    places = (Path(sys.argv[0]), Path(sys.executable).parent / NAME)
-    return next((path for path in places if path.name == NAME and path.is_file()), None)
-
-
-def _quoted(argument: object) -> str:
-    return shlex.quote(str(argument))
-
-
 def _typed(path: Path) -> str:
-    """A path relative to the current folder, where it is below it; a shell looks up a bare name elsewhere."""
+    """A path, relative to the current folder if it is below it; a shell looks up a bare name elsewhere."""
     path = path.absolute()
     if not path.is_relative_to(Path.cwd()):
         return shlex.quote(str(path))

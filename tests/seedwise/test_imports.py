@@ -1,4 +1,4 @@
-"""Code that a specification names: found by its file, without a trace in this process but the module itself."""
+"""Code that a specification names: loaded from its file, without a trace in this process but the module itself."""
 
 import os
 import re
@@ -97,8 +97,8 @@ def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
 def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(ROOT))])  # as where installed
     (folder / "sw_old.py").write_text(f"from {name}.anything import Method\n")
-    told = f"Seedwise's own {name!r} is now 'seedwise.{name}'."
-    with paths.relative_to(folder), pytest.raises(RequestError, match=re.escape(told)):
+    message = f"Seedwise's own {name!r} is now 'seedwise.{name}'."
+    with paths.relative_to(folder), pytest.raises(RequestError, match=re.escape(message)):
         import_path("sw_old:Mine", "method.trainable")
 
 

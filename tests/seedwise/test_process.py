@@ -16,14 +16,14 @@ def test_variables_last_as_long_as_the_longest_of_the_blocks_that_set_them(monke
     """Blocks of several threads overlap; the variables are put back as they were before the first."""
     monkeypatch.setenv("SEEDWISE_ONE", "before")
     monkeypatch.delenv("SEEDWISE_TWO", raising=False)
-    found = []
+    values = []
     with ExitStack() as first, ExitStack() as second:
         first.enter_context(environment({"SEEDWISE_ONE": "1", "SEEDWISE_TWO": "2"}))
         second.enter_context(environment({"SEEDWISE_ONE": "1", "SEEDWISE_TWO": "2"}))
         for block in (first, second):
             block.close()
-            found.append((os.environ["SEEDWISE_ONE"], os.environ.get("SEEDWISE_TWO")))
-    assert found == [("1", "2"), ("before", None)]
+            values.append((os.environ["SEEDWISE_ONE"], os.environ.get("SEEDWISE_TWO")))
+    assert values == [("1", "2"), ("before", None)]
 
 
 def test_a_variable_that_a_block_takes_away_comes_back(monkeypatch):

@@ -27,7 +27,7 @@ def printed(folder, **more):
 @pytest.mark.parametrize("on_path", [False, True])
 def test_what_is_printed_can_be_typed_where_the_person_is(tmp_path, on_path):
     bin_folder = str(Path(sys.executable).parent)
-    others = [one for one in os.environ["PATH"].split(os.pathsep) if one != bin_folder]
+    others = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != bin_folder]
     path = os.pathsep.join([bin_folder, *others] if on_path else others)
     command = printed(tmp_path, PATH=path)
     typed = subprocess.run(

@@ -25,7 +25,7 @@ from seedwise.trainables.request import SHAPES, Inputs
 from seedwise.trainables.streams import STREAMS
 
 HEAVY = ("torch", "transformers", "ray", "optuna", "mlflow", "datasets")
-MOST = 400  # configurations of one space that are looked at
+SAMPLE = 400  # configurations of one space that are looked at
 
 BUILT_INS = {path.stem: yaml12.load(path.read_text()) for path in sorted(BUILT_IN.glob("*.yaml"))}
 
@@ -38,21 +38,24 @@ every_space = pytest.mark.parametrize(
 )
 
 
-def found(path):
+def loaded(path):
     """What an import path names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
 
 def defaults_of(options):
-    """The fields of a dataclass and their defaults; every one has to have one."""
-    return {one.name: one.default if one.default is not MISSING else one.default_factory() for one in fields(options)}
+    """The fields of a dataclass and their defaults; every field must have a default."""
+    return {
+        field.name: field.default if field.default is not MISSING else field.default_factory()
+        for field in fields(options)
+    }
 
 
 def drawn(space):
     """Configurations of a space: the first ones, and its whole grid or, where that is endless, what walks meet."""
-    walked = space.samples if space.continuous() else [params for params, _ in islice(space.grid(), MOST)]
-    return [*space.first(), *walked[:MOST]]
+    walked = space.samples if space.continuous() else [params for params, _ in islice(space.grid(), SAMPLE)]
+    return [*space.first(), *walked[:SAMPLE]]
 
 
 def identity(params):
@@ -72,7 +75,7 @@ def check_canonical(space, options):
 
 def test_no_spec_imports_what_is_slow_to_import():
     program = "import sys\nfrom importlib import import_module\n" + "".join(
-        f"import_module({path!r}); print({name!r}, *(one for one in {HEAVY} if one in sys.modules))\n"
+        f"import_module({path!r}); print({name!r}, *(package for package in {HEAVY} if package in sys.modules))\n"
         for name, path in METHODS.items()
     )
     done = subprocess.run(
@@ -95,20 +98,20 @@ def test_a_method_is_a_folder_that_has_its_name(method):
 @every
 def test_the_class_of_its_runs_is_a_method_which_keeps_the_contract(method):
     spec = spec_of(method)
-    kind = found(spec.trainable)
+    kind = loaded(spec.trainable)
     assert issubclass(kind, Method)
     assert kind.step is not Method.step
     assert list(inspect.signature(kind.prepare).parameters) == ["request", "candidates"]
     assert list(inspect.signature(kind.prepare_test).parameters) == ["request"]
     assert kind.baselines.keys() == spec.baselines.keys()
-    assert all(issubclass(one, Method) for one in kind.baselines.values())
+    assert all(issubclass(baseline, Method) for baseline in kind.baselines.values())
     # What is exported has a card, and a card says for which pipeline it is.
     assert (kind.export is not Method.export) == (spec.export is not None)
 
 
 @every
 def test_the_streams_and_the_size_of_a_run_are_known_for_every_configuration(method):
-    kind = found(spec_of(method).trainable)
+    kind = loaded(spec_of(method).trainable)
     for params in drawn(spaces.load(method, "default"))[:50]:
         used = kind.streams_used(dict(params))
         assert used
@@ -138,16 +141,16 @@ def test_every_configuration_of_a_baseline_is_accepted_and_canonical(method, bas
 
 @every_baseline
 def test_what_a_baseline_says_of_itself_exists(method, baseline):
-    spec, one = spec_of(method), spec_of(method).baselines[baseline]
-    known = defaults_of(one.options)
-    assert one.options.title
-    assert one.choices.keys() <= known.keys()
-    for values in product(*one.choices.values()):
-        one.options(**dict(zip(one.choices, values, strict=True)))
-    assert set(one.unread) <= known.keys()
-    assert not set(one.unread) & one.choices.keys()
-    assert one.needs <= {"target_train", *spec.inputs}
-    for name in one.needs & spec.inputs.keys():
+    spec, entry = spec_of(method), spec_of(method).baselines[baseline]
+    known = defaults_of(entry.options)
+    assert entry.options.title
+    assert entry.choices.keys() <= known.keys()
+    for values in product(*entry.choices.values()):
+        entry.options(**dict(zip(entry.choices, values, strict=True)))
+    assert set(entry.unread) <= known.keys()
+    assert not set(entry.unread) & entry.choices.keys()
+    assert entry.needs <= {"target_train", *spec.inputs}
+    for name in entry.needs & spec.inputs.keys():
         assert not spec.inputs[name].required
         assert spec.inputs[name].missing  # what is said where it is not there
 
@@ -157,11 +160,11 @@ def test_baselines_follow_options_that_the_method_has_and_one_of_them_reads(meth
     spec = spec_of(method)
     assert len(set(spec.follows)) == len(spec.follows)
     assert set(spec.follows) <= defaults_of(spec.options).keys()
-    read_by_one = {
-        name for one in spec.baselines.values() for name in defaults_of(one.options) if name not in one.unread
+    read = {
+        name for entry in spec.baselines.values() for name in defaults_of(entry.options) if name not in entry.unread
     }
-    assert set(spec.follows) <= read_by_one
-    assert len({one.options.title for one in spec.baselines.values()}) == len(spec.baselines)
+    assert set(spec.follows) <= read
+    assert len({entry.options.title for entry in spec.baselines.values()}) == len(spec.baselines)
 
 
 @every
@@ -184,22 +187,22 @@ def test_a_misspelt_compat_is_told_what_there_is(method):
 
 @every
 def test_every_input_is_a_key_of_the_schema_with_its_type_and_default(method):
-    for name, one in spec_of(method).inputs.items():
+    for name, key in spec_of(method).inputs.items():
         field = Inputs.model_fields[name]
-        assert field.default == (one.default if one.shape == "value" else SHAPES[one.shape][1])
-        if one.shape == "value":
-            assert (one.required, one.missing, one.folder) == (False, "", False)
-            assert Inputs(**{name: one.default}) == Inputs()
-        elif one.required and one.shape in ("single", "pattern", "sets"):
-            assert one.missing  # the others say for which language there is none
-        assert one.missing.endswith(".") or not one.missing
+        assert field.default == (key.default if key.shape == "value" else SHAPES[key.shape][1])
+        if key.shape == "value":
+            assert (key.required, key.missing, key.folder) == (False, "", False)
+            assert Inputs(**{name: key.default}) == Inputs()
+        elif key.required and key.shape in ("single", "pattern", "sets"):
+            assert key.missing  # the others say for which language there is none
+        assert key.missing.endswith(".") or not key.missing
 
 
 def test_methods_that_share_the_name_of_an_input_mean_the_same_by_it():
     meant = {}
     for method in METHODS:
-        for name, one in spec_of(method).inputs.items():
-            meant.setdefault(name, set()).add((one.shape, str(one.type), one.default, one.folder))
+        for name, key in spec_of(method).inputs.items():
+            meant.setdefault(name, set()).add((key.shape, str(key.type), key.default, key.folder))
     assert {name: kinds for name, kinds in meant.items() if len(kinds) > 1} == {}
 
 
@@ -245,27 +248,27 @@ def test_a_demo_reads_and_all_it_can_ask_for_is_accepted(name):
     assert content["inputs"].keys() <= spec.inputs.keys()
     for key, configurations in specification.parts.candidates.configurations.items():
         options = spec.baselines[key.removeprefix("baselines.")].options if "baselines." in key else spec.options
-        for params in configurations[:MOST]:
-            options(**{one: value for one, value in params.items() if one != "baseline"})
+        for params in configurations[:SAMPLE]:
+            options(**{name: value for name, value in params.items() if name != "baseline"})
 
 
 def bibtex(text):
     """A BibTeX entry as its kind, its key and its fields: a small reader of the format, braces counted."""
     head = re.match(r"@(\w+)\{([^\s,{}]+),", text)
-    entry, place, names = {}, head.end(), re.compile(r"\s*(\w+)\s*=\s*")
-    while name := names.match(text, place):
-        place = name.end()
-        opening, depth, begin = text[place], 0, place + 1
+    entry, position, names = {}, head.end(), re.compile(r"\s*(\w+)\s*=\s*")
+    while name := names.match(text, position):
+        position = name.end()
+        opening, depth, begin = text[position], 0, position + 1
         assert opening in '{"'
         while True:
-            place += 1
-            if text[place] == ("}" if opening == "{" else '"') and depth == 0:
+            position += 1
+            if text[position] == ("}" if opening == "{" else '"') and depth == 0:
                 break
-            depth += {"{": 1, "}": -1}.get(text[place], 0)
+            depth += {"{": 1, "}": -1}.get(text[position], 0)
             assert depth >= 0
-        entry[name[1]] = text[begin:place]
-        place = re.compile(r"\s*,?").match(text, place + 1).end()
-    assert text[place:].strip() == "}"
+        entry[name[1]] = text[begin:position]
+        position = re.compile(r"\s*,?").match(text, position + 1).end()
+    assert text[position:].strip() == "}"
     return head[1], head[2], entry
 
 

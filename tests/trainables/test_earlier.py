@@ -10,7 +10,7 @@ from seedwise.trainables.streams import Streams
 CANDIDATES = Candidates({"space": [{"x": 1}]})
 
 
-class Given:
+class FakeRequest:
     """A request, which is no dictionary but can be made one."""
 
     def as_dict(self):
@@ -159,18 +159,18 @@ def test_epochs_are_steps(kind, params, values):
     ],
 )
 def test_prepare_has_the_dictionary_and_may_leave_out_what_is_asked_for(kind, prepared):
-    assert kind.prepare(Given(), CANDIDATES) == prepared
+    assert kind.prepare(FakeRequest(), CANDIDATES) == prepared
 
 
 def test_tests_and_exports_have_the_dictionary_too(tmp_path):
-    assert Younger.prepare_test(Given()) == "a"
-    assert run_of(Old).export(Given(), tmp_path) == [tmp_path / "a"]
-    assert run_of(Renamed).export(Given(), tmp_path) == [tmp_path, "a"]
+    assert Younger.prepare_test(FakeRequest()) == "a"
+    assert run_of(Old).export(FakeRequest(), tmp_path) == [tmp_path / "a"]
+    assert run_of(Renamed).export(FakeRequest(), tmp_path) == [tmp_path, "a"]
 
 
 def test_a_method_of_today_has_the_request_itself():
-    given = Given()
-    assert Today.prepare(given, CANDIDATES) is given
+    request = FakeRequest()
+    assert Today.prepare(request, CANDIDATES) is request
 
 
 def test_a_method_that_exports_nothing_is_still_known_by_that():

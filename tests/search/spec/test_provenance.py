@@ -12,8 +12,8 @@ def commit(folder):
     who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
     for arguments in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "theirs"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True)
-    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
-    return found.stdout.strip()
+    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    return git.stdout.strip()
 
 
 def test_a_package_in_somebodys_repository_has_no_revision(tmp_path, monkeypatch):
@@ -33,7 +33,7 @@ def test_a_package_in_somebodys_repository_has_no_revision(tmp_path, monkeypatch
 def test_a_checkout_has_its_commit_also_in_a_hook_of_another_repository(tmp_path, monkeypatch):
     commit(tmp_path)
     monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
-    found = subprocess.run(
+    git = subprocess.run(
         ["git", "--git-dir", ROOT / ".git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True
     )
-    assert provenance.revision().removesuffix("-dirty") == found.stdout.strip()
+    assert provenance.revision().removesuffix("-dirty") == git.stdout.strip()

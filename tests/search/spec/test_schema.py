@@ -116,10 +116,10 @@ def fewer_walks(monkeypatch):
     ],
 )
 def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as refused:
         read(DEMO, [override])
-    assert message in str(found.value)
-    assert "\n" not in str(found.value)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.usefixtures("fewer_walks")
@@ -146,20 +146,20 @@ def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
     ],
 )
 def test_every_mistake_in_a_search_of_ear_is_one_line_too(override, message):
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as refused:
         read("demo-ear", [override])
-    assert message in str(found.value)
-    assert "\n" not in str(found.value)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.usefixtures("fewer_walks")
 def test_all_mistakes_are_told_at_once_one_line_each():
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as refused:
         read("demo-ear", ["method=stitching", "select.metric=f1", "budget.runs=1", "seed=-1", "tracking.url=x"])
-    assert [line.partition(": ")[0] for line in str(found.value).splitlines()] == ["tracking.url", "seed"]
-    with pytest.raises(RequestError) as found:
+    assert [line.partition(": ")[0] for line in str(refused.value).splitlines()] == ["tracking.url", "seed"]
+    with pytest.raises(RequestError) as refused:
         read("demo-ear", ["method=stitching", "select.metric=f1", "baselines=[plian]"])
-    lines = str(found.value).splitlines()
+    lines = str(refused.value).splitlines()
     assert lines[0].startswith("space.layer: there is no such dimension.")
     assert {line.partition(": ")[0] for line in lines[1:]} == {
         "select.metric",
@@ -183,13 +183,13 @@ def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
             (tmp_path / f"{split}-{language}.tsv").write_text(f"one sentence\tanother one{label}\n")
     content = read("demo-ear").as_dict()
     content["task"] = {"name": "xnli", "data": str(tmp_path), "source": "en", "targets": ["fr"]}
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as refused:
         from_dict(content)
-    assert str(found.value).startswith(
+    assert str(refused.value).startswith(
         f"task.data: {tmp_path}/test-en.tsv has 2 columns in its first line, not premise, hypothesis, label. "
         "XTREME leaves the labels out of its test files: use labelled ones"
     )
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(refused.value)
     content["replicates"]["confirm"]["top"] = 0  # nothing is tested then
     assert from_dict(content).task.name == "xnli"
 
@@ -289,10 +289,10 @@ def test_training_sets_of_targets_are_asked_for_only_where_they_are_read(tmp_pat
     assert read(DEMO, data)
     with pytest.raises(RequestError, match=r"qan/train.tsv is missing. The baseline lr is trained on it. Add it, or"):
         read(DEMO, [*data, "baselines=[lr]"])
-    one = [*data, "enqueue=[{k: 5}]"]
+    single = [*data, "enqueue=[{k: 5}]"]
     with pytest.raises(RequestError, match=r"qan/train.tsv is missing. Models of the target and of both are trained"):
-        read(DEMO, [*one, "landscape={}"])
-    assert read(DEMO, [*one, "landscape={labels: false}"]).landscape.replicates == 3
+        read(DEMO, [*single, "landscape={}"])
+    assert read(DEMO, [*single, "landscape={labels: false}"]).landscape.replicates == 3
 
 
 def pairs(name: str, data: object, **more: object) -> dict:
