@@ -7,7 +7,7 @@ import numpy as np
 
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.files import Skipped
-from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numbers_at_end, refuse_dimension
+from seedwise.trainables.inputs.vectors_text import LEAST, SHARE, header_of, numbers_at_end
 
 CHUNK = 1 << 20  # bytes read at once; no word is that long
 REPLACEMENT = "\ufffd"  # decoded from bytes that are not UTF-8
@@ -15,13 +15,12 @@ REPLACEMENT = "\ufffd"  # decoded from bytes that are not UTF-8
 
 def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
     """The first `rows` words, their vectors and notes; an entry is a word, a space and d little-endian float32."""
-    header = header_of(file.readline(100))
+    header = header_of(file.readline(100), key, path)
     if header is None or not all(header):
         raise RequestError(
             key, f"{path} does not begin with `count dimension` as word2vec's binary does", "Is it text?"
         )
     count, dimensions = header
-    refuse_dimension(key, path, dimensions)
     words: dict[str, None] = {}
     vectors: list[np.ndarray] = []
     malformed, repeated = Skipped("malformed vector", "entry"), Skipped("repeated word", "entry")

@@ -24,11 +24,10 @@ def read_text(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str
     first = file.readline().removeprefix(b"\xef\xbb\xbf")
     if not first.strip():
         raise RequestError(key, f"{path} is empty, or its first line is", EXPECTED)
-    header = header_of(first)
+    header = header_of(first, key, path)
     dimensions = header[1] if header else numbers_at_end(first.split()[1:])
     if dimensions < 1:
         raise RequestError(key, f"{path} line 1 has no numbers", EXPECTED)
-    refuse_dimension(key, path, dimensions)
     lines = enumerate(file, start=2)
     fields = _split(lines if header else chain([(1, first)], lines), dimensions)
     words: dict[str, None] = {}
@@ -75,16 +74,15 @@ def read_text(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str
     return list(words), blocks, notes
 
 
-def refuse_dimension(key: str, path: Path, dimensions: int) -> None:
-    """Refuse a first line that promises more numbers than vectors have: such a file is something else."""
-    if dimensions > MAX_DIMENSIONS:
-        raise RequestError(key, f"{path} line 1 speaks of {dimensions} dimensions", "Name a file of word vectors.")
-
-
-def header_of(line: bytes) -> tuple[int, int] | None:
+def header_of(line: bytes, key: str, path: Path) -> tuple[int, int] | None:
     """Number of words and dimension, if a first line is `count dimension`."""
     fields = line.split()
-    return (int(fields[0]), int(fields[1])) if len(fields) == 2 and all(map(bytes.isdigit, fields)) else None
+    if len(fields) != 2 or not all(map(bytes.isdigit, fields)):
+        return None
+    count, dimensions = map(int, fields)
+    if dimensions > MAX_DIMENSIONS:  # such a file is something else
+        raise RequestError(key, f"{path} line 1 promises {dimensions} dimensions", "Name a file of word vectors.")
+    return count, dimensions
 
 
 def numbers_at_end(fields: list[bytes]) -> int:

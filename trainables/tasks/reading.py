@@ -62,7 +62,9 @@ def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool
     ):
         if is_json(path):
             is_list = not first_row(path, quoted=False)
-            table = pd.read_json(path, lines=not is_list, dtype=False, convert_dates=False, encoding="utf-8-sig")
+            table = pd.read_json(
+                path, lines=not is_list, dtype=False, convert_dates=False, precise_float=True, encoding="utf-8-sig"
+            )
         else:
             table = pd.read_csv(
                 path,
