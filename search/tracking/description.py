@@ -1,4 +1,4 @@
-"""The description of a search in MLflow: how its configurations stand, and how to run it again, as Markdown."""
+"""The description of a search in MLflow, as Markdown: its best configurations, and how to run it again."""
 
 from collections.abc import Mapping
 
@@ -8,18 +8,16 @@ from seedwise.search.ledger.state import State
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.tracking.scores import Scores
 
-SHOWN = 20  # configurations
+MAX_ROWS = 20  # configurations
 
 
 def description(state: State, scores: Scores, names: Mapping[str, str]) -> str:
-    """What the ledger says, for people who only see MLflow. `names` are the configurations' in words.
+    """What the ledger says, for readers of MLflow. `names` describe the configurations in words.
 
-    The order and the estimates are those of the freeze; before it there are none, and the configurations are asked for
-    with MLflow's own tables.
+    Order and estimates are those of the freeze. Before the freeze there is no table: MLflow lists the configurations.
     """
-    said = state.finished or state.stopped
-    ranked = "" if state.search["specification"].get("landscape") else f"Ranked by {scores.selection.label}. "
-    parts = [ranked + (f"Ended: {said}." if state.finished else _unfinished(state))]
+    ranked = "" if state.specification.get("landscape") else f"Ranked by {scores.selection.label}. "
+    parts = [ranked + (f"Ended: {state.finished}." if state.finished else _unfinished(state))]
     if rows := _rows(state, scores):
         named = Column("configuration"), lambda row: f"{names.get(row['config_id'], '')} (`{row['config_id']}`)"
         rank = Column("", number=True), lambda row: row["rank"]
@@ -38,20 +36,28 @@ def _unfinished(state: State) -> str:
 
 
 def _rows(state: State, scores: Scores) -> list[dict]:
-    """Configurations as they were frozen, best first, then the baselines that were confirmed."""
+    """Rows of a leaderboard: configurations as of the freeze, best first, then the confirmed baselines."""
     rows = []
-    for rank, config_id in enumerate([*list(state.estimates)[:SHOWN], *state.frozen_baselines], start=1):
+    for rank, config_id in enumerate([*list(state.estimates)[:MAX_ROWS], *state.frozen_baselines], start=1):
         estimate = state.estimates.get(config_id)
-        known = estimate or {"estimate": None, "p_best": None}
-        searched, fresh = (_summarised(row) for row in scores.rows.get(config_id, ({}, {})))
-        shown = {"rank": str(rank) if estimate else "", "baseline": not estimate, "replicated": scores.replicated}
-        shown |= {"config_id": config_id, "status": "", "fresh": fresh if fresh["replicates"] else None}
-        rows.append(searched | known | shown)
+        searched, fresh = map(_summarised, scores.rows.get(config_id, ({}, {})))
+        rows.append(
+            {
+                **searched,
+                **(estimate or {"estimate": None, "p_best": None}),
+                "rank": str(rank) if estimate else "",
+                "baseline": not estimate,
+                "replicated": scores.replicated,
+                "config_id": config_id,
+                "status": "",
+                "fresh": fresh if fresh["replicates"] else None,
+            }
+        )
     return rows
 
 
 def _summarised(row: Mapping[int, float | None]) -> dict:
     """Scores by replicate as they count: a failed run has the lowest of all."""
     reported = [score for score in row.values() if score is not None]
-    of = summary(reported) if reported else None
-    return {"replicates": len(row), "failed": 0, "mean": of and of.mean, "sd": of and of.sd}
+    over = summary(reported) if reported else None
+    return {"replicates": len(row), "failed": 0, "mean": over and over.mean, "sd": over and over.sd}

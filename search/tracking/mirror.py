@@ -1,7 +1,7 @@
-"""What the ledger says, as trackers show it: three levels of nodes, and updates of them.
+"""The ledger as trackers show it: nodes on three levels, and updates of nodes.
 
-Events go in; names, tags, parameters and points come out, always the same ones for the same ledger, with the ledger's
-own times. So writing them a second time is writing the same again, and an outage or a kill costs nothing but time.
+Events go in; names, tags, parameters and points come out. They and their times depend on the ledger alone, so writing
+them twice writes the same, and an outage or a kill costs nothing but time.
 """
 
 import json
@@ -20,31 +20,31 @@ from seedwise.search.tracking.scores import Scores
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Point, Update
 from seedwise.text import short
 
-SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, so that a tracker can sort any of them
-DESCRIPTION = "description"  # the tag of the search that has its description, in Markdown
-LONGEST_NAME = 250  # letters of a node's name
-RESULTS = (BEST, "leaderboard.json", "leaderboard.csv", REPORT)  # there once the ledger says `end`
+SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, for trackers to sort by
+DESCRIPTION = "description"  # tag of the search: its description in Markdown
+MAX_NAME = 250  # characters of a node's name
+RESULTS = (BEST, "leaderboard.json", "leaderboard.csv", REPORT)  # exist once the ledger says `end`
 
 
 class Mirror:
-    """The nodes of one search, as of the last line that was taken in."""
+    """The nodes of one search, as of the last line that was read."""
 
     def __init__(self) -> None:
         self.state = State()
         self.lines = 0
         self.nodes: dict[Key, Node] = {}
-        self._tags: dict[Key, dict[str, str]] = {}  # what is new of a node, while events are taken in
+        self._tags: dict[Key, dict[str, str]] = {}  # new since `take` began
         self._points: dict[Key, list[Point]] = {}
-        self._files: list[Update] = []  # written after all others, of which each is one small request
+        self._files: list[Update] = []  # after all others, which are small requests
         self._revision = ""
         self._moment = 0  # of the last event, in milliseconds
-        self._touched: dict[Key, int] = {}  # when anything last happened to a node, or below it
+        self._touched: dict[Key, int] = {}  # when something last happened to a node or below it
         self._steps: dict[Key, dict[int, dict]] = {}
         self._best = ""
-        self._names: dict[str, str] = {}  # of configurations, and who has it
+        self._names: dict[str, str] = {}  # of configurations, and whose name it is
 
     def take(self, events: list[dict], *, last: bool = False) -> list[Update]:
-        """Take in new events; what they change. `last`: nobody works on the search any more, so nothing is running."""
+        """Read new events; what they change. `last`: no process runs the search any more."""
         self._tags, self._points, self._files = defaultdict(dict), defaultdict(list), []
         for event in events:
             self._take(event)
@@ -54,7 +54,7 @@ class Mirror:
 
     @property
     def position(self) -> str:
-        """How far the ledger was read. The time guards against a ledger that was cut by hand and grew again."""
+        """How far the ledger was read. The time detects a ledger that was cut by hand and grew again."""
         return f"{self.lines} lines until {self.state.last_time}"
 
     def _status(self, key: Key, over: bool) -> tuple[str, int]:
@@ -63,11 +63,11 @@ class Mirror:
             return (DONE if self.state.finished else unfinished), moment
         runs = [self._run(key)] if len(key) == 2 else self.state.configurations[key[0]].runs.values()
         if not runs or not all(run.finished for run in runs) or (len(key) == 1 and not over):
-            return unfinished, moment  # a further replicate may come at any time
+            return unfinished, moment  # another replicate may start at any time
         return (FAILED if all(run.failed for run in runs) else DONE), moment
 
     def _take(self, event: dict) -> None:
-        """Of two values at one step the later one is shown, so no two events may share a millisecond."""
+        """No two events may share a millisecond: of two values at one step, trackers show the later."""
         self.state.apply(event)
         self.lines += 1
         self._moment = max(round(event["time"] * 1000), self._moment + 1)
@@ -78,9 +78,10 @@ class Mirror:
             case "search":
                 self._search(event)
             case "ask":
-                tags = {name: event[name] for name in ("vary",) if event.get(name)}
-                tags |= {name: event["params"][name] for name in ("baseline",) if name in event["params"]}
-                self._open(key, self._named(event["params"], event["config_id"]), _texts(event["params"]), **tags)
+                params = event["params"]
+                tags = {"vary": event.get("vary"), "baseline": params.get("baseline")}
+                tags = {name: value for name, value in tags.items() if value}
+                self._open(key, self._named(params, event["config_id"]), _texts(params), **tags)
             case "start":
                 above = self.nodes[key[:1]]
                 # A box plot groups by a parameter: this one shows the replicates of each configuration.
@@ -95,16 +96,14 @@ class Mirror:
             case "freeze":
                 self._freeze(event)
             case "end":
-                skipped = (BEST, REPORT) if self.state.search["specification"].get("decompose") else ()
-                files = [name for name in event.get("files", RESULTS) if name not in skipped]
-                self._files.append(Update(TOP, files=files))
+                self._files.append(Update(TOP, files=event.get("files", RESULTS)))
                 self._tags[TOP]["ended"] = event["because"]
                 self._describe()
 
     def _search(self, event: dict) -> None:
-        """Parameters of a node never change, so they stay those of the first session; a resume only changes tags."""
+        """Parameters of a node never change: they are those of the first session. A resume changes tags only."""
         self._revision = event.get("revision", "")
-        specification = self.state.search["specification"]
+        specification = self.state.specification
         if TOP not in self.nodes:
             self._selection = Selection.from_specification(specification)
             self._scores = Scores(self.state, self._selection)
@@ -114,9 +113,9 @@ class Mirror:
         self._files.append(Update(TOP, files=[SPECIFICATION]))
 
     def _named(self, params: dict, config_id: str) -> str:
-        """A configuration in words: what a person searched over, as `k=50 softmax tau=0.2`.
+        """A configuration in words, by what a person searched over, such as `k=50 softmax tau=0.2`.
 
-        Rounding may give two the same words: the second one has its id, too.
+        Rounding may give two configurations the same words; the second gets its id as well.
         """
         kind = params.get("baseline", "")
         searched = self.state.search.get("searched", {}).get(kind, ())
@@ -131,10 +130,10 @@ class Mirror:
         self._tags[TOP][DESCRIPTION] = mask(description(self.state, self._scores, names))
 
     def _freeze(self, event: dict) -> None:
-        """The search phase is over: how every configuration stood, and which ones are confirmed."""
+        """The search phase is over: add the estimates, and which configurations are confirmed."""
         self._tags[TOP].update(stopped=event["because"], frozen=", ".join(event["configs"]))
         estimates = event.get("estimates", {})
-        if not self._scores.replicated:  # one seed each tells nothing of the best
+        if not self._scores.replicated:  # from one seed each, nobody knows the best
             estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
         chosen = next(iter([*event["configs"], *estimates]), "")
         if chosen in self._scores.summaries:
@@ -144,11 +143,11 @@ class Mirror:
         self._describe()
 
     def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
-        """A node begins, or goes on after an interruption: the same node then, tagged with its latest code."""
+        """Create a node, or after an interruption tag it with its latest code."""
         if key in self.nodes:
             self._tags[key]["revision"] = self._revision
             return
-        method = self.state.search["specification"].get("method", "")
+        method = self.state.specification.get("method", "")
         tags |= {
             "method": method["trainable"] if isinstance(method, dict) else method,
             "revision": self._revision,
@@ -156,10 +155,10 @@ class Mirror:
             **({"oracle": "true"} if self._selection.oracle else {}),
         }
         inputs = _inputs(self.state.search) if len(key) < 2 else []
-        self.nodes[key], self._tags[key] = Node(name[:LONGEST_NAME], self._moment, tags, params, inputs), {}
+        self.nodes[key], self._tags[key] = Node(name[:MAX_NAME], self._moment, tags, params, inputs), {}
 
     def _step(self, key: Key, metrics: dict[str, float]) -> None:
-        """A run that began again after an interruption repeats its first steps: the same values are not news."""
+        """Add a step, unless a run that was restarted after an interruption repeats it."""
         step, seen = self._run(key).step, self._steps.setdefault(key, {})
         if seen.get(step) == metrics:
             return
@@ -180,25 +179,25 @@ class Mirror:
             tags.update(failure=run.status.partition(":")[2], error=mask(run.error))
 
     def _aggregate(self, run: Run) -> None:
-        """Mean, spread and interval over replicates, for every configuration whose scores a result changed."""
+        """Mean, spread and interval over replicates of every configuration whose scores a result changed."""
         for config_id in self._scores.add(run):
-            one, rows = self.state.configurations[config_id], self._scores.rows[config_id]
+            configuration, rows = self.state.configurations[config_id], self._scores.rows[config_id]
             points: dict[str, float | None] = {}
             for name, phase, row in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), rows, strict=True):
                 if row:
                     reported = [score for score in row.values() if score is not None]
-                    points |= _of_score(summary(reported), name) if reported else {}
-                    means = _means([run.metrics for run in one.of_phase(phase) if run.finished])
+                    points |= _named_score(summary(reported), name) if reported else {}
+                    means = _means([run.metrics for run in configuration.of_phase(phase) if run.finished])
                     points |= {key: mean for key, mean in means.items() if phase == SEARCH or key.startswith("test/")}
             self._add((config_id,), points, sum(map(len, rows)))
-        if self._scores.summaries and not self.state.stopped:  # afterwards the choice stands
+        if self._scores.summaries and not self.state.stopped:  # afterwards the choice is fixed
             self._choose(self._scores.best)
         elif fresh := self._scores.rows.get(self._best, ({}, {}))[1]:
-            self._add(TOP, _of_score(summary(list(fresh.values())), FRESH_SCORE), len(fresh))
+            self._add(TOP, _named_score(summary(list(fresh.values())), FRESH_SCORE), len(fresh))
 
     def _choose(self, best: str) -> None:
-        """The search shows the score of the best so far, and from the freeze on that of the one that was chosen."""
-        self._add(TOP, _of_score(self._scores.summaries[best]), self._scores.count)
+        """The search shows the score of its best configuration so far; from the freeze on, of the chosen one."""
+        self._add(TOP, _named_score(self._scores.summaries[best]), self._scores.count)
         if best != self._best:
             self._best = self._tags[TOP]["best_config_id"] = best
 
@@ -207,33 +206,31 @@ class Mirror:
 
     def _add(self, key: Key, metrics: dict[str, float | None], step: int) -> None:
         reported = ((name, float(value)) for name, value in metrics.items() if value is not None)
-        self._points[key] += [Point(*one, self._moment, step) for one in reported]
+        self._points[key] += [Point(*metric, self._moment, step) for metric in reported]
 
 
 def _inputs(search: dict) -> list[Input]:
-    """What the search reads, as far as it has a checksum: the folder or file of every key."""
-    found = []
+    """The files and folders that the search reads and that have a checksum."""
+    inputs = []
     for key, checksum in search.get("checksums", {}).items():
-        place = search["specification"]
+        path = search["specification"]
         for part in key.split("."):
-            if not isinstance(place, dict):
-                break  # one path with {language} in it, for all of them
-            place = place.get(part)
-        if place and key != "model":
-            found.append(Input(key, str(place), checksum))
-    return found
+            path = path.get(part) if isinstance(path, dict) else path  # one path may serve all languages: {language}
+        if path and key != "model":
+            inputs.append(Input(key, str(path), checksum))
+    return inputs
 
 
 def _means(metrics: list[dict[str, float]]) -> dict[str, float]:
-    """Per language, over the replicates that reported it."""
+    """Means of each metric over the replicates that reported it."""
     values: dict[str, list[float]] = {}
-    for name, value in (item for of_run in metrics for item in of_run.items()):
+    for name, value in (item for run in metrics for item in run.items()):
         values.setdefault(name, []).append(value)
-    return {name: fmean(of_name) for name, of_name in values.items()}
+    return {name: fmean(reported) for name, reported in values.items()}
 
 
-def _of_score(of: Summary, name: str = SCORE) -> dict[str, float | None]:
-    return {name: of.mean, f"{name}_sd": of.sd, f"{name}_ci_low": of.ci_low, f"{name}_ci_high": of.ci_high}
+def _named_score(over: Summary, name: str = SCORE) -> dict[str, float | None]:
+    return {name: over.mean, f"{name}_sd": over.sd, f"{name}_ci_low": over.ci_low, f"{name}_ci_high": over.ci_high}
 
 
 def _flat(tree: dict, prefix: str = "") -> dict:
@@ -246,7 +243,7 @@ def _flat(tree: dict, prefix: str = "") -> dict:
 
 def _texts(values: dict) -> dict[str, str]:
     """Parameters as texts without passwords."""
-    texts = (
-        (name, one if isinstance(one, str) else json.dumps(one, ensure_ascii=False)) for name, one in values.items()
-    )
-    return {name: mask(text) for name, text in texts}
+    return {
+        name: mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in values.items()
+    }

@@ -1,5 +1,6 @@
-"""MLflow's pages: their addresses, and a server for a store that has none."""
+"""MLflow's pages: their addresses, and a server for a store without one."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,10 +8,10 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -26,17 +27,17 @@ from seedwise.search.tracking.mirror import SCORE
 from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
 
 HOST = "127.0.0.1"
-PATIENCE = 180.0  # seconds that a server may take to answer; the first start on a new database takes ten
+START_TIMEOUT = 180.0  # seconds; the first start on a new database takes ten
 
 
 class Pages:
-    """Addresses of the pages of a store, below `server`: its own, or on `port` where it is a database without one."""
+    """Addresses of the pages of a store, on its server, or on `port` if the store is a database without a server."""
 
     def __init__(self, uri: str, port: int) -> None:
         from mlflow import MlflowClient
 
         self.uri, self.port = uri, port
-        self.served = uri.startswith(("http://", "https://"))  # somebody else runs a server
+        self.served = uri.startswith(("http://", "https://"))  # there is a server
         self.server = without_credentials(uri) if self.served else f"http://{HOST}:{port}"
         try:
             self._client = MlflowClient(without_credentials(uri))
@@ -45,29 +46,29 @@ class Pages:
 
     def experiment(self, name: str) -> str:
         """The configurations of a search, the highest mean score first."""
-        view = {
-            "searchFilter": "tags.level = 'configuration'",
-            "orderByKey": f"metrics.`{SCORE}`",
-            "orderByAsc": "false",
-        }
+        view = {"searchFilter": "tags.level = 'configuration'"}
+        view |= {"orderByKey": f"metrics.`{SCORE}`", "orderByAsc": "false"}
         return f"{self.server}/#/experiments/{self._id(name)}/runs?{urlencode(view)}"
 
     def comparison(self, chosen: Sequence[tuple[Mapping, Sequence[str]]], *, replicates: bool = False) -> str:
         """MLflow's comparison of configurations: parallel coordinates, scatter, box and contour plots, and a table.
 
-        `chosen` has the `search` event of every ledger with its configurations, best first. With `replicates` their
-        single runs are selected instead, so that a box plot shows the spread over seeds.
+        `chosen` has the `search` event of every ledger with its configurations, best first. With `replicates` the
+        page compares their runs, so that a box plot shows the spread over seeds.
         """
-        experiments, runs = [], []
+        experiments, run_ids, level = [], [], "run" if replicates else "configuration"
         for search, config_ids in chosen:
             experiments.append(self._id(search["name"]))
-            found = self._runs(experiments[-1], search["search_id"], "run" if replicates else "configuration")
-            runs += [run_id for config_id in config_ids for run_id in found.get(config_id, ())]
-        if not runs:
-            fix = f"Bring them there with: {called('track', 'DIR')}"
+            by_configuration = defaultdict(list)
+            for run in runs_of(self._client, experiments[-1], search["search_id"]):
+                if run.data.tags["level"] == level:
+                    by_configuration[run.data.tags["config_id"]].append(run.info.run_id)
+            run_ids += [run_id for config_id in config_ids for run_id in by_configuration[config_id]]
+        if not run_ids:
+            fix = f"Add them with: {called('track', 'DIR')}"
             raise RequestError("--ui", "MLflow has none of these configurations", fix)
-        query = f"runs={quote(json.dumps(runs))}&experiments={quote(json.dumps(list(dict.fromkeys(experiments))))}"
-        return f"{self.server}/#/compare-runs?{query}"
+        experiments = json.dumps(list(dict.fromkeys(experiments)))
+        return f"{self.server}/#/compare-runs?runs={quote(json.dumps(run_ids))}&experiments={quote(experiments)}"
 
     def _id(self, name: str) -> str:
         try:
@@ -75,17 +76,9 @@ class Pages:
         except Exception as error:  # MLflow's own, or whatever a database's driver raises
             raise unreachable(self.uri, error) from error
         if experiment is None:
-            fix = f"Bring it there with: {called('track', 'DIR')}"
+            fix = f"Add it with: {called('track', 'DIR')}"
             raise RequestError("tracking.uri", f"MLflow has no experiment {name!r} yet", fix)
         return experiment.experiment_id
-
-    def _runs(self, experiment: str, search_id: str, level: str) -> dict[str, list[str]]:
-        """MLflow's run ids of a level by configuration, replicates in their order."""
-        found: dict[str, list[str]] = {}
-        for run in runs_of(self._client, experiment, search_id):
-            if run.data.tags["level"] == level:
-                found.setdefault(run.data.tags["config_id"], []).append(run.info.run_id)
-        return found
 
 
 def unreachable(uri: str, error: Exception) -> RequestError:
@@ -95,18 +88,18 @@ def unreachable(uri: str, error: Exception) -> RequestError:
 
 @for_mlflow()
 def show_comparison(searches: Sequence[Results], top: int, port: int, console: Console) -> None:
-    """Open MLflow's comparison page on the `top` best configurations of every search, which must share a store."""
-    stores = {address_of(one.state.specification["tracking"]["uri"]) for one in searches}
+    """Open MLflow's comparison page on the `top` best configurations of every search; all must share a store."""
+    stores = {address_of(results.state.specification["tracking"]["uri"]) for results in searches}
     if len(stores) > 1:
         raise RequestError(
             "--ui",
             f"these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}",
-            f"Bring them into one: {called('track', 'DIR', '--uri', 'URI')}",
+            f"Track them in one: {called('track', 'DIR', '--uri', 'URI')}",
         )
     pages, chosen = Pages(stores.pop(), port), []
-    for one in searches:
-        ids = [row["config_id"] for row in one.leaderboard if not row["baseline"]]
-        chosen.append((one.state.search, ids[:top]))
+    for results in searches:
+        config_ids = [row["config_id"] for row in results.leaderboard if not row["baseline"]]
+        chosen.append((results.state.search, config_ids[:top]))
     links = {
         "the best configurations": pages.comparison(chosen),
         "their replicates (box plot of score over configuration)": pages.comparison(chosen, replicates=True),
@@ -115,61 +108,57 @@ def show_comparison(searches: Sequence[Results], top: int, port: int, console: C
 
 
 def serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: bool = False) -> None:
-    """Print addresses, and keep a server running for a store that is a database until it is interrupted.
-
-    `show` opens the first address in a browser once the server answers.
-    """
+    """Print addresses; for a store without a server, run one until interrupted. `show` opens the first address."""
     with kept_handlers() as settable:
         if settable:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the server ends with this process
-        _serve(pages, links, console, show=show)
+        running = contextlib.nullcontext() if pages.served else _server(pages, console)
+        with contextlib.suppress(KeyboardInterrupt), running as server:  # Ctrl-C is how a person ends the server
+            for what, link in links.items():
+                console.print(f"{what}: {link}", soft_wrap=True)
+            if show:
+                webbrowser.open(next(iter(links.values())))
+            if server:
+                console.print("Ctrl-C ends the server.")
+                server.wait()
 
 
-def _serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: bool) -> None:
-    process = None
-    if not pages.served:
-        refuse_taken(pages.port)
-        mlflow = str(Path(sys.executable).with_name("mlflow"))
-        command = [mlflow, "ui", "--host", HOST, "--port", str(pages.port), "--workers", "1"]  # for one person
-        more = {
-            "MLFLOW_BACKEND_STORE_URI": pages.uri,  # arguments are for everybody to see, a password among them
-            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # a dozen processes that nothing here asks for
-        }
-        process = subprocess.Popen(command, env={**os.environ, **ENVIRONMENT, **more}, stdout=subprocess.DEVNULL)
+@contextlib.contextmanager
+def _server(pages: Pages, console: Console) -> Iterator[subprocess.Popen]:
+    """MLflow's server on a database, in this block."""
+    refuse_taken(pages.port)
+    mlflow = str(Path(sys.executable).with_name("mlflow"))
+    line = [mlflow, "ui", "--host", HOST, "--port", str(pages.port), "--workers", "1"]  # for one person
+    settings = {
+        "MLFLOW_BACKEND_STORE_URI": pages.uri,  # not an argument: everybody can read arguments, passwords included
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # a dozen processes that nothing here uses
+    }
+    server = subprocess.Popen(line, env={**os.environ, **ENVIRONMENT, **settings}, stdout=subprocess.DEVNULL)
     try:
-        if process:
-            with console.status("starting MLflow"):
-                _await(process, f"{pages.server}/health")
-        for what, link in links.items():
-            console.print(f"{what}: {link}", soft_wrap=True)
-        if show:
-            webbrowser.open(next(iter(links.values())))
-        if process:
-            console.print("Ctrl-C ends the server.")
-            process.wait()
-    except KeyboardInterrupt:
-        pass  # which is how one ends it
+        with console.status("starting MLflow"):
+            _await(server, f"{pages.server}/health")
+        yield server
     finally:
-        if process and process.poll() is None:
-            process.terminate()
-            process.wait()
+        if server.poll() is None:
+            server.terminate()
+            server.wait()
 
 
 def refuse_taken(port: int) -> None:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            listener.bind((HOST, port))
         except OSError as error:
             raise RequestError(f"--port {port}", error.strerror, f"Name a free one, such as {port + 1}.") from error
 
 
-def _await(process: subprocess.Popen, address: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and process.poll() is None:
+def _await(server: subprocess.Popen, address: str) -> None:
+    deadline = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < deadline and server.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=1):
                 return
-        except (urllib.error.URLError, OSError):
+        except OSError:
             time.sleep(0.3)
     raise RequestError("--port", "MLflow's server did not start", "Its messages above say why.")

@@ -1,4 +1,4 @@
-"""The scores of all configurations, brought up to date one result at a time."""
+"""The scores of all configurations, updated one result at a time."""
 
 import heapq
 import math
@@ -12,30 +12,31 @@ Row = dict[int, float | None]  # scores of one configuration by replicate
 
 
 class Scores:
-    """What `Selection.scores` and `scores_of` say of a state, for the work of what changed.
+    """What `Selection.scores` and `scores_of` say of a state, at the cost of what a result changes.
 
-    A result changes the scores of its own configuration. Failed runs count as the lowest score, so when a result is the
-    lowest so far, it changes every configuration with a failed run too.
+    A result changes the scores of its own configuration. Failed runs count as the lowest score, so a new lowest score
+    changes every configuration with a failed run too.
     """
 
     def __init__(self, state: State, selection: Selection) -> None:
         self.rows: dict[str, tuple[Row, Row]] = {}  # of the search and of the confirmation
         self.summaries: dict[str, Summary] = {}  # of the search, without baselines
         self.count = 0  # scores of the search, baselines included
-        self.replicated = False  # whether any configuration has two scores of its own: see `Estimate.replicated`
+        self.replicated = False  # whether a configuration has two scores of its own: see `Estimate.replicated`
         self.selection = selection
         self._state = state
         self._lowest: dict[str, float] = {}  # by pool
         self._failed: dict[str, set[str]] = defaultdict(set)  # configurations with failed runs, by pool
-        self._ranking: list[tuple[float, str]] = []  # a heap of (-mean, configuration); may hold former means
+        self._ranking: list[tuple[float, str]] = []  # a heap of (-mean, configuration), outdated means included
 
     def add(self, run: Run) -> list[str]:
-        """Take in a run that has ended; the configurations whose scores are not what they were."""
-        one = self._state.configurations[run.config_id]
-        if run.status == PRUNED and not one.baseline:
+        """Take a run that has ended; the configurations whose scores changed."""
+        configuration = self._state.configurations[run.config_id]
+        if run.status == PRUNED and not configuration.baseline:
             return []
-        pool, score, changed = _pool(one, run), self.selection.score(run.metrics), {run.config_id}
-        if self._counts_as_lowest(one, run, score):
+        pool, changed = _pool(configuration, run), {run.config_id}
+        score, failed = self._score(configuration, run)
+        if failed:
             self._failed[pool].add(run.config_id)
         if score is not None and score < self._lowest.get(pool, math.inf):
             self._lowest[pool] = score
@@ -44,34 +45,36 @@ class Scores:
 
     @property
     def best(self) -> str:
-        """The configuration with the highest mean in the search; the first by id of several."""
+        """The configuration with the highest mean in the search; of several, the first by id."""
         while -self._ranking[0][0] != self.summaries[self._ranking[0][1]].mean:
             heapq.heappop(self._ranking)
         return self._ranking[0][1]
 
-    def _update(self, one: Configuration) -> bool:
+    def _update(self, configuration: Configuration) -> bool:
         """Score a configuration anew; whether it has any score."""
-        now: dict[str, Row] = {SEARCH: {}, CONFIRM: {}}
-        own = 0  # scores of the search that no rule has set
-        for run in one.runs.values():
-            if run.phase in now and run.finished and (one.baseline or run.status != PRUNED):
-                score = self.selection.score(run.metrics)
-                lowest = self._counts_as_lowest(one, run, score)
-                own += run.phase == SEARCH and not lowest and score is not None
-                now[run.phase][run.replicate] = self._lowest.get(_pool(one, run), 0.0) if lowest else score
-        self.count += len(now[SEARCH]) - len(self.rows.get(one.config_id, ((), ()))[0])
-        self.rows[one.config_id] = now[SEARCH], now[CONFIRM]
-        if now[SEARCH] and not one.baseline:
-            self.replicated |= own >= 2
-            self.summaries[one.config_id] = summary(list(now[SEARCH].values()))
-            heapq.heappush(self._ranking, (-self.summaries[one.config_id].mean, one.config_id))
-        return any(now.values())
+        rows: dict[str, Row] = {SEARCH: {}, CONFIRM: {}}
+        measured = 0  # scores of the search that do not count as the lowest
+        for run in configuration.runs.values():
+            if run.phase in rows and run.finished and (configuration.baseline or run.status != PRUNED):
+                score, failed = self._score(configuration, run)
+                measured += run.phase == SEARCH and not failed and score is not None
+                lowest = self._lowest.get(_pool(configuration, run), 0.0)
+                rows[run.phase][run.replicate] = lowest if failed else score
+        key, searched = configuration.config_id, rows[SEARCH]
+        self.count += len(searched) - len(self.rows.get(key, ((), ()))[0])
+        self.rows[key] = searched, rows[CONFIRM]
+        if searched and not configuration.baseline:
+            self.replicated |= measured >= 2
+            self.summaries[key] = summary(list(searched.values()))
+            heapq.heappush(self._ranking, (-self.summaries[key].mean, key))
+        return any(rows.values())
 
-    def _counts_as_lowest(self, one: Configuration, run: Run, score: float | None) -> bool:
-        """A baseline may not report the score that ranks, which is no failure of it."""
-        return run.failed if one.baseline else self.selection.failed(run, score)
+    def _score(self, configuration: Configuration, run: Run) -> tuple[float | None, bool]:
+        """A run's score, and whether the run counts as the lowest. A baseline need not report the score that ranks."""
+        score = self.selection.score(run.metrics)
+        return score, run.failed if configuration.baseline else self.selection.failed(run, score)
 
 
-def _pool(one: Configuration, run: Run) -> str:
-    """Runs among which the lowest score is looked for: all of the method, or those of baselines in one phase."""
-    return run.phase if one.baseline else ""
+def _pool(configuration: Configuration, run: Run) -> str:
+    """Runs that share a lowest score: all of the method, or those of baselines in one phase."""
+    return run.phase if configuration.baseline else ""

@@ -1,16 +1,16 @@
-"""The contract of a tracker: nodes that the mirror of the ledger describes, and updates that it yields."""
+"""The contract of a tracker: it receives nodes and updates from the mirror of the ledger."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 Key = tuple[()] | tuple[str] | tuple[str, int]  # search, configuration, run; the parent of a key is key[:-1]
-TOP: Key = ()  # of the search itself
+TOP: Key = ()  # the search itself
 FAILED = "failed"  # a status, beside those of a run in the ledger
 
 
 class Point(NamedTuple):
-    """One value of one metric; `moment` in milliseconds. Of two at one step, the later one is shown."""
+    """One value of one metric; `moment` in milliseconds. Of two values at one step, trackers show the later."""
 
     name: str
     value: float
@@ -19,7 +19,7 @@ class Point(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A file or folder that a search reads: the specification's key, its path, and its SHA-256."""
+    """A file or folder that a search reads: the specification's key, the path, and the SHA-256."""
 
     key: str
     path: str
@@ -28,7 +28,7 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """What a search, a configuration or a run is created with. It never changes."""
+    """What a search, a configuration or a run is created with; it never changes."""
 
     name: str
     start: int  # milliseconds
@@ -39,33 +39,33 @@ class Node:
 
 @dataclass(frozen=True)
 class Update:
-    """What is new of a node. Whatever is left empty stays as it is."""
+    """What is new about a node. Empty fields change nothing."""
 
     key: Key
     tags: Mapping[str, str] = field(default_factory=dict)
     points: Sequence[Point] = ()
     status: str = ""  # running, done, failed or interrupted
-    moment: int = 0  # milliseconds; when the status was reached
-    files: Sequence[str] = ()  # of the search folder, as far as they are there
-    pictures: bool = False  # the run may have drawn some, into the search folder
+    moment: int = 0  # when the status was reached, in milliseconds
+    files: Sequence[str] = ()  # of the search folder, if they exist
+    pictures: bool = False  # the run may have drawn pictures
 
 
 class Sink(Protocol):
-    """A tracker, opened for one search. The follower opens it anew after every failure, and may be killed at any time.
+    """A tracker, opened for one search. The follower, which may be killed at any time, reopens it after every failure.
 
-    `position` is how far the tracker itself says it got: the text of the last `mark`, empty before the first.
+    `position` is the text of the last `mark` that the tracker stores; empty before the first.
     """
 
     position: str
 
     def known(self) -> frozenset[Key]:
-        """The nodes that the tracker has, so that one that was set back to an older state is recognised."""
+        """The nodes that the tracker has: fewer than before if it was reset to an older state."""
 
     def write(self, updates: Sequence[Update], nodes: Mapping[Key, Node]) -> None:
-        """Bring updates in, in their order. Writing an update twice, or a part of it first, is writing it once.
+        """Write updates in their order. To write an update twice, or a part of it before, is to write it once.
 
-        A node that is missing is created, with its parents, from `nodes`.
+        Missing nodes, and their parents, are created from `nodes`.
         """
 
     def mark(self, position: str) -> None:
-        """Note how far the tracker got. Called after all updates up to there were written."""
+        """Store how far the tracker got. Called after all updates up to there were written."""
