@@ -21,8 +21,8 @@ def own_cache(tmp_path, monkeypatch):
 
 def printed(capsys, *arguments, code=0):
     assert main([str(argument) for argument in arguments]) == code
-    found = capsys.readouterr()
-    return found.out + found.err
+    captured = capsys.readouterr()
+    return captured.out + captured.err
 
 
 def test_vectors_are_extracted_aligned_and_evaluated(tmp_path, capsys):
@@ -35,23 +35,23 @@ def test_vectors_are_extracted_aligned_and_evaluated(tmp_path, capsys):
     )  # few words for so little
     options = [word for setting in settings for word in ("--set", setting)]
     for language in ("qel", "qan"):
-        said = printed(
+        output = printed(
             capsys,
             *("vectors", "extract", "world:multilingual-encoder", path(f"text/{language}.txt.gz")),
             *("--language", language, "--to", tmp_path / f"{language}.vec", *options),
         )
         vectors = read_vectors(tmp_path / f"{language}.vec", "x", rows=10_000)
-        assert f"wrote {tmp_path / language}.vec: {len(vectors.words)} words from 300 sentences" in said
+        assert f"wrote {tmp_path / language}.vec: {len(vectors.words)} words from 300 sentences" in output
         assert vectors.table.shape[1] == 64
     both = [f"{language}={tmp_path / language}.vec" for language in ("qel", "qan")]
     lexicon = path("lexicons/qel-qan.txt")
-    said = printed(capsys, "vectors", "align", *both, "--dictionary", f"qan={lexicon}", "--to", tmp_path / "aligned")
-    assert re.search(r"qan: (left un)?aligned by \d+ pairs; precision_at_1 0?\.\d+ before, 0?\.\d+ after", said)
+    output = printed(capsys, "vectors", "align", *both, "--dictionary", f"qan={lexicon}", "--to", tmp_path / "aligned")
+    assert re.search(r"qan: (left un)?aligned by \d+ pairs; precision_at_1 0?\.\d+ before, 0?\.\d+ after", output)
     fixed = read_vectors(tmp_path / "aligned" / "qel.vec", "x", rows=10_000)
     np.testing.assert_allclose(np.linalg.norm(fixed.table, axis=1), 1, rtol=1e-4)  # normalised and nothing else
     files = [tmp_path / "aligned" / f"{language}.vec" for language in ("qel", "qan")]
-    said = printed(capsys, "vectors", "evaluate", *files, "--lexicon", lexicon)
-    scores = dict(line.split() for line in said.splitlines())
+    output = printed(capsys, "vectors", "evaluate", *files, "--lexicon", lexicon)
+    scores = dict(line.split() for line in output.splitlines())
     assert {"coverage", "nn_p1", "csls_p1", "csls_p10", "csls_p1_all"} <= scores.keys()
     assert float(scores["nn_p1"]) <= float(scores["nn_p10"])
 
@@ -60,8 +60,8 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
     words = read_vectors(path("vectors/qel.vec.gz"), "x", rows=10).words
     lines = [f"{words[0]} {word} {9 - row}" for row, word in enumerate(words[1:6])] + [f"{words[0]} nowhere 1"]
     (tmp_path / "judged.txt").write_text("\n".join(lines) + "\n")
-    said = printed(capsys, "vectors", "evaluate", path("vectors/qel.vec.gz"), "--similarity", tmp_path / "judged.txt")
-    scores = dict(line.split() for line in said.splitlines())
+    output = printed(capsys, "vectors", "evaluate", path("vectors/qel.vec.gz"), "--similarity", tmp_path / "judged.txt")
+    scores = dict(line.split() for line in output.splitlines())
     assert (scores["coverage"], scores["pairs"]) == ("0.833", "6")
     assert -1 <= float(scores["spearman"]) <= 1
 
@@ -83,21 +83,21 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_change(arguments, message, capsys):
-    said = printed(capsys, "vectors", *arguments, code=2)
-    assert said.startswith(f"seedwise: {message}")
-    assert said.count("\n") == 1
+    output = printed(capsys, "vectors", *arguments, code=2)
+    assert output.startswith(f"seedwise: {message}")
+    assert output.count("\n") == 1
 
 
 def test_vectors_of_two_widths_are_not_compared(tmp_path, capsys):
     (tmp_path / "narrow.vec").write_text("2 2\nba 1 0\ndai 0 1\n")
-    said = printed(
+    output = printed(
         capsys,
         *("vectors", "evaluate", path("vectors/qel.vec.gz"), tmp_path / "narrow.vec"),
         *("--lexicon", path("lexicons/qel-qan.txt")),
         code=2,
     )
-    assert "TARGET: 2 dimensions, but SOURCE has 50: not one space. Align them first: " in said
-    assert said.endswith(f" align source={path('vectors/qel.vec.gz')} target={tmp_path}/narrow.vec --to aligned\n")
+    assert "TARGET: 2 dimensions, but SOURCE has 50: not one space. Align them first: " in output
+    assert output.endswith(f" align source={path('vectors/qel.vec.gz')} target={tmp_path}/narrow.vec --to aligned\n")
 
 
 def test_settings_are_checked_by_name_and_type():

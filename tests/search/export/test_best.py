@@ -50,10 +50,10 @@ def test_dev_and_test_scores_have_students_intervals(folder):
     content = yaml12.load((exported(folder) / "best.yaml").read_text())
     of = {"dev": (content["dev"]["dev/macro_f1"]["qan"], [0.61, 0.65, 0.63])}
     of["test"] = (content["test"]["test/macro_f1"]["qan"], [0.55, 0.58, 0.56])
-    for found, scores in of.values():
+    for summary, scores in of.values():
         low, high = stats.t.interval(0.95, 2, np.mean(scores), stats.sem(scores))
         expected = {"mean": np.mean(scores), "sd": np.std(scores, ddof=1), "n": 3, "ci_low": low, "ci_high": high}
-        assert found == pytest.approx(expected)
+        assert summary == pytest.approx(expected)
 
 
 def test_nothing_is_said_by_reference(folder):
@@ -62,11 +62,11 @@ def test_nothing_is_said_by_reference(folder):
 
 def test_the_n_best_and_the_tied_ones_are_whole_files_with_their_rank(folder):
     exported(folder, "--top", "3")
-    found = [read_best(folder / "top" / f"best-{place}.yaml") for place in (1, 2, 3)]
-    assert [(one["config_id"], one["rank"]) for one in found] == [("good", 1), ("same", 2), ("poor", 3)]
-    assert [one["tied_with"] for one in found] == [["same"], ["good"], []]
-    assert found[2]["rerun_by"].endswith("top/best-3.yaml")
-    assert found[2]["confirmed"] is None
+    contents = [read_best(folder / "top" / f"best-{place}.yaml") for place in (1, 2, 3)]
+    assert [(one["config_id"], one["rank"]) for one in contents] == [("good", 1), ("same", 2), ("poor", 3)]
+    assert [one["tied_with"] for one in contents] == [["same"], ["good"], []]
+    assert contents[2]["rerun_by"].endswith("top/best-3.yaml")
+    assert contents[2]["confirmed"] is None
     exported(folder, "--tied", "--to", str(folder / "alike"), "--format", "json")
     assert sorted(path.name for path in (folder / "alike").iterdir()) == ["best-1.json", "best-2.json"]
     assert read_best(folder / "alike" / "best-2.json")["config_id"] == "same"

@@ -95,8 +95,8 @@ def test_importing_search_imports_no_pandas():
     program = (
         "import sys, seedwise.search; print([name for name in ('pandas', 'numpy', 'optuna') if name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert found.stdout == "[]\n"
+    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
 
 
 def test_the_example_of_the_guide_runs_as_written(tmp_path, monkeypatch, capsys):

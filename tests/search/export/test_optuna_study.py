@@ -37,15 +37,15 @@ def study(path):
 
 
 def test_optuna_reads_the_leaderboard(search, file):
-    found, state = study(file), search.state
+    exported, state = study(file), search.state
     rows = leaderboard.leaderboard(state, estimator_of(state.search["specification"]))
-    assert found.study_name == "demo"
-    assert found.direction == optuna.study.StudyDirection.MAXIMIZE
-    assert found.user_attrs["selected_by"] == "macro_f1 on source_dev"
-    assert "posterior mean" in found.user_attrs["value"]
-    assert found.best_trial.user_attrs["config_id"] == rows[0]["config_id"]
-    assert found.best_value == rows[0]["estimate"]
-    trials = {trial.user_attrs["config_id"]: trial for trial in found.trials}
+    assert exported.study_name == "demo"
+    assert exported.direction == optuna.study.StudyDirection.MAXIMIZE
+    assert exported.user_attrs["selected_by"] == "macro_f1 on source_dev"
+    assert "posterior mean" in exported.user_attrs["value"]
+    assert exported.best_trial.user_attrs["config_id"] == rows[0]["config_id"]
+    assert exported.best_value == rows[0]["estimate"]
+    trials = {trial.user_attrs["config_id"]: trial for trial in exported.trials}
     assert list(trials) == ["good", "same", "poor", "bad", "cut"]  # as they were asked; no baseline
     states = {name: trial.state for name, trial in trials.items()}
     assert states.pop("bad") == TrialState.FAIL
@@ -113,8 +113,8 @@ def test_a_place_that_cannot_be_written_is_one_line(file, tmp_path, capsys):
 
 
 def answer(port: int, path: str) -> dict:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as found:
-        return json.load(found)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as response:
+        return json.load(response)
 
 
 @pytest.mark.extended

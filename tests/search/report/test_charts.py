@@ -32,7 +32,7 @@ from tests.search.ranking import test_leaderboard
 
 
 @pytest.fixture(scope="module")
-def found():
+def results():
     return made()
 
 
@@ -40,52 +40,52 @@ def trace(chart, name):
     return next(one for one in chart.data if one["name"] == name)
 
 
-def results(lines=None, **wanted):
+def ended(lines=None, **wanted):
     """Lines of finished runs, straight from the ledger."""
     lines = [line for line in lines or list(events()) if line["event"] == "result"]
     return [line for line in lines if all(line[key] == value for key, value in wanted.items())]
 
 
-def test_every_replicate_is_a_point_in_the_row_of_its_configuration(found):
-    chart = charts.replicates(found)
+def test_every_replicate_is_a_point_in_the_row_of_its_configuration(results):
+    chart = charts.replicates(results)
     names = chart.layout["yaxis"]["ticktext"]
-    assert names[0] == f"1. {found.ranked[0]['config_id']}"
+    assert names[0] == f"1. {results.ranked[0]['config_id']}"
     assert names[-1] == "LS"
     rows = {name.split(". ")[-1].replace("LS", "baseline"): place for place, name in enumerate(names)}
     for name, phase in (("search seeds", "search"), ("fresh seeds", "confirm")):
         shown = trace(chart, name)
         expected = [
-            (line["metrics"]["dev/macro_f1/s"], rows[line["config_id"]]) for line in results(phase=phase, status="done")
+            (line["metrics"]["dev/macro_f1/s"], rows[line["config_id"]]) for line in ended(phase=phase, status="done")
         ]
         assert sorted((x, int(y)) for x, y in zip(shown["x"], shown["y"], strict=True)) == sorted(expected)
-    assert len(trace(chart, "failed")["x"]) == len(results(status="failed:nan"))
+    assert len(trace(chart, "failed")["x"]) == len(ended(status="failed:nan"))
     estimates = trace(chart, "estimate, 95 % interval")
-    best = found.ranked[0]
+    best = results.ranked[0]
     assert estimates["x"][0] == best["estimate"]
     assert estimates["x"][0] + estimates["error_x"]["array"][0] == pytest.approx(best["estimate_high"])
     assert estimates["x"][0] - estimates["error_x"]["arrayminus"][0] == pytest.approx(best["estimate_low"])
-    confirmed = results(config_id="baseline", phase="confirm")
+    confirmed = ended(config_id="baseline", phase="confirm")
     mean = np.mean([line["metrics"]["dev/macro_f1/s"] for line in confirmed])
     assert trace(chart, "mean of fresh seeds, 95 % interval")["x"][-1] == pytest.approx(mean)
 
 
-def test_of_many_configurations_the_best_are_shown_and_it_is_said(found):
+def test_of_many_configurations_the_best_are_shown_and_it_is_said(results):
     many = made(configurations=MOST + 5)
     chart = charts.replicates(many)
     assert len(chart.layout["yaxis"]["ticktext"]) == MOST + 1
     assert f"The {MOST} best of {MOST + 5} configurations are shown." in chart.caption
-    assert "best of" not in charts.replicates(found).caption
+    assert "best of" not in charts.replicates(results).caption
 
 
-def test_the_course_has_the_runs_in_the_order_of_the_ledger(found):
-    chart = charts.course(found)
-    own = [line for line in results() if line["config_id"] != "baseline" and line["status"] != "pruned"]
-    order = {(line["config_id"], line["replicate"]): place for place, line in enumerate(results(), start=1)}
+def test_the_course_has_the_runs_in_the_order_of_the_ledger(results):
+    chart = charts.course(results)
+    own = [line for line in ended() if line["config_id"] != "baseline" and line["status"] != "pruned"]
+    order = {(line["config_id"], line["replicate"]): place for place, line in enumerate(ended(), start=1)}
     done = [line for line in own if line["phase"] == "search" and line["status"] == "done"]
     shown = trace(chart, "search seeds")
     assert shown["x"] == [order[line["config_id"], line["replicate"]] for line in done]
     assert shown["y"] == [line["metrics"]["dev/macro_f1/s"] for line in done]
-    estimates = {row["config_id"]: row["estimate"] for row in found.ranked}
+    estimates = {row["config_id"]: row["estimate"] for row in results.ranked}
     line = trace(chart, "best so far")
     assert len(line["x"]) == len(own)
     for place in range(len(own)):
@@ -110,10 +110,10 @@ def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(valu
 
 def test_target_scores_stand_against_selection_scores_with_the_gap():
     """`good` is chosen by the source, `same` is better on the target."""
-    found = Results(replay(test_leaderboard.events()), test_leaderboard.ESTIMATOR)
-    price = found.underspecification
-    chart = charts.target(found)
-    both = selection_and_target(found.state, found.estimator)
+    results = Results(replay(test_leaderboard.events()), test_leaderboard.ESTIMATOR)
+    price = results.underspecification
+    chart = charts.target(results)
+    both = selection_and_target(results.state, results.estimator)
     shown = [pair for one in chart.data if one["mode"] == "markers" for pair in zip(one["x"], one["y"], strict=True)]
     assert sorted(shown) == sorted(both.values())
     target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in test_leaderboard.SCORES.items()}
@@ -128,8 +128,8 @@ def test_target_scores_stand_against_selection_scores_with_the_gap():
     )
 
 
-def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(found):
-    oracle = Results(found.state, Estimator(replace(found.selection, on="target_dev")))
+def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(results):
+    oracle = Results(results.state, Estimator(replace(results.selection, on="target_dev")))
     assert "oracle itself" in charts.target(oracle)
     assert "oracle" in charts.replicates(oracle).layout["xaxis"]["title"]["text"]
     assert "oracle" in charts.course(oracle).layout["yaxis"]["title"]["text"]
@@ -137,31 +137,31 @@ def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(found):
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_the_heat_map_has_the_means_by_language(found, split):
-    chart = languages(found, split)
+def test_the_heat_map_has_the_means_by_language(results, split):
+    chart = languages(results, split)
     assert chart.layout["xaxis"]["ticktext"] == ["s", "a", "b"]  # the source first
     (heat,) = chart.data
-    rows = [row for row in found.charted if split == "dev" or row["fresh"]]
+    rows = [row for row in results.charted if split == "dev" or row["fresh"]]
     rows = [row for row in rows if row["failed"] < row["replicates"]]
     assert len(heat["z"]) == len(rows)
     phase = "search" if split == "dev" else "confirm"
     for row, values in zip(rows, heat["z"], strict=True):
-        runs = results(config_id=row["config_id"], phase=phase, status="done")
+        runs = ended(config_id=row["config_id"], phase=phase, status="done")
         for language, value in zip("sab", values, strict=True):
             scores = [line["metrics"][f"{split}/macro_f1/{language}"] for line in runs]
             assert value == pytest.approx(np.mean(scores))
 
 
 def test_a_planted_parameter_is_the_most_important_though_its_optimum_is_in_the_middle():
-    found = made(configurations=60)
-    first, *rest = importance.importances(found)
+    results = made(configurations=60)
+    first, *rest = importance.importances(results)
     assert first.name == "lr"
     assert first.share > 0.9
     assert first.clear
     assert all(one.share < 0.3 for one in rest)
     assert importance.importances(made(configurations=60)) == [first, *rest]
     conditional = next(one for one in rest if one.name == "tau")
-    assert conditional.n == sum("tau" in row["params"] and not row["failed"] for row in found.ranked)
+    assert conditional.n == sum("tau" in row["params"] and not row["failed"] for row in results.ranked)
 
 
 def test_importance_is_the_adjusted_r_squared():
@@ -234,11 +234,11 @@ def test_p_values_are_corrected_for_their_number():
     assert importance.holm([]) == []
 
 
-def test_a_slice_has_the_estimates_on_the_scale_that_was_searched(found):
-    slices = {one.layout["xaxis"]["title"]["text"]: one for one in importance.slices(found)}
+def test_a_slice_has_the_estimates_on_the_scale_that_was_searched(results):
+    slices = {one.layout["xaxis"]["title"]["text"]: one for one in importance.slices(results)}
     assert slices["lr"].layout["xaxis"]["type"] == "log"
     assert "epochs" not in slices  # fixed by the specification
-    whole = {row["params"]["lr"]: row["estimate"] for row in found.ranked if not row["failed"]}
+    whole = {row["params"]["lr"]: row["estimate"] for row in results.ranked if not row["failed"]}
     shown = {x: y for one in slices["lr"].data for x, y in zip(one["x"], one["y"], strict=True)}
     assert shown == whole
     assert FAILS not in slices["weighting"].layout["xaxis"]["ticktext"]  # all of its runs failed
@@ -248,7 +248,7 @@ def test_a_slice_has_the_estimates_on_the_scale_that_was_searched(found):
         for x, y in zip(one["x"], one["y"], strict=True):
             by_kind[kinds[round(x)]].add(y)
     for kind, values in by_kind.items():
-        assert values == {row["estimate"] for row in found.ranked if row["params"].get("weighting") == kind}
+        assert values == {row["estimate"] for row in results.ranked if row["params"].get("weighting") == kind}
 
 
 def test_few_configurations_have_no_importance_and_it_is_said_why():
@@ -257,14 +257,14 @@ def test_few_configurations_have_no_importance_and_it_is_said_why():
 
 def test_components_are_those_that_were_planted():
     """Seeds move all scores by 0.02 and every run by 0.01; many replicates are needed to see it."""
-    found = made(configurations=60, replicates=30)
-    score, *rest = components.components(found)
+    results = made(configurations=60, replicates=30)
+    score, *rest = components.components(results)
     assert score.seeds == pytest.approx(0.02, rel=0.35)
     assert score.rest == pytest.approx(0.01, rel=0.25)
-    good = [truth(row["params"]) for row in found.ranked if not row["failed"]]
+    good = [truth(row["params"]) for row in results.ranked if not row["failed"]]
     assert score.configurations == pytest.approx(np.std(good, ddof=1), rel=0.1)
     assert [one.name for one in rest] == ["a", "b"]
-    chart = components.chart(found)
+    chart = components.chart(results)
     assert [one["y"][0] for one in chart.data] == [score.configurations, score.seeds, score.rest]
 
 
@@ -285,9 +285,9 @@ def planted(configurations, between, seeds, rest, draw):
 def test_with_two_replicates_the_spread_of_configurations_is_the_planted_one(between, rest):
     """Neither too small, as of estimates that are drawn together, nor too large, as of means that hold the rest."""
     draw = np.random.default_rng(0)
-    found = [components.components(planted(80, between, 0.02, rest, draw))[0] for _ in range(20)]
-    assert np.mean([one.configurations for one in found]) == pytest.approx(between, rel=0.08)
-    assert np.mean([one.rest for one in found]) == pytest.approx(rest, rel=0.08)
+    known = [components.components(planted(80, between, 0.02, rest, draw))[0] for _ in range(20)]
+    assert np.mean([one.configurations for one in known]) == pytest.approx(between, rel=0.08)
+    assert np.mean([one.rest for one in known]) == pytest.approx(rest, rel=0.08)
 
 
 def test_a_language_is_not_called_the_selection_score():
@@ -308,9 +308,9 @@ def test_without_replicates_only_the_spread_of_configurations_is_known():
 
 
 def test_cost_adds_up():
-    found = made()
-    cost = costs.cost(found.state)
-    lines = results()
+    results = made()
+    cost = costs.cost(results.state)
+    lines = ended()
     assert cost.runs == len(lines)
     assert cost.seconds == pytest.approx(sum(line["seconds"] for line in lines))
     assert cost.parts["baselines"] == (3, pytest.approx(10 + 11 + 12))
@@ -318,16 +318,16 @@ def test_cost_adds_up():
     assert cost.cpu == pytest.approx(2 * cost.seconds)
     assert cost.gpu == pytest.approx(cost.seconds / 2)
     assert cost.wall == max(line["time"] for line in lines)
-    failed = results(status="failed:nan")
+    failed = ended(status="failed:nan")
     assert cost.lost == {"failed:nan": (len(failed), sum(line["seconds"] for line in failed)), "pruned": (1, 2.0)}
     words = costs.in_words(cost)
     assert f"{cost.runs} runs" in words
     assert f"{len(failed)} failed:nan, 1 pruned" in words
-    chart = costs.chart(found)
-    drawn = {row["config_id"] for row in found.charted}
+    chart = costs.chart(results)
+    drawn = {row["config_id"] for row in results.charted}
     assert sum(len(one["x"]) for one in chart.data) == sum(line["config_id"] in drawn for line in lines)
-    found.state.search["specification"] |= {"resources": {"gpus_per_run": "auto", "cpus_per_run": 1}}
-    assert costs.cost(found.state).gpu is None
+    results.state.search["specification"] |= {"resources": {"gpus_per_run": "auto", "cpus_per_run": 1}}
+    assert costs.cost(results.state).gpu is None
 
 
 @pytest.mark.parametrize(
@@ -341,14 +341,14 @@ def test_failed_pruned_and_collapsed_runs_are_listed_with_what_they_have_in_comm
     lines = list(events())
     done = next(line for line in lines if line["event"] == "result" and line["status"] == "done")
     done["metrics"]["dev/predicted_classes/b"] = 1.0
-    found = findings(replay(lines))
-    listed = failures.failures(found)
+    results = findings(replay(lines))
+    listed = failures.failures(results)
     kinds = [row["kind"] for row in listed]
-    assert kinds.count("failed:nan") == len(results(lines, status="failed:nan"))
+    assert kinds.count("failed:nan") == len(ended(lines, status="failed:nan"))
     assert kinds.count("pruned") == kinds.count("one class: b") == 1
     assert {row["error"] for row in listed if row["kind"] == "failed:nan"} == {"the loss is nan at step 3"}
     assert re.fullmatch(rf"Of the runs with weighting = '{FAILS}', (\d+) of \1 failed; .*, 0 of \d+\.",
-                        failures.in_common(found))  # fmt: skip
+                        failures.in_common(results))  # fmt: skip
 
 
 def test_where_failures_have_nothing_in_common_nothing_is_said():
@@ -359,34 +359,34 @@ def test_where_failures_have_nothing_in_common_nothing_is_said():
     assert failures.in_common(findings(replay(lines))) == ""
 
 
-def test_the_answer_compares_seed_by_seed(found):
-    told = answer(found, "seedwise run runs/made/best.yaml")
-    chosen = found.state.frozen[0]
-    assert told[0].startswith(f"Chosen: {chosen} (")
-    fresh = {line["replicate"]: line["metrics"] for line in results(config_id=chosen, phase="confirm")}
-    theirs = {line["replicate"]: line["metrics"] for line in results(config_id="baseline", phase="confirm")}
+def test_the_answer_compares_seed_by_seed(results):
+    sentences = answer(results, "seedwise run runs/made/best.yaml")
+    chosen = results.state.frozen[0]
+    assert sentences[0].startswith(f"Chosen: {chosen} (")
+    fresh = {line["replicate"]: line["metrics"] for line in ended(config_id=chosen, phase="confirm")}
+    theirs = {line["replicate"]: line["metrics"] for line in ended(config_id="baseline", phase="confirm")}
     scores = [metrics["dev/macro_f1/s"] for metrics in fresh.values()]
-    assert f"On 4 fresh seeds it scores {np.mean(scores):.3f}" in told[1]
+    assert f"On 4 fresh seeds it scores {np.mean(scores):.3f}" in sentences[1]
     name = "dev/macro_f1/s"
     difference = np.mean([fresh[replicate][name] - theirs[replicate][name] for replicate in fresh])
-    against = next(line for line in told if "baseline LS" in line)
+    against = next(line for line in sentences if "baseline LS" in line)
     assert against.startswith("By macro_f1 on source_dev, on the same fresh seeds, with 95 % intervals: ")
     assert f"{chosen} is better than the baseline LS by {difference:.3f} [" in against
     assert against.endswith("(4 shared seeds, paired).")
     targets = ("test/macro_f1/a", "test/macro_f1/b")
     difference = np.mean([fresh[r][name] - theirs[r][name] for r in fresh for name in targets])
-    against = next(line for line in told if line.startswith("By macro_f1 on target test, on the same fresh seeds"))
+    against = next(line for line in sentences if line.startswith("By macro_f1 on target test, on the same fresh seeds"))
     assert f"is better than the baseline LS by {difference:.3f} [" in against
-    assert told[-1] == "Run it again with: seedwise run runs/made/best.yaml"
+    assert sentences[-1] == "Run it again with: seedwise run runs/made/best.yaml"
 
 
 def test_without_fresh_seeds_the_answer_warns_of_luck_and_without_replicates_of_more():
     lines = [line for line in events(replicates=1) if line.get("phase") != "confirm" and line["event"] != "freeze"]
-    told = " ".join(answer(findings(replay(lines)), "x"))
-    assert "the estimate is optimistic: the best of many was lucky too" in told
-    assert "No configuration has two replicates" in told
-    assert "tied" not in told
-    assert "seeds of the search" in told  # where the baseline is compared
+    sentences = " ".join(answer(findings(replay(lines)), "x"))
+    assert "the estimate is optimistic: the best of many was lucky too" in sentences
+    assert "No configuration has two replicates" in sentences
+    assert "tied" not in sentences
+    assert "seeds of the search" in sentences  # where the baseline is compared
 
 
 def failing(lines, config_id, *replicates):
@@ -401,38 +401,38 @@ def failing(lines, config_id, *replicates):
 def test_a_failed_seed_is_in_the_difference_to_a_baseline_as_the_lowest_score(side):
     lines = list(events())
     chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
-    found = findings(replay(failing(lines, chosen if side == "chosen" else "baseline", 1001)))
-    told = answer(found, "x")
+    results = findings(replay(failing(lines, chosen if side == "chosen" else "baseline", 1001)))
+    sentences = answer(results, "x")
     own, theirs = (
-        {line["replicate"]: line["metrics"] for line in results(lines, config_id=key, phase="confirm")}
+        {line["replicate"]: line["metrics"] for line in ended(lines, config_id=key, phase="confirm")}
         for key in (chosen, "baseline")
     )
     theirs_lowest = min(
         line["metrics"]["dev/macro_f1/s"]
-        for line in results(lines, config_id="baseline", phase="confirm")
+        for line in ended(lines, config_id="baseline", phase="confirm")
         if line["metrics"]
     )
     own_lowest = min(
-        line["metrics"]["dev/macro_f1/s"] for line in results(lines, status="done") if line["config_id"] != "baseline"
+        line["metrics"]["dev/macro_f1/s"] for line in ended(lines, status="done") if line["config_id"] != "baseline"
     )
     name = "dev/macro_f1/s"
     differences = [own[n].get(name, own_lowest) - theirs[n].get(name, theirs_lowest) for n in own]
-    against = next(line for line in told if "baseline LS" in line)
+    against = next(line for line in sentences if "baseline LS" in line)
     assert f"{np.mean(differences):.3f}" in against
     assert against.endswith("(4 shared seeds, paired; 1 failed, counted as the lowest score).")
     if side == "chosen":
-        assert "On 4 fresh seeds, 1 of which failed (counted as the lowest score), it scores" in told[1]
+        assert "On 4 fresh seeds, 1 of which failed (counted as the lowest score), it scores" in sentences[1]
 
 
 def test_test_scores_say_of_how_many_seeds_they_are():
     lines = list(events())
     chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
     assert " on the same seeds: " in answer(findings(replay(lines)), "x")[2]
-    found = findings(replay(failing(lines, chosen, 1001)))
-    assert answer(found, "x")[2].startswith("Test macro_f1 on 3 of these 4 seeds, those whose runs have one: s ")
-    assert f"{chosen} over 3 of 4 runs" in languages(found, "test").caption
+    results = findings(replay(failing(lines, chosen, 1001)))
+    assert answer(results, "x")[2].startswith("Test macro_f1 on 3 of these 4 seeds, those whose runs have one: s ")
+    assert f"{chosen} over 3 of 4 runs" in languages(results, "test").caption
     assert "left out" not in languages(made(), "test").caption
-    assert f"test scores leave out failed runs: {chosen} over 3 of 4 runs" in page(found, Path("x"), ended="")
+    assert f"test scores leave out failed runs: {chosen} over 3 of 4 runs" in page(results, Path("x"), ended="")
 
 
 def everything_failed():
@@ -443,13 +443,13 @@ def everything_failed():
 
 
 def test_where_everything_failed_no_number_is_made_up():
-    found = everything_failed()
-    (told,) = answer(found, "x")
-    assert told.endswith("runs failed, so there is nothing to choose from.")
-    assert charts.replicates(found) == charts.course(found) == charts.NOTHING
+    results = everything_failed()
+    (sentences,) = answer(results, "x")
+    assert sentences.endswith("runs failed, so there is nothing to choose from.")
+    assert charts.replicates(results) == charts.course(results) == charts.NOTHING
     console = Console(file=io.StringIO(), width=120)
-    terminal.show(found, Path("x"), console)
-    body = page(found, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
+    terminal.show(results, Path("x"), console)
+    body = page(results, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
     for shown in (body, console.file.getvalue()):
         assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but behind = those of parameters
 
@@ -457,40 +457,40 @@ def test_where_everything_failed_no_number_is_made_up():
 def test_where_all_fresh_runs_failed_there_is_no_score_of_them():
     lines = list(events(fresh=2))
     chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
-    found = findings(replay(failing(lines, chosen, 1000, 1001)))
-    told = answer(found, "x")
-    assert told[1].startswith("It failed on both fresh seeds, and has no score there. Its estimate from ")
-    assert "fresh seeds it scores" not in " ".join(told)
-    assert not any("baseline" in line for line in told)
-    chart = charts.replicates(found)
+    results = findings(replay(failing(lines, chosen, 1000, 1001)))
+    sentences = answer(results, "x")
+    assert sentences[1].startswith("It failed on both fresh seeds, and has no score there. Its estimate from ")
+    assert "fresh seeds it scores" not in " ".join(sentences)
+    assert not any("baseline" in line for line in sentences)
+    chart = charts.replicates(results)
     assert chart.text.endswith("on fresh seeds all failed.")
     fresh = trace(chart, "mean of fresh seeds, 95 % interval")
     assert len(fresh["x"]) == 2  # of the other configuration, and of the baseline
 
 
 def test_a_baseline_that_only_failed_is_not_compared_with():
-    found = findings(replay(failing(list(events()), "baseline", *range(3), *range(1000, 1004))))
-    told = answer(found, "x")
-    assert "The baseline LS failed on all its fresh seeds, so it cannot be compared." in told
-    assert not any("than the baseline" in line for line in told)
-    drawn = charts.replicates(found)
+    results = findings(replay(failing(list(events()), "baseline", *range(3), *range(1000, 1004))))
+    sentences = answer(results, "x")
+    assert "The baseline LS failed on all its fresh seeds, so it cannot be compared." in sentences
+    assert not any("than the baseline" in line for line in sentences)
+    drawn = charts.replicates(results)
     assert "mean of a baseline, 95 % interval" not in [one["name"] for one in drawn.data]
     assert 0.0 not in trace(drawn, "failed")["x"]
 
 
 def test_one_seed_of_one_configuration_has_no_interval():
     lines = list(events())
-    first = next(line for line in results(lines) if line["status"] == "done")["config_id"]
-    found = findings(replay([lines[0], *[line for line in lines if line.get("config_id") == first][:3]]))
-    assert len(found.ranked) == 1
-    told = answer(found, "x")
-    assert re.search(r"Its estimate from 1 seed is 0\.\d{3}\. ", told[1])
-    chart = charts.replicates(found)
+    first = next(line for line in ended(lines) if line["status"] == "done")["config_id"]
+    results = findings(replay([lines[0], *[line for line in lines if line.get("config_id") == first][:3]]))
+    assert len(results.ranked) == 1
+    sentences = answer(results, "x")
+    assert re.search(r"Its estimate from 1 seed is 0\.\d{3}\. ", sentences[1])
+    chart = charts.replicates(results)
     assert "95 %" not in chart.text
     assert trace(chart, "estimate")["error_x"]["array"] == [0.0]
     for width in (80, 120):
         console = Console(file=io.StringIO(), width=width)
-        terminal.show(found, Path("x"), console)
+        terminal.show(results, Path("x"), console)
         assert " .. " not in console.file.getvalue()
     assert "error_y" not in importance.slices(made(replicates=1))[0].data[0]
     assert "Bars are 95 % intervals" not in page(made(replicates=1), Path("x"), ended="")
@@ -550,9 +550,9 @@ def test_a_word_among_numbers_has_no_place_in_a_slice_of_numbers():
     lines = list(events())
     asked = next(line for line in lines if line["event"] == "ask" and line["params"]["weighting"] != FAILS)
     asked["params"]["k"] = "all"
-    found = findings(replay(lines))
-    chart = next(one for one in importance.slices(found) if one.layout["xaxis"]["title"]["text"] == "k")
+    results = findings(replay(lines))
+    chart = next(one for one in importance.slices(results) if one.layout["xaxis"]["title"]["text"] == "k")
     shown = [x for one in chart.data for x in one["x"]]
-    whole = [row["params"]["k"] for row in found.ranked if not row["failed"]]
+    whole = [row["params"]["k"] for row in results.ranked if not row["failed"]]
     assert "all" in whole
     assert sorted(shown) == sorted(value for value in whole if value != "all")

@@ -66,13 +66,13 @@ def test_the_answer_comes_first(text):
 
 
 def test_the_table_marks_the_chosen_and_lists_failures(text):
-    found = made()
+    results = made()
     root = parsed(text)
     board, failed = root.iter("table")
     (chosen,) = [line for line in board.iter("tr") if line.get("class") == "chosen"]
-    assert "".join(chosen[1].itertext()).split()[0] == found.state.frozen[0]
-    assert len(list(board.iter("tr"))) == 1 + len(found.rows)
-    runs = [run for run in found.state.runs() if run.finished and run.status != "done"]
+    assert "".join(chosen[1].itertext()).split()[0] == results.state.frozen[0]
+    assert len(list(board.iter("tr"))) == 1 + len(results.rows)
+    runs = [run for run in results.state.runs() if run.finished and run.status != "done"]
     assert len(list(failed.iter("tr"))) == 1 + len(runs)
 
 
@@ -101,10 +101,10 @@ def test_a_run_under_way_is_not_said_to_have_finished():
 def test_however_few_lines_there_are_there_is_a_page(count):
     """Nothing has finished, or one run has; one that failed, too."""
     lines = list(events())
-    found = findings(replay(lines[:count]))
-    assert "No run of this search has finished" in page_of(found, Path("x"), ended="")
+    results = findings(replay(lines[:count]))
+    assert "No run of this search has finished" in page_of(results, Path("x"), ended="")
     console = Console(file=io.StringIO(), width=100)
-    terminal.show(found, Path("x"), console)
+    terminal.show(results, Path("x"), console)
     assert "No run of this search has finished" in console.file.getvalue()
     lines[3] |= {"status": "failed:oom", "metrics": {}} if count == 2 else {}
     single = findings(replay(lines[:4]))
@@ -139,22 +139,22 @@ def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_pa
     def broken(*_, **__):
         raise ZeroDivisionError("no chart")
 
-    found = made()
-    found.state.search |= dict.fromkeys(("checksums", "versions", "revision", "command"), "")
-    found.state.search["specification"] |= {"seed": 0, "model": ""}
+    results = made()
+    results.state.search |= dict.fromkeys(("checksums", "versions", "revision", "command"), "")
+    results.state.search["specification"] |= {"seed": 0, "model": ""}
     monkeypatch.setattr(html_report, "page", broken)
     console = Console(file=io.StringIO(), width=200)
-    Search(read("demo", ["tracking.uri=off"])).write(found, tmp_path, console)
+    Search(read("demo", ["tracking.uri=off"])).write(results, tmp_path, console)
     assert (tmp_path / "best.yaml").exists()
     assert "report.html was not written (ZeroDivisionError('no chart'))" in console.file.getvalue()
 
 
 def test_the_terminal_says_it_too():
     console = Console(file=io.StringIO(), width=120, markup=False)
-    found = made()
-    terminal.show(found, Path("runs/made"), console)
-    text, first = console.file.getvalue(), importances(found)[0]
-    assert text.startswith(f"Chosen: {found.state.frozen[0]}")
+    results = made()
+    terminal.show(results, Path("runs/made"), console)
+    text, first = console.file.getvalue(), importances(results)[0]
+    assert text.startswith(f"Chosen: {results.state.frozen[0]}")
     parts = ("ranked by the estimate", "spread: Standard deviation", "importance (share", f"lr {first.share:.2f}, ")
     more = ("cost: ", "failed, pruned or with a single class: ", "replicate 0: failed:nan the loss is nan")
     for part in (*parts, *more):
