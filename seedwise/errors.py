@@ -1,5 +1,6 @@
 """Errors that are printed for the user."""
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -51,3 +52,9 @@ class MissingFile(RequestError):
 
 class SearchError(Exception):
     """The search cannot go on. The text says why, and how to go on later; the command line exits with 1."""
+
+
+def nearest(name: str, known: Iterable) -> str:
+    """A fix for an unknown name: 'Did you mean ...?' with the closest known name, or all of them."""
+    close = difflib.get_close_matches(str(name), [str(key) for key in known], n=1, cutoff=0.5)
+    return f"Did you mean {close[0]}?" if close else f"There are: {', '.join(map(str, known))}."

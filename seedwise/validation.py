@@ -7,8 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seedwise.credentials import HIDDEN, has_password, mask
-from seedwise.errors import RequestError, RequestErrors
-from seedwise.suggest import nearest
+from seedwise.errors import RequestError, RequestErrors, nearest
 
 EXAMPLES = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
 KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # what pydantic adds to a location where it tries kinds

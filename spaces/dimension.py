@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from seedwise.errors import RequestError
-from seedwise.suggest import nearest
+from seedwise.errors import RequestError, nearest
 
 
 @dataclass(frozen=True)

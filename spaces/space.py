@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.imports import import_path
 from seedwise.spaces.dimension import Dimension, overridden
 from seedwise.spaces.trials import MissingValue, RandomTrial, Trial, scripted
-from seedwise.suggest import nearest
 from seedwise.trainables.methods import built_in, spec_of
 from seedwise.validation import request_errors
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.exit_codes import DONE
 from seedwise.files import check_file_name
 from seedwise.program import called
 from seedwise.search.commands.arguments import add_commands, add_settings
-from seedwise.suggest import nearest
 from seedwise.validation import request_errors
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.search.decide.policy import Policy, Replicate, Stop, free_replicate
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.baseline_scores import title, varying
 from seedwise.spaces import Space, config_id
 from seedwise.spaces.baselines import baseline_space
-from seedwise.suggest import nearest
 from seedwise.trainables.method import Candidates
 from seedwise.trainables.methods import built_in
 

@@ -8,12 +8,11 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 
 from pydantic import Field
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.imports import import_path
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, WAITING, Configuration, State
 from seedwise.search.ranking.estimator import Estimator
-from seedwise.suggest import nearest
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
 EXHAUSTED = "the space has no further configuration"

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from seedwise.errors import RequestError
-from seedwise.suggest import nearest
+from seedwise.errors import RequestError, nearest
 from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.methods import all_inputs
 from seedwise.trainables.request import Task, files_of

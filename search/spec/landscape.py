@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.spaces import load
-from seedwise.suggest import nearest
 from seedwise.trainables.methods import METHODS, built_in, spec_of
 
 if TYPE_CHECKING:

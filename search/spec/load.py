@@ -6,7 +6,7 @@ from typing import Any
 
 from seedwise import yaml12
 from seedwise.credentials import HIDDEN, has_password, mask
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.folder import LEDGER
 from seedwise.imports import importable
 from seedwise.renamed import new_key, with_new_names
@@ -14,7 +14,6 @@ from seedwise.search.ledger.state import State
 from seedwise.search.spec.landscape import completed
 from seedwise.search.spec.schema import Specification, named
 from seedwise.search.spec.validate import check
-from seedwise.suggest import nearest
 from seedwise.trainables.inputs.files import read_lines
 from seedwise.validation import request_errors
 

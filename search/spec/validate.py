@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from seedwise.errors import MissingFile, RequestError, RequestErrors
+from seedwise.errors import MissingFile, RequestError, RequestErrors, nearest
 from seedwise.program import called
 from seedwise.search.spec.check_inputs import check_inputs
 from seedwise.search.spec.landscape import NEEDS_LABELS, check_landscape
 from seedwise.spaces.space import compat_of
-from seedwise.suggest import nearest
 from seedwise.trainables.methods import built_in
 from seedwise.trainables.spec import MethodSpec
 from seedwise.trainables.tasks.classification import METRICS

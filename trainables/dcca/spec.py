@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.program import called
-from seedwise.suggest import nearest
 from seedwise.trainables.dcca.options import (
     PAPER,
     REFERENCE,

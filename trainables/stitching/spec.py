@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from seedwise.errors import RequestError
-from seedwise.suggest import nearest
+from seedwise.errors import RequestError, nearest
 from seedwise.trainables.spec import (
     MAX_LENGTH,
     VECTOR_ROWS,

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from seedwise.errors import RequestError
+from seedwise.errors import RequestError, nearest
 from seedwise.paths import resolved
-from seedwise.suggest import nearest
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 JSON = (".json", ".jsonl")

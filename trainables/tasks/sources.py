@@ -4,9 +4,8 @@ from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from seedwise.errors import MissingFile, RequestError
+from seedwise.errors import MissingFile, RequestError, nearest
 from seedwise.paths import resolved
-from seedwise.suggest import nearest
 from seedwise.trainables.inputs.files import read_lines
 from seedwise.trainables.request import Task
 from seedwise.trainables.tasks import reading
