@@ -158,13 +158,13 @@ def ours(vocabulary: int, lengths: list[list[int]], updates: bool) -> Callable[[
 
     from seedwise.trainables.ear.options import EarOptions
     from seedwise.trainables.ear.trainable import terms_of
-    from seedwise.trainables.ear.twin import Twin
+    from seedwise.trainables.ear.two_stream import TwoStream
     from seedwise.trainables.training.encoder import Encoder, skeleton
     from seedwise.trainables.training.learner import Learner
 
     options = EarOptions(layer=LAYER)
     model = skeleton(Encoder(BertConfig(vocab_size=vocabulary).to_dict(), {}), CLASSES)
-    twin = Twin(model, maps=LAYER, states=None, shared_dropout=options.shared_dropout)
+    two_stream = TwoStream(model, maps=LAYER, states=None, shared_dropout=options.shared_dropout)
     learner = Learner(model, options, PAIRS, torch.device("cpu"))
     model.train()
     ordered = sorted(length for of_batch in lengths for length in of_batch)
@@ -175,8 +175,9 @@ def ours(vocabulary: int, lengths: list[list[int]], updates: bool) -> Callable[[
         for ids, copies, mask, labels in batches:
             both = {"input_ids": torch.cat([ids, copies]), "attention_mask": torch.cat([mask, mask])}
             words = torch.where(both["attention_mask"] > 0, torch.arange(ids.shape[1]), -1)
-            terms = terms_of(twin(both), both["attention_mask"], words, ids.shape[1], labels, options)
-            total = terms.robust + options.alpha * terms.push + options.beta * terms.pull
+            output, mask = two_stream(both), both["attention_mask"]
+            robust, push, pull = terms_of(output, mask, words, ids.shape[1], labels, options)
+            total = robust + options.alpha * push + options.beta * pull
             (total.mean() / len(batches)).backward()
         if updates:
             learner.update()

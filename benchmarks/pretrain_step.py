@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from transformers import XLMRobertaConfig, XLMRobertaModel
 
-from seedwise.trainables.dcca.caching import cached_backward
 from seedwise.trainables.dcca.correlation import correlation_loss
+from seedwise.trainables.dcca.pretraining import cached_backward
 
 WORDS, SIZE, VOCABULARY, WIDTH = 1024, 64, 2_000, 768
 SHARES = {3: 0.20, 4: 0.45, 5: 0.22, 6: 0.08, 7: 0.03, 9: 0.01, 12: 0.007, 20: 0.003}  # of words, by their tokens

@@ -14,17 +14,17 @@ from seedwise.trainables.inputs.cache import cached, content_hash
 from seedwise.trainables.inputs.files import checksum
 from seedwise.trainables.static.corpus import Filters, sentences
 
-VERSION = 1  # of what is made of a file; a new one reads every file anew
+VERSION = 1  # of the cached arrays; a new version reads every file again
 CHUNK = 1000  # sentences that are tokenised together
 HELD_OUT = 50  # one sentence in so many is never trained on: the masked words of dev are in these
 DEV_BLOCKS = 64  # of each language, at most
-EVERYTHING = Filters(least_words=1, least_sentences=1, most_sentences=1 << 60, longest=1 << 20)
+NO_FILTERS = Filters(least_words=1, least_sentences=1, most_sentences=1 << 60, longest=1 << 20)
 SEED = 0  # of the draw: the same blocks in every search
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of token ids (n, L), padded on the right: those to train on and those held out."""
+    """Blocks of token ids (n, L), padded on the right, for training and held out."""
 
     train: np.ndarray
     dev: np.ndarray
@@ -33,8 +33,8 @@ class Blocks:
 def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, most: int) -> Blocks:
     """At most `most` blocks of `length` tokens (special ones included) of a text, drawn at random from all of them.
 
-    Sentences follow each other without a mark, as they do in pretraining. One that occurs twice is on one side both
-    times. What was made of a file is kept on disk by the contents of the file and of the tokenizer.
+    Sentences follow each other without a separator, as in pretraining. A repeated sentence is always on the same side.
+    The blocks are cached by the contents of the file and of the tokenizer.
     """
     made_from = {
         "file": checksum(path),
@@ -43,26 +43,25 @@ def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, most: int)
         "most": most,
         "version": VERSION,
     }
-    arrays = cached("blocks", made_from, lambda: _arrays(path, key, tokenizer, length, most))
-    found = Blocks(arrays["train"], arrays["dev"])
-    for name, part in (("to train on", found.train), (f"held out (one sentence in {HELD_OUT})", found.dev)):
+    blocks = Blocks(**cached("blocks", made_from, lambda: _arrays(path, key, tokenizer, length, most)))
+    for name, part in (("to train on", blocks.train), (f"held out (one sentence in {HELD_OUT})", blocks.dev)):
         if not len(part):
             raise RequestError(key, f"{path}: it has no sentences {name}", "Name a file with some hundred of them.")
-    return found
+    return blocks
 
 
 def _arrays(path: Path, key: str, tokenizer: Any, length: int, most: int) -> dict[str, np.ndarray]:
     train, dev = Reservoir(most, length, tokenizer), Reservoir(DEV_BLOCKS, length, tokenizer)
-    stream = sentences(path, key, EVERYTHING)
+    stream = sentences(path, key, NO_FILTERS)
     while chunk := list(islice(stream, CHUNK)):
-        of_chunk = tokenizer(chunk, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
-        for sentence, ids in zip(chunk, of_chunk, strict=True):
+        tokens = tokenizer(chunk, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+        for sentence, ids in zip(chunk, tokens, strict=True):
             (dev if held_out(sentence, HELD_OUT) else train).add(ids)
     return {"train": train.array(), "dev": dev.array()}
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """What a tokenizer is, without how it was last called: it remembers that."""
+    """The content of a tokenizer, without the truncation and padding of its last call, which it remembers."""
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
@@ -70,19 +69,19 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def held_out(text: str, one_in: int) -> bool:
-    """Whether a text is in the part that is kept apart, by nothing but its letters."""
+    """Whether a text is held out, by its characters alone."""
     return zlib.crc32(text.encode()) % one_in == 0
 
 
 class Reservoir:
-    """Blocks that fill up with sentences; of all that were full, `most`, each with the same chance."""
+    """Fills blocks with sentences and keeps `most` of the full ones, each with the same probability."""
 
     def __init__(self, most: int, length: int, tokenizer: Any):
         self.most, self.room, self.pad = most, length - 2, tokenizer.pad_token_id
         self.first, self.last = tokenizer.cls_token_id, tokenizer.sep_token_id
         self.kept: list[np.ndarray] = []
         self.open: list[int] = []
-        self.seen = 0
+        self.closed = 0
         self.draw = np.random.default_rng(SEED)
 
     def add(self, ids: Iterable[int]) -> None:
@@ -92,16 +91,16 @@ class Reservoir:
             del self.open[: self.room]
 
     def _close(self, ids: list[int]) -> None:
-        self.seen += 1
-        place = len(self.kept) if len(self.kept) < self.most else int(self.draw.integers(self.seen))
-        if place >= self.most:
+        self.closed += 1
+        slot = len(self.kept) if len(self.kept) < self.most else int(self.draw.integers(self.closed))
+        if slot >= self.most:
             return
         block = np.full(self.room + 2, self.pad, dtype=np.int32)
         block[: len(ids) + 2] = [self.first, *ids, self.last]
-        self.kept[place : place + 1] = [block]
+        self.kept[slot : slot + 1] = [block]
 
     def array(self) -> np.ndarray:
-        """All kept blocks; the last one, which is not full, only where there is no other."""
+        """All kept blocks; a block that is not full only if it is the only one."""
         if not self.kept and self.open:
             self._close(self.open)
         return np.stack(self.kept) if self.kept else np.empty((0, self.room + 2), dtype=np.int32)

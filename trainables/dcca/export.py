@@ -1,4 +1,4 @@
-"""A pretrained encoder as an ordinary Hugging Face folder: the `model` of another search, or of anyone's."""
+"""A pretrained encoder as an ordinary Hugging Face folder, which another search can start from."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def export_encoder(run: "Untouched", request: Request, folder: Path) -> Path:
-    """Write the masked language model, the weights of the encoder that such a model leaves out, and the tokenizer."""
+    """Write the masked language model, weights of the encoder that it lacks (a pooler's), and the tokenizer."""
     model = run.model.cpu()
     model.save_pretrained(folder)
     path = folder / "model.safetensors"
-    rest = {f"{model.base_model_prefix}.{name}": one for name, one in run.inputs.rest.items()}
+    rest = {f"{model.base_model_prefix}.{name}": value for name, value in run.inputs.rest.items()}
     if rest:
         save_file(load_file(path) | rest, path, metadata={"format": "pt"})
     run.inputs.task.train.tokenizer.save_pretrained(folder)

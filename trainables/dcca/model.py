@@ -11,12 +11,11 @@ from seedwise.trainables.training.encoder import Encoder, config_of, load_encode
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """An encoder with its head for masked words, by the names that the whole model gives to weights.
+class MaskedModel:
+    """An encoder with its head for masked words, with the weights' names in the whole model.
 
-    Weights of a head that the checkpoint lacks are not among them but in `drawn`, by name: `masked_model` draws them.
-    `rest` are weights of the encoder, by its own names, that a masked language model has no use for and a classifier
-    has: a pooler's.
+    `drawn` names weights of the head that the checkpoint lacks: `masked_model` draws them. `rest` are weights of the
+    encoder, by its own names, that a classifier uses and a masked language model does not: a pooler's.
     """
 
     model: Encoder
@@ -24,31 +23,31 @@ class Loaded:
     drawn: tuple[str, ...]
 
 
-def load_masked(name: str, key: str = "model") -> Loaded:
+def load_masked(name: str, key: str = "model") -> MaskedModel:
     """The masked language model of a hub id, a folder in the hub's format, or `world:NAME`."""
-    encoder, _ = load_encoder(name, key, AutoModelForMaskedLM)
+    whole, _ = load_encoder(name, key, AutoModelForMaskedLM)
     alone, _ = load_encoder(name, key)
-    model = AutoModelForMaskedLM.from_config(config_of(encoder))
+    model = AutoModelForMaskedLM.from_config(config_of(whole))
     try:
         head_of(model)
     except ValueError as error:
         raise RequestError(key, f"{name}: {error}", "Name an encoder of BERT's or RoBERTa's kind.") from error
-    # A table that both ends share has two names, and which of them comes first differs between kinds of encoders.
-    once, prefix = dict(model.named_parameters()), model.base_model_prefix
-    names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
-    weights = {name: one for name, one in encoder.weights.items() if name in once}
-    rest = {name: one for name, one in alone.weights.items() if f"{prefix}.{name}" not in names}
-    return Loaded(Encoder(encoder.config, weights), rest, tuple(sorted(once.keys() - weights.keys())))
+    # A table that both ends share has two names, and which of them comes first depends on the kind of encoder.
+    first_names, prefix = dict(model.named_parameters()), model.base_model_prefix
+    all_names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    weights = {name: value for name, value in whole.weights.items() if name in first_names}
+    rest = {name: value for name, value in alone.weights.items() if f"{prefix}.{name}" not in all_names}
+    return MaskedModel(Encoder(whole.config, weights), rest, tuple(sorted(first_names.keys() - weights.keys())))
 
 
 def masked_model(encoder: Encoder, seed: int) -> PreTrainedModel:
-    """The model with the checkpoint's weights; those that it lacks are drawn from `seed`."""
+    """The model with the checkpoint's weights; weights that it lacks are drawn from `seed`."""
     model = AutoModelForMaskedLM.from_config(config_of(encoder))
     set_weights(model, encoder.weights, seed)
     return model
 
 
 def encoder_of(model: PreTrainedModel, rest: dict[str, np.ndarray]) -> Encoder:
-    """The encoder of a model without its head, as another method would load it; for `rest` see `Loaded`."""
-    weights = {name: one.detach().cpu().numpy().copy() for name, one in model.base_model.named_parameters()}
+    """The encoder of a model without its head, as `load_encoder` returns it; for `rest` see `MaskedModel`."""
+    weights = {name: value.detach().cpu().numpy().copy() for name, value in model.base_model.named_parameters()}
     return Encoder(model.config.to_dict(), weights | rest)

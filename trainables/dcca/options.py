@@ -9,12 +9,12 @@ from seedwise.errors import RequestError
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT, NotNegative, OptimiserOptions, Positive, Share
 
-WORDS_PER_DIRECTION = 4  # with fewer, independent views correlate by 0.87 and more: the edge is 2 sqrt(p/N (1 - p/N))
+WORDS_PER_DIRECTION = 4  # with fewer, independent views correlate by 0.87 and more: 2 sqrt(p/N (1 - p/N))
 
 
 @dataclass(frozen=True, config=STRICT)
 class UntouchedOptions:
-    """The encoder as it is, and how a classifier is fine-tuned from it: what every row of a comparison shares."""
+    """The encoder as it is, and how a classifier is fine-tuned from it, which all rows of a comparison share."""
 
     title: ClassVar[str] = "untouched"
     steps: ClassVar[int] = 0
@@ -35,23 +35,23 @@ class MaskedOptions(OptimiserOptions, UntouchedOptions):
     steps: Count = 7500  # updates
     blocks: Count = 64  # blocks of text per update, each of inputs.max_length tokens
     block_batch: Count = 4  # blocks per forward pass: memory, not the loss
-    mask_rate: Annotated[float, Field(gt=0, lt=1)] = 0.15  # share of the tokens that are to be guessed
-    # Blocks come in passes over all of them, or are drawn anew for each forward pass, as by the released code (D6).
+    mask_rate: Annotated[float, Field(gt=0, lt=1)] = 0.15  # share of the tokens that are masked
+    # Blocks come in passes over all of them, or are drawn anew for each forward pass, as in the released code (D6).
     drawn: Literal["passes", "anew"] = "passes"
 
 
 @dataclass(frozen=True, config=STRICT)
 class MseOptions(MaskedOptions):
-    """Masked words, and isolated words drawn to their static vectors by mean squared error."""
+    """Masked words, and isolated words aligned with their static vectors by mean squared error."""
 
     title: ClassVar[str] = "MSE"
     alignment: ClassVar[str] = "mse"
     static: str = ""  # which set of inputs.static; empty: the only one
     weight: NotNegative = 1.0  # of the alignment, beside masked words with weight 1
-    layer: Count | Literal["last"] = "last"  # whose states make the vector of a word, from 1 to the encoder's last
-    # pieces: the mean over the pieces of the word, as the paper has it; all: special tokens too, as its code (D4); cls.
+    layer: Count | Literal["last"] = "last"  # whose states are the vector of a word, from 1 to the encoder's last
+    # pieces: the mean over the word's pieces, as in the paper; all: special tokens too, as in its code (D4); cls.
     pooling: Literal["pieces", "all", "cls"] = "pieces"
-    # masked: padding is neither attended to nor pooled; attended: it is, as the released code does with XLM-R (D3).
+    # masked: padding is neither attended to nor pooled; attended: it is, as in the released code with XLM-R (D3).
     padding: Literal["masked", "attended"] = "masked"
     words: Count = 1024  # isolated words per update
     word_batch: Count = 64  # words per forward pass: memory; for `loss: released` also its batch (D2)
@@ -64,14 +64,14 @@ class DccaOptions(MseOptions):
     title: ClassVar[str] = "DCCA"
     alignment: Literal["dcca", "mse", "none"] = "dcca"
     # projected: canonical correlations of all words of an update in few directions; released: as the paper's code,
-    # principal subspaces of each forward pass of words, after a centring that does not centre (D1, D2).
+    # principal subspaces of each forward pass of words, with its wrong centring (D1, D2).
     loss: Literal["projected", "released"] = "projected"
-    top_k: Count = 10  # correlations that count, the highest; the paper's code has 10 and its text does not say (D5)
-    directions: Count = 64  # principal directions that each side is projected on; far fewer than words
-    ridge: NotNegative = 1e-3  # added to variances, as a share of their mean: steadier gradients, lower correlations
+    top_k: Count = 10  # highest correlations that count; the paper's code has 10, its text no number (D5)
+    directions: Count = 64  # principal directions onto which each side is projected; far fewer than words
+    ridge: NotNegative = 1e-3  # added to variances, as a share of their mean: more stable gradients, lower correlations
 
     @model_validator(mode="after")
-    def _sizes_that_go_together(self) -> Self:
+    def _check_sizes(self) -> Self:
         if self.alignment != "dcca":
             return self
         if self.loss == "released":
@@ -95,20 +95,20 @@ OPTIONS = {"untouched": UntouchedOptions, "mlm": MaskedOptions, "mse": MseOption
 
 
 def alignment_of(params: dict) -> str:
-    """The alignment of a configuration, which a baseline has by what it is."""
+    """The alignment of a configuration; that of a baseline is fixed."""
     return params.get("alignment") or OPTIONS[params["baseline"]].alignment
 
 
 def without_tuning(params: dict) -> dict:
-    """How a classifier is fine-tuned does not matter where none is."""
+    """Drop the options of fine-tuning where no classifier is fine-tuned."""
     if params["tune_epochs"]:
         return params
     return {name: value for name, value in params.items() if not name.startswith("tune_") or name == "tune_epochs"}
 
 
-# What the text says; where it is silent, as we read it.
+# The paper's text, with our reading where it says nothing.
 PAPER = {"weight": 1.0, "layer": "last", "pooling": "pieces"}
-# What the released code does, whose correlation loss sees 64 words at a time.
+# The released code, whose correlation loss sees 64 words at a time.
 REFERENCE = {
     "weight": 1.0,
     "layer": "last",

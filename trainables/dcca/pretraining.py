@@ -1,40 +1,68 @@
-"""The model of continued pretraining and one step of it: masked words, and isolated words drawn to static vectors."""
+"""A step of continued pretraining: which blocks and words it draws, its losses, and their gradient in small batches."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from seedwise.trainables.dcca.caching import cached_backward
 from seedwise.trainables.dcca.correlation import correlation_loss, mse_loss, reference_loss
-from seedwise.trainables.dcca.masking import Hiding, guessing_loss
+from seedwise.trainables.dcca.masking import Masking, mlm_loss
 from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions, MseOptions
-from seedwise.trainables.dcca.words import Encoding, Static
+from seedwise.trainables.dcca.words import Encoding, StaticVectors
 from seedwise.trainables.method import RunFailed
+from seedwise.trainables.training.device import random_state, set_random_state
 from seedwise.trainables.training.learner import by_length
 from seedwise.trainables.training.optimiser import Trainer
+
+
+class Draws:
+    """Rows of the batches of each step: `size` of `count` rows, from the step number alone. `seed_of` gives seeds.
+
+    They come in passes over all rows, each shuffled anew; rows that do not fill the last batch of a pass are left out
+    of it. With `anew`, every `anew` rows of a batch are drawn independently, as in the released code (D6), where a
+    pass's worth of batches misses a third of the rows.
+    """
+
+    def __init__(self, count: int, size: int, seed_of: Callable[[int], int], *, anew: int = 0):
+        self.count, self.size, self.seed_of, self.anew = count, min(size, count), seed_of, anew
+        self._pass, self._shuffled = -1, np.empty(0, dtype=np.int64)
+
+    def rows(self, step: int) -> np.ndarray:
+        """The rows of a step. In passes they are all different."""
+        if self.anew:
+            parts = -(-self.size // self.anew)
+            draws = (np.random.default_rng(self.seed_of(step * parts + part)) for part in range(parts))
+            drawn = [draw.choice(self.count, min(self.anew, self.count), replace=False) for draw in draws]
+            return np.concatenate(drawn)[: self.size]
+        number, batch = divmod(step, self.count // self.size)
+        if number != self._pass:
+            self._pass, self._shuffled = number, np.random.default_rng(self.seed_of(number)).permutation(self.count)
+        return self._shuffled[batch * self.size : (batch + 1) * self.size]
 
 
 class Pretrainer(Trainer):
     """A masked language model under continued pretraining.
 
-    The gradient of a step is that of L = L_mlm + weight L_align, L_mlm a mean over all hidden tokens of the step. It is
-    summed up over forward passes of a few blocks, and of a few words, so memory does not depend on the step's size.
+    The gradient of a step is that of L = L_mlm + weight L_align, L_mlm a mean over all masked tokens of the step. It is
+    summed over forward passes of a few blocks, and of a few words, so memory does not depend on the step's size.
     """
 
     options: MaskedOptions
 
-    def __init__(self, model: PreTrainedModel, options: MaskedOptions, hiding: Hiding, device: torch.device):
+    def __init__(self, model: PreTrainedModel, options: MaskedOptions, masking: Masking, device: torch.device):
         super().__init__(model, options, options.steps, device)
-        self.hiding = hiding
+        self.masking = masking
 
-    def step(self, blocks: np.ndarray, masks: int, static: Static | None, rows: np.ndarray) -> dict[str, float]:
-        """One update from these blocks, hidden by the seed `masks`, and from these rows of the static vectors."""
+    def step(
+        self, blocks: np.ndarray, mask_seed: int, static: StaticVectors | None, rows: np.ndarray
+    ) -> dict[str, float]:
+        """One update from these blocks, masked by the seed, and from these rows of the static vectors."""
         self.model.train()
-        losses = {"mlm_loss": self.guess(blocks, masks)}
+        losses = {"mlm_loss": self.predict_masked(blocks, mask_seed)}
         if self.options.alignment != "none":
             losses["alignment"] = self.align(static, rows)
         if not all(map(math.isfinite, losses.values())):
@@ -42,23 +70,23 @@ class Pretrainer(Trainer):
         self.update()
         return losses
 
-    def guess(self, blocks: np.ndarray, masks: int) -> float:
+    def predict_masked(self, blocks: np.ndarray, mask_seed: int) -> float:
         """Add the gradient of the masked words."""
-        hidden, labels = self.hiding(blocks, self.options.mask_rate, masks)
+        masked, labels = self.masking(blocks, self.options.mask_rate, mask_seed)
         total, count = 0.0, int((labels >= 0).sum())
         for start in range(0, len(blocks), self.options.block_batch):
             part = slice(start, start + self.options.block_batch)
             with self.autocast():
-                loss = guessing_loss(self.model, self._ids(hidden[part]), self._ids(labels[part]), self.hiding.pad)
+                loss = mlm_loss(self.model, self._ids(masked[part]), self._ids(labels[part]), self.masking.pad)
             self.scaler.scale(loss / count).backward()
             total += loss.item()
         return total / count
 
-    def align(self, static: Static, rows: np.ndarray) -> float:
-        """Add the gradient of the alignment, times its weight. Words of like lengths share a forward pass."""
+    def align(self, static: StaticVectors, rows: np.ndarray) -> float:
+        """Add the gradient of the alignment, times its weight. Words of similar lengths share a forward pass."""
         options = self.options
-        encoding = Encoding(self.hiding.pad, options.layer, options.pooling, options.padding)
-        if not split_matters(options):
+        encoding = Encoding(self.masking.pad, options.layer, options.pooling, options.padding)
+        if not batches_matter(options):
             rows = by_length(static.pieces.lengths, rows)
         targets = torch.from_numpy(static.table[rows]).to(self.device)
         parts = [slice(start, start + options.word_batch) for start in range(0, len(rows), options.word_batch)]
@@ -71,10 +99,10 @@ class Pretrainer(Trainer):
         def scaled(loss: Tensor) -> Tensor:
             return self.scaler.scale(loss * options.weight)
 
-        loss_of = alignment_of(options)
-        if options.alignment == "dcca" and options.loss == "projected":  # no sum over words: needs all at once
+        loss_of = alignment_loss(options)
+        if options.alignment == "dcca" and options.loss == "projected":  # not a sum over words: needs all at once
             return cached_backward(
-                encode, batches, lambda found: loss_of(found, targets), device=self.device, scaled=scaled
+                encode, batches, lambda encodings: loss_of(encodings, targets), device=self.device, scaled=scaled
             )
         total = 0.0
         for batch, part in zip(batches, parts, strict=True):
@@ -87,18 +115,53 @@ class Pretrainer(Trainer):
         return torch.from_numpy(array.astype(np.int64)).to(self.device)
 
 
-def split_matters(options: MseOptions) -> bool:
-    """Whether the loss depends on which words share a forward pass: then they are those that were drawn together."""
+def batches_matter(options: MseOptions) -> bool:
+    """Whether the loss depends on which words share a forward pass, so that they must stay in the order drawn."""
     return options.padding == "attended" or (options.alignment == "dcca" and options.loss == "released")
 
 
-def alignment_of(options: MseOptions) -> Callable[[Tensor, Tensor], Tensor]:
-    """The loss between vectors of words and their static ones that the options ask for."""
+def alignment_loss(options: MseOptions) -> Callable[[Tensor, Tensor], Tensor]:
+    """The loss between encodings of words and their static vectors."""
     if options.alignment == "mse":
         return mse_loss
     assert isinstance(options, DccaOptions)
+    top_k = options.top_k
     if options.loss == "released":
-        return lambda found, targets: reference_loss(found, targets, top_k=options.top_k)
-    return lambda found, targets: correlation_loss(
-        found, targets, top_k=options.top_k, directions=options.directions, ridge=options.ridge
-    )
+        return lambda encodings, targets: reference_loss(encodings, targets, top_k=top_k)
+    settings = {"top_k": top_k, "directions": options.directions, "ridge": options.ridge}
+    return lambda encodings, targets: correlation_loss(encodings, targets, **settings)
+
+
+def cached_backward(
+    encode: Callable[[Any], Tensor],
+    batches: Sequence[Any],
+    loss_of: Callable[[Tensor], Tensor],
+    *,
+    device: torch.device,
+    scaled: Callable[[Tensor], Tensor] = lambda loss: loss,
+) -> float:
+    """Gradient caching: add the gradient of a loss over all words at once, in the memory of a batch; return the loss.
+
+    A correlation is not a sum over words, so micro-batches cannot each have their own. The encodings of all words fit
+    into memory, the activations do not. So words are encoded twice: first without a graph, for the loss and its
+    gradient by every encoding, then batch by batch with a graph, into which the rows of that gradient are fed.
+
+    `encode` makes a row for each word of a batch. Autocast belongs into it, so that it ends before the backward pass.
+    Dropout is the same both times, as the generator of `device` is reset before each batch; it ends in the state in
+    which encoding everything once, and `loss_of`, leave it. `scaled` makes of the loss what is differentiated (a
+    weight, a GradScaler's `scale`); the loss is returned without it.
+    """
+    states, rows = [], []
+    with torch.no_grad():
+        for batch in batches:
+            states.append(random_state(device))
+            rows.append(encode(batch))
+    encodings = torch.cat(rows).requires_grad_()
+    loss = loss_of(encodings)
+    (gradient,) = torch.autograd.grad(scaled(loss), encodings)
+    end = random_state(device)
+    for batch, state, part in zip(batches, states, gradient.split([len(part) for part in rows]), strict=True):
+        set_random_state(device, state)
+        encode(batch).backward(part)
+    set_random_state(device, end)
+    return loss.item()

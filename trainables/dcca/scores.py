@@ -1,69 +1,72 @@
-"""What continued pretraining is judged by, besides a classifier: none of it needs a label.
+"""Scores of continued pretraining besides a classifier's: none of them needs a label.
 
-Guessing hidden words and the correlation with held-out static vectors need no translations either; lexicon induction
+Predicting masked words and the correlation with held-out static vectors need no translations either; lexicon induction
 and sentence retrieval do.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 from transformers import PreTrainedModel
 
 from seedwise.trainables.dcca.correlation import fit
-from seedwise.trainables.dcca.masking import guessing_loss
-from seedwise.trainables.dcca.words import Encoding, Pieces, Static
+from seedwise.trainables.dcca.masking import mlm_loss
+from seedwise.trainables.dcca.words import Encoding, StaticVectors
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.static.evaluate import lexicon_induction
-from seedwise.trainables.training.learner import by_length
 
 DIRECTIONS, TOP_K, RIDGE = 64, 10, 1e-3  # of the correlation that is a score: the same for all configurations
 BATCH = 64  # words or sentences per forward pass
-BLOCK_BATCH = 8  # blocks per forward pass, each with logits over the whole vocabulary for its hidden tokens
+BLOCK_BATCH = 8  # blocks per forward pass, each with logits over the whole vocabulary for its masked tokens
 
 
 @dataclass(frozen=True)
-class Hidden:
-    """Blocks with hidden tokens and the labels of these: drawn once, the same for every run (D11)."""
+class MaskedBlocks:
+    """Blocks with masked tokens and their labels: drawn once, the same for every run (D11)."""
 
     ids: np.ndarray
     labels: np.ndarray
 
 
 @dataclass(frozen=True)
-class Probe:
-    """Words of the source and of a target language, and the pairs of rows that translate each other."""
+class LexiconTest:
+    """Words of the source and of a target language with their pieces, and the pairs that translate each other."""
 
     source: list[str]
-    source_pieces: Pieces
+    source_pieces: Encoded
     target: list[str]
-    target_pieces: Pieces
+    target_pieces: Encoded
     pairs: list[tuple[str, str]]
 
 
 @torch.inference_mode()
-def guessing(model: PreTrainedModel, dev: dict[str, Hidden], pad: int, device: torch.device) -> dict[str, float]:
-    """`mlm_loss`, nats per hidden token, and `mlm_probability` = exp(-loss), of each language."""
+def masked_words(
+    model: PreTrainedModel, dev: dict[str, MaskedBlocks], pad: int, device: torch.device
+) -> dict[str, float]:
+    """`mlm_loss`, nats per masked token, and `mlm_probability` = exp(-loss), of each language."""
     metrics = {}
-    for language, hidden in dev.items():
+    for language, blocks in dev.items():
         total = 0.0
-        for start in range(0, len(hidden.ids), BLOCK_BATCH):
-            parts = [part[start : start + BLOCK_BATCH].astype(np.int64) for part in (hidden.ids, hidden.labels)]
+        for start in range(0, len(blocks.ids), BLOCK_BATCH):
+            parts = [part[start : start + BLOCK_BATCH].astype(np.int64) for part in (blocks.ids, blocks.labels)]
             ids, labels = (torch.from_numpy(part).to(device) for part in parts)
-            total += guessing_loss(model, ids, labels, pad).item()
-        loss = total / int((hidden.labels >= 0).sum())
+            total += mlm_loss(model, ids, labels, pad).item()
+        loss = total / int((blocks.labels >= 0).sum())
         metrics |= {f"dev/mlm_loss/{language}": loss, f"dev/mlm_probability/{language}": math.exp(-loss)}
     return metrics
 
 
-def correlation(model: PreTrainedModel, static: Static, encoding: Encoding, device: torch.device) -> dict[str, float]:
+def correlation(
+    model: PreTrainedModel, static: StaticVectors, encoding: Encoding, device: torch.device
+) -> dict[str, float]:
     """`correlation` of each language: of held-out words with their static vectors, in directions of other words.
 
-    The directions are fitted on words of all languages together; a language scores where its words lie in them as the
-    others' do. Of words that were not fitted on, chance level is 0.
+    The directions are fitted on words of all languages together, so a language scores if its words lie in them as the
+    others' do. The words measured were not fitted on, so the chance level is 0.
     """
     encoded = {}
     for name, parts in (("fitted", static.fitted), ("measured", static.measured)):
@@ -71,28 +74,27 @@ def correlation(model: PreTrainedModel, static: Static, encoding: Encoding, devi
         encoded[name] = vectors(model, static.pieces, rows, encoding, device), torch.from_numpy(static.table[rows])
     words, width = encoded["fitted"][0].shape
     directions = min(DIRECTIONS, width, static.table.shape[1], words // 4)
-    found = fit(*encoded["fitted"], directions=directions, top_k=min(TOP_K, directions), ridge=RIDGE)
-    metrics, start = {}, 0
-    for language, rows in static.measured.items():
-        of_language = slice(start, start + len(rows))
-        start += len(rows)
-        metrics[f"dev/correlation/{language}"] = found.measure(*(part[of_language] for part in encoded["measured"]))
-    return metrics
+    fitted = fit(*encoded["fitted"], directions=directions, top_k=min(TOP_K, directions), ridge=RIDGE)
+    parts = [part.split([len(rows) for rows in static.measured.values()]) for part in encoded["measured"]]
+    return {
+        f"dev/correlation/{language}": fitted.measure(*views)
+        for language, *views in zip(static.measured, *parts, strict=True)
+    }
 
 
 def lexicons(
-    model: PreTrainedModel, probes: dict[str, Probe], encoding: Encoding, device: torch.device
+    model: PreTrainedModel, tests: dict[str, LexiconTest], encoding: Encoding, device: torch.device
 ) -> dict[str, float]:
     """Lexicon induction with the encoder's own vectors of isolated words: `lexicon` is precision at 1 with CSLS."""
     metrics = {}
-    for language, probe in probes.items():
-        sides = [
+    for language, test in tests.items():
+        source, target = (
             vectors(model, pieces, np.arange(len(pieces)), encoding, device).numpy()
-            for pieces in (probe.source_pieces, probe.target_pieces)
-        ]
-        found = lexicon_induction(probe.source, sides[0], probe.target, sides[1], probe.pairs)
-        metrics |= {f"dev/lexicon_{name}/{language}": value for name, value in found.items()}
-        metrics[f"dev/lexicon/{language}"] = found["csls_p1"]
+            for pieces in (test.source_pieces, test.target_pieces)
+        )
+        shares = lexicon_induction(test.source, source, test.target, target, test.pairs)
+        metrics |= {f"dev/lexicon_{name}/{language}": value for name, value in shares.items()}
+        metrics[f"dev/lexicon/{language}"] = shares["csls_p1"]
     return metrics
 
 
@@ -103,15 +105,18 @@ def retrieval(
     split: str,
     device: torch.device,
 ) -> dict[str, float]:
-    """Which share of sentences has its translation as nearest neighbour by cosine, among all of the other language.
+    """The share of sentences whose nearest neighbour by cosine, among all of the other language, is its translation.
 
-    Sentences are means over all positions of a layer, special ones included, as XTREME has it. `retrieval_to_source`:
-    a target sentence looks among those of the source; `retrieval_from_source`: the other way, which is XTREME's;
+    Sentences are means over all positions of a layer, special ones included, as in XTREME. `retrieval_to_source`: a
+    target sentence looks among those of the source; `retrieval_from_source`: the reverse, which is XTREME's;
     `retrieval`: the mean of both.
     """
     metrics = {}
+    encoding = Encoding(pad=-1, layer=layer, pooling="all", padding="masked")
     for language, sides in parallel.items():
-        target, source = (torch.nn.functional.normalize(sentences(model, side, layer, device), dim=1) for side in sides)
+        target, source = (
+            normalize(vectors(model, side, np.arange(len(side)), encoding, device), dim=1) for side in sides
+        )
         cosines = target @ source.T
         own = torch.arange(len(cosines))
         shares = {
@@ -123,22 +128,12 @@ def retrieval(
     return metrics
 
 
-def vectors(
-    model: PreTrainedModel, pieces: Pieces, rows: np.ndarray, encoding: Encoding, device: torch.device
-) -> Tensor:
-    """The vectors of isolated words, in the order of `rows`, on the host."""
-    return in_order(pieces, rows, lambda part: encoding(model, encoding.batch(pieces, part, device)))
-
-
-def sentences(model: PreTrainedModel, data: Encoded, layer: int | str, device: torch.device) -> Tensor:
-    """Sentences as means of a layer's states, on the host."""
-    encoding = Encoding(pad=-1, layer=layer, pooling="all", padding="masked")
-    return vectors(model, Pieces(data.ids, data.lengths), np.arange(len(data)), encoding, device)
-
-
 @torch.inference_mode()
-def in_order(data: Pieces, rows: np.ndarray, encode: Callable[[np.ndarray], Tensor]) -> Tensor:
-    """What `encode` makes of rows, in their order; it gets those of like lengths together."""
-    places = by_length(data.lengths, rows)
-    found = torch.cat([encode(places[start : start + BATCH]).float().cpu() for start in range(0, len(rows), BATCH)])
-    return found[np.argsort(np.argsort(data.lengths[rows], kind="stable"), kind="stable")]
+def vectors(
+    model: PreTrainedModel, pieces: Encoded, rows: np.ndarray, encoding: Encoding, device: torch.device
+) -> Tensor:
+    """The vectors of isolated words or of sentences, in the order of `rows`, on the host."""
+    order = np.argsort(pieces.lengths[rows], kind="stable")
+    parts = np.split(rows[order], range(BATCH, len(rows), BATCH))
+    encoded = [encoding(model, encoding.batch(pieces, part, device)).float().cpu() for part in parts]
+    return torch.cat(encoded)[np.argsort(order)]

@@ -1,4 +1,4 @@
-"""Continued pretraining as the rest of the program knows it. No torch here."""
+"""What the rest of the program knows of continued pretraining. No torch here."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from seedwise.trainables.request import Request
 
 RATES = (5e-6, 2.24e-5, 1e-4)  # the ends and the middle of the method's default range
-WEIGHTS = (0.1, 1.0, 10.0)  # squared distances are in other units than correlations: not those of the method
+WEIGHTS = (0.1, 1.0, 10.0)  # not the method's, as squared distances are in other units than correlations
 
 INPUTS = {
     "text": Input(
@@ -61,7 +61,7 @@ INPUTS = {
     "max_length": MAX_LENGTH,
 }
 
-METRICS_OF_ENCODERS = {
+ENCODER_METRICS = {
     "correlation": Metric("unlabelled", input="static"),
     "mlm_probability": Metric("unlabelled"),
     "retrieval": Metric("translations", input="parallel"),
@@ -70,32 +70,31 @@ METRICS_OF_ENCODERS = {
 
 
 def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError]:
-    inputs, task = request.inputs, request.task
-    for key, met in candidates.configurations.items():
-        yield from _problems_of(key, met, inputs.static, request.select.metric)
-    if inputs.lexicons and inputs.align == "off":
+    inputs = request.inputs
+    for key, configurations in candidates.configurations.items():
+        yield from _check_configurations(key, configurations, inputs.static, request.select.metric)
+    if inputs.align == "off" and inputs.lexicons:
         yield RequestError("inputs.lexicons", "they are for inputs.align", "Set that too, or remove them.")
-    if inputs.align != "off":
-        for language in task.targets:
-            if language not in inputs.lexicons:
-                yield RequestError(
-                    f"inputs.lexicons.{language}",
-                    "inputs.align needs it",
-                    f"Add it, or align without one beforehand, by `{called('vectors', 'align')}`.",
-                )
+    for language in request.task.targets:
+        if inputs.align != "off" and language not in inputs.lexicons:
+            yield RequestError(
+                f"inputs.lexicons.{language}",
+                "inputs.align needs it",
+                f"Add it, or align without one beforehand, by `{called('vectors', 'align')}`.",
+            )
     if request.prune != "off":
         yield RequestError(
             "prune", "dcca has no score before its last epochs, so nothing could be pruned", "Remove it."
         )
 
 
-def _problems_of(key: str, met: Iterable[dict], sets: dict, metric: str) -> Iterable[RequestError]:
-    """Sets of static vectors that configurations mean and are not there, and a classifier that selects; each once."""
-    found: dict[str, RequestError] = {}
-    for params in met:
+def _check_configurations(key: str, configurations: Iterable[dict], sets: dict, metric: str) -> Iterable[RequestError]:
+    """Missing sets of static vectors, and a missing classifier whose score selects; each once."""
+    errors: dict[str, RequestError] = {}
+    for params in configurations:
         if metric in METRICS and params["tune_epochs"] == 0:
-            unlabelled = " or ".join(name for name, one in METRICS_OF_ENCODERS.items() if one.uses == "unlabelled")
-            found["tune"] = RequestError(
+            unlabelled = " or ".join(name for name, spec in ENCODER_METRICS.items() if spec.uses == "unlabelled")
+            errors["tune"] = RequestError(
                 f"{key}.tune_epochs",
                 f"{metric} selects, which needs a classifier",
                 f"Write 1 or more, or select by {unlabelled} with on: unlabelled.",
@@ -104,18 +103,18 @@ def _problems_of(key: str, met: Iterable[dict], sets: dict, metric: str) -> Iter
             continue
         name = params["static"]
         if not sets:
-            found["sets"] = RequestError(
+            errors["sets"] = RequestError(
                 "inputs.static",
                 f"the alignment of {key} needs static vectors",
                 "Add a set of them, such as static: {x2s: FILES}, or write space.alignment: none.",
             )
         elif name and name not in sets:
-            found[name] = RequestError(f"{key}.static", f"there is no inputs.static.{name}", nearest(name, sets))
+            errors[name] = RequestError(f"{key}.static", f"there is no inputs.static.{name}", nearest(name, sets))
         elif not name and len(sets) > 1:
-            found[name] = RequestError(
+            errors[name] = RequestError(
                 f"{key}.static", f"which of {', '.join(sets)}?", f"Write {key}.static with one of these names."
             )
-    return found.values()
+    return errors.values()
 
 
 CITATION = r"""@inproceedings{hammerl-etal-2022-combining,
@@ -149,7 +148,7 @@ SPEC = MethodSpec(
         *("tune_epochs", "tune_lr", "tune_warmup", "tune_batch_size"),
     ),
     citation=CITATION,
-    metrics=METRICS_OF_ENCODERS,
+    metrics=ENCODER_METRICS,
     check=check,
     export=Export(
         "fill-mask",

@@ -1,10 +1,11 @@
 """Copies of sentences in which words are replaced by synonyms.
 
-A sentence is a list of words between white space. A copy has as many: a synonym of two words still is one of them, so
-that the words of a sentence and of its copy stay aligned.
+A sentence is a list of words between white space. A synonym of two words counts as one, so that the words of a sentence
+and of its copy stay aligned.
 """
 
 import math
+from itertools import chain
 from random import Random
 from unicodedata import category  # M are marks: vowel signs of Hindi or Thai are part of a word
 
@@ -12,11 +13,11 @@ from seedwise.trainables.inputs.pieces import Sentences
 
 
 class Dictionary:
-    """The part of a dictionary that a run uses, and how words are looked up in it.
+    """The part of a dictionary of synonyms that a run uses.
 
     `scale` is the share of all its words, those without synonyms included, as the paper counts them. The part is drawn
-    by `seed`; smaller ones are parts of larger ones. `exact` looks words up as they stand. Otherwise signs around a
-    word are kept apart, and a word that is only there in lower case is found, its synonym then written as the word was.
+    by `seed`; smaller parts are nested in larger ones. `exact` looks words up as they are. Otherwise punctuation around
+    a word is split off, lower case is tried as well, and a synonym takes the word's capitals.
     """
 
     def __init__(self, words: dict[str, tuple[str, ...]], *, scale: float, seed: int, exact: bool):
@@ -27,8 +28,8 @@ class Dictionary:
         self.words = {word: words[word] for word in kept if words[word]}
         self.exact = exact
 
-    def known(self, token: str) -> tuple[str, ...]:
-        """The tokens that may stand in the place of this one; none where the dictionary does not have it."""
+    def synonyms_of(self, token: str) -> tuple[str, ...]:
+        """The tokens that may replace this one; none if the dictionary lacks it."""
         if self.exact:
             return self.words.get(token, ())
         before, word, after = bare(token)
@@ -36,23 +37,18 @@ class Dictionary:
         return tuple(before + as_written(word, synonym) + after for synonym in synonyms)
 
     def replaced(self, token: str, draw: Random) -> str:
-        """A token, or one in its place: each of the synonyms and the word itself are as likely."""
-        synonyms = self.known(token)
+        """The token or a synonym of it, all equally likely."""
+        synonyms = self.synonyms_of(token)
         return draw.choice((token, *synonyms)) if synonyms else token
 
     def copy(self, sentences: Sentences, draw: Random) -> tuple[Sentences, int]:
-        """A copy of an example, and how many of its words are others than before."""
-        copied = tuple([self.replaced(token, draw) for token in sentence] for sentence in sentences)
-        changed = sum(
-            new != old
-            for one, other in zip(copied, sentences, strict=True)
-            for new, old in zip(one, other, strict=True)
-        )
-        return copied, changed
+        """A copy of an example, and how many of its words changed."""
+        copy = tuple([self.replaced(token, draw) for token in sentence] for sentence in sentences)
+        return copy, sum(new != old for new, old in zip(chain(*copy), chain(*sentences), strict=True))
 
 
 def bare(token: str) -> tuple[str, str, str]:
-    """The signs before a word, the word, and the signs after it; no word where there are only signs."""
+    """The punctuation before a word, the word, and the punctuation after it; the word may be empty."""
     inside = [index for index, letter in enumerate(token) if letter.isalnum() or category(letter)[0] == "M"]
     if not inside:
         return token, "", ""
@@ -61,7 +57,7 @@ def bare(token: str) -> tuple[str, str, str]:
 
 
 def as_written(word: str, synonym: str) -> str:
-    """A synonym with the capitals of the word it stands for: none, the first, or all of more than one."""
+    """A synonym with the capitals of the word that it replaces: none, the first, or all of more than one."""
     if len(word) > 1 and word.isupper():
         return synonym.upper()
     return synonym[:1].upper() + synonym[1:] if word[:1].isupper() else synonym

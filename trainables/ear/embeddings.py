@@ -1,4 +1,4 @@
-"""The embedding output of an encoder, E in the paper: all embeddings of a token added up, normed and dropped."""
+"""The embedding output of an encoder, E in the paper: all embeddings of a token, summed, normed and after dropout."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ from transformers import PreTrainedModel
 
 from seedwise.errors import RequestError
 
-Move = Callable[[Tensor], Tensor]  # from what the embeddings are (B, L, d) to what the first layer gets
+Perturbation = Callable[[Tensor], Tensor]  # from the embedding output (B, L, d) to the input of the first layer
 
 
 class Embeddings:
-    """Sees, and where asked moves, the embedding output of passes within `reading`. Other passes are as ever."""
+    """Records, and if asked perturbs, the embedding output of forward passes within `reading`."""
 
     def __init__(self, model: PreTrainedModel):
         self.module = getattr(model.base_model, "embeddings", None)
@@ -23,23 +23,23 @@ class Embeddings:
                 f"{model.config.model_type} has no module `embeddings` whose output could be pushed",
                 "Choose BERT, XLM-R or another encoder of their kind.",
             )
-        self.output: Tensor | None = None  # of the last pass, as the first layer got it
-        self._move: Move | None = None
+        self.output: Tensor | None = None  # of the last forward pass, perturbed
+        self._perturbation: Perturbation | None = None
         self._reads = False
-        self.module.register_forward_hook(self._passed)
+        self.module.register_forward_hook(self._hook)
 
     @contextmanager
-    def reading(self, move: Move | None = None) -> Iterator[None]:
-        self._move, self._reads = move, True
+    def reading(self, perturbation: Perturbation | None = None) -> Iterator[None]:
+        self._perturbation, self._reads = perturbation, True
         try:
             yield
         finally:
-            self._move, self._reads = None, False
+            self._perturbation, self._reads = None, False
 
-    def _passed(self, module: nn.Module, arguments: tuple, output: Tensor) -> Tensor | None:
+    def _hook(self, module: nn.Module, arguments: tuple, output: Tensor) -> Tensor | None:
         if not self._reads:
             return None
-        self.output = output if self._move is None else self._move(output)
+        self.output = output if self._perturbation is None else self._perturbation(output)
         return self.output
 
 
@@ -51,12 +51,12 @@ def gaussian(output: Tensor, sigma: float, mask: Tensor) -> Tensor:
 
 
 def within_ball(output: Tensor, radius: Tensor) -> Tensor:
-    """RS-RP: a random direction for each token, and a part of the radius that is drawn evenly."""
+    """RS-RP: each token moved in a random direction, by a uniformly drawn part of the radius."""
     direction = nn.functional.normalize(torch.randn_like(output), dim=-1)
     return output + direction * radius * torch.rand((*output.shape[:-1], 1), device=output.device)
 
 
-def climbed(moved: Tensor, gradient: Tensor, step: Tensor, radius: Tensor) -> Tensor:
-    """ADV: one step of gradient ascent for each token, and back onto the ball where it left it."""
-    moved = moved + nn.functional.normalize(gradient, dim=-1) * step
-    return moved * (radius / moved.norm(dim=-1, keepdim=True).clamp_min(1e-12)).clamp_max(1.0)
+def ascended(offset: Tensor, gradient: Tensor, step: Tensor, radius: Tensor) -> Tensor:
+    """ADV: a step of gradient ascent for each token, projected back onto the ball."""
+    offset = offset + nn.functional.normalize(gradient, dim=-1) * step
+    return offset * (radius / offset.norm(dim=-1, keepdim=True).clamp_min(1e-12)).clamp_max(1.0)

@@ -11,7 +11,7 @@ from torch import Tensor
 from seedwise.trainables.inputs.pieces import Sentences, tokenise, word_numbers
 from seedwise.trainables.training.learner import Batch
 
-CHUNK = 10_000  # texts that are tokenised at once where only their lengths are wanted
+CHUNK = 10_000  # texts that are tokenised at once to count their tokens
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Examples:
     sentences: list[Sentences]
     labels: np.ndarray
     lengths: np.ndarray
-    tokenizer: Any  # a fast one: only these say where in the text a token is
-    max_length: int  # in tokens; longer inputs are cut, the longer sentence of a pair first
-    foreign: np.ndarray | None = None  # which are of another language, that the synonyms are not of; None: no one is
+    tokenizer: Any  # a fast one, which reports the offsets of tokens
+    max_length: int  # in tokens; longer inputs are truncated, the longer sentence of a pair first
+    foreign: np.ndarray | None = None  # which are not in the language of the synonyms; None: none of them
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -37,45 +37,46 @@ class Examples:
     def batch(
         self, sentences: Sequence[Sentences], device: torch.device, *, to_longest: bool = False
     ) -> tuple[Batch, Tensor, int]:
-        """A batch, the word of every token (-1 for padding), and how many words there are at most.
+        """A batch, the word number of every token (-1 for padding), and the largest number of words.
 
-        Words are numbered alike in all copies of an example: those of its sentences in order, then the special tokens.
-        With `to_longest` all inputs are padded to `max_length`, as the paper's code has it.
+        Words have the same numbers in all copies of an example: those of its sentences in order, then special tokens.
+        With `to_longest` all inputs are padded to `max_length`, as in the paper's code.
         """
         texts = [tuple(map(" ".join, example)) for example in sentences]
-        found = tokenise(self.tokenizer, texts, self.max_length, pad="max_length" if to_longest else True)
-        mask = np.array(found["attention_mask"])
+        tokens = tokenise(self.tokenizer, texts, self.max_length, pad="max_length" if to_longest else True)
+        mask = np.array(tokens["attention_mask"])
         words = np.full(mask.shape, -1)
         for row, (example, real) in enumerate(zip(sentences, mask.sum(1), strict=True)):
-            words[row, :real] = word_numbers(found.sequence_ids(row), found["offset_mapping"][row], example)[:real]
+            words[row, :real] = word_numbers(tokens.sequence_ids(row), tokens["offset_mapping"][row], example)[:real]
         batch = {
-            "input_ids": torch.tensor(found["input_ids"], device=device),
+            "input_ids": torch.tensor(tokens["input_ids"], device=device),
             "attention_mask": torch.from_numpy(mask).to(device),
         }
-        if "token_type_ids" in found:
-            batch["token_type_ids"] = torch.tensor(found["token_type_ids"], device=device)
+        if "token_type_ids" in tokens:
+            batch["token_type_ids"] = torch.tensor(tokens["token_type_ids"], device=device)
         return batch, torch.from_numpy(words).to(device), int(words.max()) + 1
 
 
 def examples(texts: Sequence[tuple[str, ...]], labels: list[int], tokenizer: Any, max_length: int) -> Examples:
     """Split texts into words, and count their tokens."""
     sentences = [tuple(text.split() for text in example) for example in texts]
-    lengths = np.empty(len(texts), dtype=np.int64)
+    lengths: list[int] = []
     for start in range(0, len(texts), CHUNK):
-        found = tokenise(tokenizer, texts[start : start + CHUNK], max_length, pad=False, offsets=False)["input_ids"]
-        lengths[start : start + CHUNK] = [len(ids) for ids in found]
-    return Examples(sentences, np.array(labels, dtype=np.int64), lengths, tokenizer, max_length)
+        tokens = tokenise(tokenizer, texts[start : start + CHUNK], max_length, pad=False, offsets=False)
+        lengths += map(len, tokens["input_ids"])
+    numbers = (np.array(values, dtype=np.int64) for values in (labels, lengths))
+    return Examples(sentences, *numbers, tokenizer, max_length)
 
 
 def compacted(words: Tensor) -> tuple[Tensor, int]:
-    """Words of sentences and copies (2 B, L), numbered anew without gaps, alike in both; and how many at most.
+    """Words of sentences and copies (2 B, L), renumbered without gaps and alike in both; and the largest count.
 
-    The words of a text that was cut are not there, and would otherwise take up room in the maps.
+    Words that truncation removed would otherwise take up room in the maps.
     """
-    numbers, half, most = words.cpu().numpy().copy(), len(words) // 2, 0
+    numbers, half, count = words.cpu().numpy().copy(), len(words) // 2, 0
     for row in range(half):
-        own = numbers[row::half]
-        known, place = np.unique(own[own >= 0], return_inverse=True)
-        own[own >= 0] = place
-        most = max(most, len(known))
-    return torch.from_numpy(numbers).to(words.device), most
+        pair = numbers[row::half]
+        known, renumbered = np.unique(pair[pair >= 0], return_inverse=True)
+        pair[pair >= 0] = renumbered
+        count = max(count, len(known))
+    return torch.from_numpy(numbers).to(words.device), count

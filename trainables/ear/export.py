@@ -1,4 +1,4 @@
-"""A fine-tuned classifier as an ordinary Hugging Face folder: anyone can load it, without this project."""
+"""A fine-tuned classifier as an ordinary Hugging Face folder, which needs nothing of this project."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,20 +8,18 @@ from seedwise.trainables.request import Request
 from seedwise.trainables.training.encoder import skeleton
 
 if TYPE_CHECKING:
-    from seedwise.trainables.ear.tuned import Tuned
+    from seedwise.trainables.ear.fine_tuning import FineTuning
 
 
-def export_model(run: "Tuned", request: Request, folder: Path) -> Path:
-    """Write the model and its tokenizer. A head that transformers does not have cannot be written."""
+def export_model(run: "FineTuning", request: Request, folder: Path) -> Path:
+    """Write the model and its tokenizer. The head must be one that transformers has."""
     if run.options.head == "linear":
-        raise RequestError(
-            "--model", "head: linear is no head of transformers, so nobody could load it", "Use standard."
-        )
+        raise RequestError("--model", "transformers has no head: linear, so nobody could load it", "Use standard.")
     model = skeleton(run.inputs.encoder, len(run.inputs.labels))
     model.config.id2label = dict(enumerate(run.inputs.labels))
     model.config.label2id = {label: number for number, label in model.config.id2label.items()}
     weights = run.learner.model.state_dict()  # of the released head, `classifier.1` is transformers' own
-    model.load_state_dict({name.replace("classifier.1.", "classifier."): one.cpu() for name, one in weights.items()})
+    model.load_state_dict({name.replace("classifier.1.", "classifier."): value for name, value in weights.items()})
     model.save_pretrained(folder)
     run.inputs.train.tokenizer.save_pretrained(folder)
     task, longest = request.task, run.inputs.train.max_length

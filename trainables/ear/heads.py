@@ -8,30 +8,29 @@ from transformers import PreTrainedModel
 from seedwise.errors import RequestError
 
 
-class First(nn.Module):
-    """The state of the first token, [CLS], as it is."""
+class FirstToken(nn.Module):
+    """The state of the first token, [CLS]."""
 
     def forward(self, states: Tensor, *rest: Any, **options: Any) -> Tensor:
         return states[:, 0]
 
 
 def set_head(model: PreTrainedModel, head: str) -> None:
-    """Give a classifier another head than transformers'. Do it before weights are drawn.
+    """Replace the head of a classifier, before weights are drawn.
 
-    linear: P = softmax(W h_[CLS] + b), no pooler and no dropout. released: transformers' own for BERT; for RoBERTa's
-    kind, XLM-R among it, one dropout more before it.
+    linear: P = softmax(W h_[CLS] + b), without pooler and dropout. released: transformers' own for BERT; for RoBERTa's
+    kind, including XLM-R, with one more dropout before it.
     """
     classifier, pooler = getattr(model, "classifier", None), getattr(model.base_model, "pooler", None)
     if head == "standard":
         return
     if isinstance(classifier, nn.Linear) and pooler is not None:  # BERT's kind
         if head == "linear":
-            model.base_model.pooler, model.dropout = First(), nn.Identity()
+            model.base_model.pooler, model.dropout = FirstToken(), nn.Identity()
     elif hasattr(classifier, "out_proj"):  # RoBERTa's kind
         if head == "linear":
-            model.classifier = nn.Sequential(
-                First(), nn.Linear(classifier.out_proj.in_features, model.config.num_labels)
-            )
+            linear = nn.Linear(classifier.out_proj.in_features, model.config.num_labels)
+            model.classifier = nn.Sequential(FirstToken(), linear)
         else:
             model.classifier = nn.Sequential(nn.Dropout(model.config.hidden_dropout_prob), classifier)
     else:

@@ -1,4 +1,4 @@
-"""EAR as a landscape needs it: on other training data, with its one model. Its own code trains and scores."""
+"""EAR in a landscape: with other training data, its single model, and its own training and scoring."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,14 +15,14 @@ from seedwise.trainables.streams import Streams
 
 
 def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
-    """EAR, or one of its baselines. There are no synonyms of a target: its sentences are trained on as they are."""
+    """EAR, or a baseline of it. Sentences of a target have no synonyms and are trained on as they are."""
     own, params = inputs.own, dict(params)
     pool = own.train
     if on not in (INITIAL, SOURCE):
         pool = inputs.labelled[target] if on != BOTH else joined_examples(own.train, inputs.labelled[target])
     size = len(own.train) if inputs.match == "updates" else len(pool)
     method = Ear.class_for(params)
-    first = pool.take(epoch_rows(len(pool), size, 0, streams))  # as many as the schedule is for
+    first = pool.take(epoch_rows(len(pool), size, 0, streams))  # sizes the schedule
     run = method(replace(own, train=first), params, streams, device)
     sets = {language: (own.dev[language], None) for language in (own.source, *inputs.targets)}
     return Subject(run, run.learner, own.encoder, pool, size, streams, run.train_on, sets, len(own.labels))
@@ -30,15 +30,15 @@ def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams
 
 def labelled(request: Request) -> dict[str, Examples]:
     """The training sets of the targets."""
-    reader, found = Reader(request), {}
+    reader, sets = Reader(request), {}
     for language in request.task.targets:
-        one = examples(*reader.texts(language, "train"), reader.tokenizer, reader.longest)
-        found[language] = replace(one, foreign=np.ones(len(one), dtype=bool))
-    return found
+        target = examples(*reader.texts(language, "train"), reader.tokenizer, reader.max_length)
+        sets[language] = replace(target, foreign=np.ones(len(target), dtype=bool))
+    return sets
 
 
 def joined_examples(source: Examples, target: Examples) -> Examples:
-    """One set after the other; the target's stay foreign to the synonyms."""
+    """Both sets; the target's examples remain foreign."""
     return replace(
         source,
         sentences=source.sentences + target.sentences,

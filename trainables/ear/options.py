@@ -11,30 +11,30 @@ from seedwise.trainables.training.options import STRICT, NotNegative, Positive, 
 
 @dataclass(frozen=True, config=STRICT)
 class PlainOptions(TrainingOptions):
-    """Fine-tuning on the source as it is. What EAR and all its baselines share."""
+    """Plain fine-tuning on the source. EAR and all its baselines share these options."""
 
     title: ClassVar[str] = "plain"
     epochs: Count = 3  # passes over the source training data, each with all copies
-    # standard: the head that transformers gives this encoder; linear: W h_CLS + b, as equation 3 prints it; released:
-    # standard, and for encoders of RoBERTa's kind one dropout more before it, as the paper's code has it.
+    # standard: transformers' head for this encoder; linear: W h_CLS + b, as in equation 3; released: standard, and for
+    # encoders of RoBERTa's kind one more dropout before it, as in the paper's code.
     head: Literal["standard", "linear", "released"] = "standard"
 
     def passes(self) -> float:
-        """Encoder passes per training example of a whole run: what methods are compared at."""
+        """Encoder passes per training example of a whole run: the budget at which methods are compared."""
         return float(self.epochs)
 
 
 @dataclass(frozen=True, config=STRICT)
 class AugmentedOptions(PlainOptions):
-    """RS-DA: training on sentences in which words are replaced by synonyms, and on nothing else."""
+    """RS-DA: training only on sentences in which words are replaced by synonyms."""
 
     title: ClassVar[str] = "RS-DA"
     copies: Count = 1  # changed copies of an example in each epoch; the paper has 3 (XNLI) and 10 (PAWS-X)
-    # Share of the dictionary that is used, drawn by the augmentation stream; smaller ones are nested.
+    # Share of the dictionary that is used, drawn by the augmentation stream; smaller shares are nested.
     scale: Annotated[float, Field(gt=0, le=1)] = 1.0
-    redraw: Literal["epoch", "once"] = "epoch"  # new copies in every epoch, or the same ones in all
-    # loose: a capital is kept and punctuation around a word does not hide it; exact: as the paper's code, where
-    # "Good" and "good," are not in the dictionary.
+    redraw: Literal["epoch", "once"] = "epoch"  # new copies in every epoch, or the same in all
+    # loose: ignores capitals and punctuation around a word; exact: as the paper's code, where "Good" and "good," are
+    # not in the dictionary.
     matching: Literal["loose", "exact"] = "loose"
 
     def passes(self) -> float:
@@ -43,7 +43,7 @@ class AugmentedOptions(PlainOptions):
 
 @dataclass(frozen=True, config=STRICT)
 class EarOptions(AugmentedOptions):
-    """Equations 1 to 5 of the paper, with the alternatives that it studies."""
+    """Equations 1 to 5 of the paper, with its alternatives."""
 
     title: ClassVar[str] = "EAR"
     gradient_checkpointing: bool | Literal["selective"] = "selective"  # two streams at once take twice the memory
@@ -51,18 +51,18 @@ class EarOptions(AugmentedOptions):
     pull: Literal["apt", "srpt", "none"] = "apt"  # equation 2, or the same of mean-pooled states, or neither
     alpha: NotNegative = 1.0  # weight of the push; inert for nt, which has no loss of its own
     beta: NotNegative = 0.1  # weight of the pull
-    layer: Count = 6  # that is pulled, from 1 to the encoder's last
-    sigma: NotNegative = 0.1  # of nt: the noise's standard deviation, in units of that of the embeddings themselves
-    # Squares as means, over dimensions and over cells of the attention maps, or as sums. A pair of the same alpha and
-    # beta means hundreds to thousands of times more with sums.
+    layer: Count = 6  # whose attention is pulled, from 1 to the encoder's last
+    sigma: NotNegative = 0.1  # of nt: the noise's standard deviation, in units of that of the embeddings
+    # Mean or sum of squares over dimensions, and over cells of the attention maps. With sums the same alpha and beta
+    # weigh hundreds to thousands of times more.
     reduction: Literal["mean", "sum"] = "mean"
-    cap: NotNegative = 1.0  # the push earns nothing beyond this squared distance per dimension; 0 is no cap
-    # One mask of dropout for a sentence and its copy. Otherwise most of push and pull is the masks' noise.
+    cap: NotNegative = 1.0  # squared distance per dimension beyond which the push gains nothing; 0: no cap
+    # The same dropout mask for a sentence and its copy. Otherwise most of push and pull is noise of the masks.
     shared_dropout: bool = True
-    # What a cell of the maps is: words (pieces joined, padding left out), tokens (padding left out), or padded (all up
-    # to inputs.max_length, padding too, as the paper's code has it; it takes the time of the longest inputs).
+    # Cells of the maps: words (pieces joined, no padding), tokens (no padding), or padded (all up to inputs.max_length,
+    # as in the paper's code; every batch takes the time of the longest inputs).
     attention: Literal["words", "tokens", "padded"] = "words"
-    # Pairs whose copy did not change: no push and pull for them, or as for all others. Inert with shared dropout.
+    # Pairs whose copy is unchanged: without push and pull, or with. Inert with shared dropout.
     unchanged: Literal["skip", "keep"] = "skip"
 
     def passes(self) -> float:
@@ -88,18 +88,16 @@ class AdversarialOptions(PerturbedOptions):
         return float(self.epochs * (1 + self.ascents))
 
 
-OPTIONS = {"plain": PlainOptions, "rs_da": AugmentedOptions, "rs_rp": PerturbedOptions, "adv": AdversarialOptions}
-
-# What the text says, and where it is silent what its formulas do if nothing is added to them.
+# The paper's text, and where it says nothing its formulas without additions.
 PAPER = {
     "reduction": "sum",
     "cap": 0.0,
     "shared_dropout": False,
     "attention": "tokens",
     "unchanged": "keep",
-    "matching": "exact",  # its augmented data are those of the released generator
+    "matching": "exact",  # its augmented data come from the released generator
     "redraw": "once",
     "head": "linear",
 }
-# What the released code does. The weights of its scripts are alpha = 0.1 and beta = 1, the reverse of the paper's.
+# The released code. Its scripts have alpha = 0.1 and beta = 1, the reverse of the paper's.
 REFERENCE = PAPER | {"reduction": "mean", "attention": "padded", "head": "released"}

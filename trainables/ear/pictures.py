@@ -1,4 +1,4 @@
-"""The pictures of the paper as plain data: losses over steps beside their noise floor, and words before and after."""
+"""The pictures of the paper as plain data: losses beside their noise floor, and words before and after training."""
 
 import numpy as np
 import torch
@@ -12,43 +12,44 @@ from seedwise.trainables.ear.targets import pooled
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 
-WORDS = 12  # of each sentence, the first: more make a cloud in which nothing can be read
+WORDS = 12  # of each sentence, the first: more would be unreadable
 LABELLED = 2  # sentences whose words are written beside their points
+FLOOR = "identical inputs: the noise floor"
 PERPLEXITY = 15.0  # of t-SNE, for some hundred points
 
 
-def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> dict:
-    """Push and pull over the batches of a run, each beside what identical inputs give."""
+def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> list[dict]:
+    """Push and pull over the batches of a run, each beside its value for identical inputs; none without both."""
     pulled = "attention maps" if options.pull == "apt" else "mean states"
-    shown = []
-    if options.push == "ept":
-        shown.append(("push", -1, "distance of the mean embeddings, squared (push)"))
-    if options.pull != "none":
-        shown.append(("pull", 1, f"difference of the {pulled} of layer {options.layer}, squared (pull)"))
     panels = []
-    for name, sign, title in shown:
-        drawn = [(name, "a sentence and its copy"), (f"{name}_floor", "identical inputs: the noise floor")]
+    for name, shown, sign, title in (
+        ("push", options.push == "ept", -1, "distance of the mean embeddings, squared (push)"),
+        ("pull", options.pull != "none", 1, f"difference of the {pulled} of layer {options.layer}, squared (pull)"),
+    ):
+        if not shown:
+            continue
         series = [
             {
                 "name": label,
                 "kind": "line",
-                "x": [point[0] for point in curves.get(key, [])],
-                "y": [sign * point[1] for point in curves.get(key, [])],
+                "x": [batch for batch, _ in curves.get(key, [])],
+                "y": [sign * value for _, value in curves.get(key, [])],
                 "dashed": key.endswith("floor"),
             }
-            for key, label in drawn
+            for key, label in ((name, "a sentence and its copy"), (f"{name}_floor", FLOOR))
         ]
         panels.append({"title": title, "x": "batch", "y": f"{options.reduction} of squares", "series": series})
-    return {
+    noise = ": none, since both streams share their dropout masks." if options.shared_dropout else "."
+    picture = {
         "name": "losses",
         "title": "Push and pull over a run",
         "text": "What the embedding-push rewards and the attention-pull punishes, batch by batch, before their weights "
         f"alpha = {options.alpha:g} and beta = {options.beta:g}; dashed, the same for a sentence beside itself, which "
-        "is dropout's part in them"
-        + (": none, since both streams share their dropout masks." if options.shared_dropout else "."),
+        f"is dropout's part in them{noise}",
         "columns": 2,
         "panels": panels,
     }
+    return [picture] if panels else []
 
 
 def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
@@ -59,8 +60,9 @@ def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
     panels = []
     for target in (language for language in inputs.parallel if language != inputs.source):
         for when, model in (("before", before), ("after", learner.model)):
-            found = {one: states(model, inputs.train, inputs.parallel[one]) for one in (inputs.source, target)}
-            panels.append(_panel(f"{target}, {when}", found, inputs.parallel))
+            languages = (inputs.source, target)
+            words = {name: states(model, inputs.train, inputs.parallel[name]) for name in languages}
+            panels.append(_panel(f"{target}, {when}", words, inputs.parallel))
     return [
         {
             "name": "words",
@@ -76,33 +78,34 @@ def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
 
 
 def states(model: PreTrainedModel, examples: Examples, sentences: list[list[str]]) -> tuple[Tensor, list[Tensor]]:
-    """Mean states of sentences (S, d), and of each the states of its first words: the mean of their pieces'."""
+    """Mean states of sentences (S, d), and of each the states of its first words: the mean over their pieces."""
     device = next(model.parameters()).device
     batch, words, count = examples.batch([(sentence,) for sentence in sentences], device)
     model.eval()
     with torch.no_grad():
         last = model.base_model(**batch).last_hidden_state
     pieces = (words[:, None] == torch.arange(count, device=device)[:, None]).to(last.dtype)
-    of_words = (pieces @ last) / pieces.sum(-1, keepdim=True).clamp_min(1)
+    word_states = (pieces @ last) / pieces.sum(-1, keepdim=True).clamp_min(1)
     kept = [min(WORDS, len(sentence)) for sentence in sentences]
-    return pooled(last, batch["attention_mask"]).cpu(), [one[:n].cpu() for one, n in zip(of_words, kept, strict=True)]
+    means = pooled(last, batch["attention_mask"]).cpu()
+    return means, [part[:n].cpu() for part, n in zip(word_states, kept, strict=True)]
 
 
-def _panel(title: str, found: dict[str, tuple[Tensor, list[Tensor]]], parallel: dict[str, list[list[str]]]) -> dict:
+def _panel(title: str, words: dict[str, tuple[Tensor, list[Tensor]]], parallel: dict[str, list[list[str]]]) -> dict:
     from sklearn.manifold import TSNE  # here, because no other part of a run needs it
 
-    share = translations_found(*(mean for mean, _ in found.values()))
-    stacked = torch.cat([state for _, words in found.values() for state in words]).numpy()
-    places = TSNE(perplexity=min(PERPLEXITY, (len(stacked) - 1) / 3), init="pca", random_state=0).fit_transform(stacked)
+    share = translations_found(*(mean for mean, _ in words.values()))
+    stacked = torch.cat([state for _, states in words.values() for state in states]).numpy()
+    points = TSNE(perplexity=min(PERPLEXITY, (len(stacked) - 1) / 3), init="pca", random_state=0).fit_transform(stacked)
     series, start = [], 0
-    for language, (_, words) in found.items():
-        end = start + sum(map(len, words))
+    for language, (_, states) in words.items():
+        end = start + sum(map(len, states))
         labels = [
             word if number < LABELLED else ""
             for number, sentence in enumerate(parallel[language])
             for word in sentence[:WORDS]
         ]
-        x, y = np.round(places[start:end].astype(float), 3).T.tolist()
+        x, y = np.round(points[start:end].astype(float), 3).T.tolist()
         series.append({"name": language, "kind": "points", "x": x, "y": y, "labels": labels})
         start = end
     return {"title": f"{title}: {share:.0%} of the translations found", "x": "", "y": "", "series": series}

@@ -1,4 +1,4 @@
-"""What an EAR search reads, once, on the driver. `prepare` opens no test set; `prepare_test` does, for confirmation."""
+"""What an EAR search reads, once, on the driver. Only `prepare_test`, for the confirmation, opens test sets."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from seedwise.errors import RequestError
 from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.examples import Examples, examples
 from seedwise.trainables.ear.heads import set_head
-from seedwise.trainables.ear.twin import Twin
+from seedwise.trainables.ear.two_stream import TwoStream
 from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.inputs.pieces import tokenise
 from seedwise.trainables.inputs.synonyms import read_synonyms
@@ -18,7 +18,7 @@ from seedwise.trainables.request import Request
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder, skeleton
 
-SHOWN = 30  # parallel sentences of each language in the picture of their words
+DRAWN_SENTENCES = 30  # parallel sentences of each language in the picture of their words
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class EarInputs:
 
 
 class Reader:
-    """Reads the task and the encoder that a specification names."""
+    """Reads the task and the encoder of a specification."""
 
     def __init__(self, request: Request):
-        self.request, self.longest = request, request.inputs.max_length
+        self.request, self.max_length = request, request.inputs.max_length
         self.task = Classification(request.task)
         self.encoder, self.tokenizer = load_encoder(request.model)
-        check_encoder("model", request.model, self.encoder, self.tokenizer, self.longest)
+        check_encoder("model", request.model, self.encoder, self.tokenizer, self.max_length)
         if not self.tokenizer.is_fast:
             raise RequestError(
                 "model",
-                f"{request.model}: its tokenizer does not say where in a text its tokens are",
+                f"{request.model}: its tokenizer reports no offsets of tokens",
                 "Name an encoder with a fast tokenizer (tokenizer.json).",
             )
 
@@ -55,34 +55,34 @@ class Reader:
 
     def encoded(self, language: str, split: str) -> Encoded:
         texts, classes = self.texts(language, split)
-        found = tokenise(self.tokenizer, texts, self.longest, pad=False, offsets=False)
-        return encode(found["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=found.get("token_type_ids"))
+        tokens = tokenise(self.tokenizer, texts, self.max_length, pad=False, offsets=False)
+        return encode(tokens["input_ids"], classes, pad=self.tokenizer.pad_token_id, types=tokens.get("token_type_ids"))
 
 
 def prepare(request: Request, candidates: Candidates) -> EarInputs:
-    """Read the encoder, the task and the dictionary of synonyms that a specification names."""
+    """Read the encoder, the task and the dictionary of synonyms of a specification."""
     task, reader = request.task, Reader(request)
     check_layers(request.model, reader.encoder, candidates)
     inputs, key, name = read_task(reader), "inputs.synonyms", request.inputs.synonyms
     if name:
-        found = read_synonyms(locate(name, key), key)
-        check_coverage(inputs.train, found.words, name)
-        notes = (*inputs.notes, *(f"{key}: {note}" for note in found.notes))
-        inputs = replace(inputs, synonyms=found.words, notes=notes)
+        synonyms = read_synonyms(locate(name, key), key)
+        check_coverage(inputs.train, synonyms.words, name)
+        notes = (*inputs.notes, *(f"{key}: {note}" for note in synonyms.notes))
+        inputs = replace(inputs, synonyms=synonyms.words, notes=notes)
     if reader.task.parallel:
         inputs = replace(inputs, parallel=parallel_words(reader, [task.source, *task.targets]))
     return inputs
 
 
 def read_task(reader: Reader) -> EarInputs:
-    """The encoder and the labelled data for fine-tuning as it is, without synonyms and pictures."""
+    """The encoder and the labelled data for plain fine-tuning, without synonyms and pictures."""
     task = reader.request.task
     languages = [task.source, *task.targets, *task.pivots]
     return EarInputs(
         source=task.source,
         labels=reader.task.labels,
         encoder=reader.encoder,
-        train=examples(*reader.texts(task.source, "train"), reader.tokenizer, reader.longest),
+        train=examples(*reader.texts(task.source, "train"), reader.tokenizer, reader.max_length),
         dev={language: reader.encoded(language, "dev") for language in languages},
         synonyms={},
         parallel={},
@@ -91,37 +91,38 @@ def read_task(reader: Reader) -> EarInputs:
 
 
 def parallel_words(reader: Reader, languages: list[str]) -> dict[str, list[list[str]]]:
-    """The first sentences of the dev sets, the same rows of each; one that the source repeats counts once."""
+    """The first sentences of the dev sets, the same rows of each, without repetitions in the source."""
     texts = {language: [text[0] for text in reader.texts(language, "dev")[0]] for language in languages}
     first: dict[str, int] = {}
     for row, text in enumerate(texts[languages[0]]):
         first.setdefault(text, row)
-    rows = [row for row in first.values() if all(row < len(one) for one in texts.values())][:SHOWN]
-    return {language: [of_language[row].split() for row in rows] for language, of_language in texts.items()}
+    shortest = min(map(len, texts.values()))
+    rows = [row for row in first.values() if row < shortest][:DRAWN_SENTENCES]
+    return {language: [sentences[row].split() for row in rows] for language, sentences in texts.items()}
 
 
 def prepare_test(request: Request) -> dict[str, Encoded]:
-    """The test sets of the source and the targets; pivots have none, their labels served the search."""
+    """The test sets of the source and the targets; pivots have none, as their labels served the search."""
     reader, task = Reader(request), request.task
     return {language: reader.encoded(language, "test") for language in [task.source, *task.targets]}
 
 
 def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: str) -> None:
-    """Refuse a dictionary that knows no word of the training set: of another language, most likely."""
+    """Refuse a dictionary that has no word of the training set: most likely it is of another language."""
     dictionary = Dictionary(synonyms, scale=1.0, seed=0, exact=False)
-    if not any(dictionary.known(token) for example in train.sentences for words in example for token in words):
+    if not any(dictionary.synonyms_of(token) for example in train.sentences for words in example for token in words):
         raise RequestError(
             "inputs.synonyms",
-            f"{name} has a synonym for no word of the training set",
-            "Name one of the source language.",
+            f"{name} has no synonym for any word of the training set",
+            "Name a dictionary of the source language.",
         )
 
 
 def check_layers(name: str, encoder: Encoder, candidates: Candidates) -> None:
-    """Whether the two-stream pass works on this encoder, for all layers that the search can ask for.
+    """Check that the forward pass over both streams works on this encoder, for all layers that a search can try.
 
-    It is tried on an encoder of the same kind with a short vocabulary and random weights: with the same sentence in
-    both streams and shared dropout, both must come out the same but for rounding.
+    It is tried on a small encoder of the same kind with random weights: with the same sentence in both streams and
+    shared dropout, the outputs of both must be equal but for rounding.
     """
     layers = {"space.layer": max(candidates.values("layer"), default=1)}
     for key, params in candidates.enqueued.items():
@@ -130,20 +131,20 @@ def check_layers(name: str, encoder: Encoder, candidates: Candidates) -> None:
     model = skeleton(small, 2)
     for head in candidates.values("head") | {params["head"] for params in candidates.enqueued.values()}:
         set_head(skeleton(small, 2), head)
-    twin = Twin(model, maps=1, states=None, shared_dropout=True)
+    two_stream = TwoStream(model, maps=1, states=None, shared_dropout=True)
     for key, layer in layers.items():
-        if layer > twin.layers:
-            way_out = f"space.layer: [1, {twin.layers}], or fewer" if key == "space.layer" else "a lower one there"
-            raise RequestError(key, f"{layer}, but {name} has {twin.layers} layers", f"Write {way_out}.")
+        if layer > (most := two_stream.layers):
+            fix = f"Write space.layer: [1, {most}], or fewer." if key == "space.layer" else f"Write {most} or less."
+            raise RequestError(key, f"{layer}, but {name} has {most} layers", fix)
     if True not in candidates.values("shared_dropout"):
         return
     ids = torch.full((2, 4), small.config["vocab_size"] - 1)
     model.train()
     with torch.no_grad():
-        first, second = twin({"input_ids": ids, "attention_mask": torch.ones_like(ids)}).halves("logits")
-    if not torch.allclose(first, second, atol=1e-4):  # masks of their own move them by some hundredths
+        first, second = two_stream({"input_ids": ids, "attention_mask": torch.ones_like(ids)}).halves("logits")
+    if not torch.allclose(first, second, atol=1e-4):  # different masks change them by some hundredths
         raise RequestError(
             "space.shared_dropout",
-            f"{encoder.config['model_type']} draws dropout in a way of its own, which two streams cannot share",
+            f"{encoder.config['model_type']} draws dropout in its own way, which two streams cannot share",
             "Write space.shared_dropout: false.",
         )

@@ -1,4 +1,4 @@
-"""EAR as the rest of the program knows it. No torch here."""
+"""What the rest of the program knows of EAR. No torch here."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,12 +15,12 @@ from seedwise.trainables.spec import MAX_LENGTH, Baseline, Export, Input, Landsc
 from seedwise.trainables.training.options import TRAINING
 
 RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
-RADII = (0.03, 0.1, 0.3)  # published nowhere
+RADII = (0.03, 0.1, 0.3)  # not published
 INPUTS = {
     "synonyms": Input(
         "single",
         required=True,
-        missing="ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or lines of word, tab, "
+        missing="ear replaces words with synonyms. Add a file: JSON {word: [synonyms]}, or lines of word, tab, "
         "synonyms.",
         text="Synonyms of the source language: JSON `{word: [synonyms]}`, or lines of word, tab, synonyms.",
     ),
@@ -28,22 +28,22 @@ INPUTS = {
 }
 
 
-def redrawn_copies_alone(params: dict) -> dict:
-    """Drop when copies are drawn again, where there is but one epoch."""
+def without_redraw(params: dict) -> dict:
+    """Drop `redraw` where there is only one epoch."""
     return {key: value for key, value in params.items() if key != "redraw" or params["epochs"] > 1}
 
 
 def _baseline(options: type[PlainOptions], **choices: Sequence) -> Baseline:
-    def at_equal_passes(configurations: Sequence[dict]) -> Callable[[dict], dict]:
-        """As many epochs as cost the encoder passes of the dearest configuration of EAR; at least one."""
-        most = max(EarOptions(**params).passes() for params in configurations)
+    def equal_passes(configurations: Sequence[dict]) -> Callable[[dict], dict]:
+        """As many epochs as match the encoder passes of EAR's most expensive configuration; at least one."""
+        passes = max(EarOptions(**params).passes() for params in configurations)
 
         def resized(params: dict) -> dict:
-            return {**params, "epochs": max(1, round(most / options(**{**params, "epochs": 1}).passes()))}
+            return {**params, "epochs": max(1, round(passes / options(**{**params, "epochs": 1}).passes()))}
 
         return resized
 
-    return Baseline(options, {"lr": RATES, **choices}, canonical=redrawn_copies_alone, resize=at_equal_passes)
+    return Baseline(options, {"lr": RATES, **choices}, canonical=without_redraw, resize=equal_passes)
 
 
 CITATION = r"""@inproceedings{ding-etal-2022-simple,
@@ -72,7 +72,7 @@ SPEC = MethodSpec(
     encoder="a multilingual encoder",
     tasks=frozenset({"sentences", "pairs"}),
     compat={"paper": PAPER, "reference": REFERENCE},
-    # How texts and classifier are made. Epochs follow from encoder passes.
+    # Texts and classifier. The epochs of baselines follow from encoder passes.
     follows=(*(name for name in TRAINING if name != "epochs"), "head", "copies", "scale", "redraw", "matching"),
     citation=CITATION,
     export=Export("text-classification"),

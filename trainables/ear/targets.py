@@ -1,6 +1,6 @@
-"""The targets of EAR as formulas over tensors (equations 1 to 5 of the paper): one value per pair of sentences.
+"""The targets of EAR as formulas over tensors (equations 1 to 5 of the paper): a value per pair of sentences.
 
-x is a sentence, x^a its copy with synonyms. All take both streams and know nothing of the encoder that they came from.
+x is a sentence, x^a its copy with synonyms. All formulas take both streams, whatever encoder they come from.
 """
 
 import torch
@@ -11,13 +11,13 @@ SMALLEST = 1e-9  # of a count that divides, as in the released code
 
 
 def pooled(states: Tensor, mask: Tensor) -> Tensor:
-    """M(E): the mean over a sentence's tokens, special ones included, padding left out. (B, L, d), (B, L) -> (B, d)."""
+    """M(E): the mean over a sentence's tokens, special ones included, without padding. (B, L, d), (B, L) -> (B, d)."""
     weights = mask.to(states.dtype)[..., None]
     return (states * weights).sum(1) / weights.sum(1).clamp_min(SMALLEST)
 
 
 def distance(first: Tensor, second: Tensor, reduction: str) -> Tensor:
-    """Squared distance of vectors, (B, d) each: over the dimensions a sum, or a mean. Equation 1's square, and SRPT."""
+    """Squared distance of vectors (B, d), sum or mean over the dimensions: equation 1's square, and SRPT."""
     squares = (first - second).square()
     return squares.sum(-1) if reduction == "sum" else squares.mean(-1)
 
@@ -25,8 +25,7 @@ def distance(first: Tensor, second: Tensor, reduction: str) -> Tensor:
 def push(first: Tensor, second: Tensor, reduction: str, cap: float = 0.0) -> Tensor:
     """Embedding-push, equation 1: minus the squared distance of the mean embeddings. It is unbounded below.
 
-    With a `cap` (squared distance per dimension, 0 is none) pairs that are farther apart gain nothing and have no
-    gradient.
+    With a `cap` (squared distance per dimension, 0 for none) pairs beyond it gain nothing and have no gradient.
     """
     apart = distance(first, second, reduction)
     if not cap:
@@ -37,7 +36,7 @@ def push(first: Tensor, second: Tensor, reduction: str, cap: float = 0.0) -> Ten
 def pull(first: Tensor, second: Tensor, cells: Tensor, reduction: str) -> Tensor:
     """Attention-pull, equation 2: the squared difference of two attention maps, a mean over the heads.
 
-    Maps are (B, H, M, M); `cells` (B, M, M) says which of them count. Over these it is a sum, or a mean.
+    Maps are (B, H, M, M). The sum or mean is over the `cells` (B, M, M) that count.
     """
     squares = (first - second).square() * cells[:, None]
     total = squares.sum((-1, -2)).mean(1)
@@ -45,15 +44,15 @@ def pull(first: Tensor, second: Tensor, cells: Tensor, reduction: str) -> Tensor
 
 
 def robust(first: Tensor, second: Tensor, labels: Tensor) -> Tensor:
-    """The robust target, equation 4: both streams classified rightly. Logits are (B, classes)."""
+    """The robust target, equation 4: the cross entropies of both streams. Logits are (B, classes)."""
     return cross_entropy(first, labels, reduction="none") + cross_entropy(second, labels, reduction="none")
 
 
 def over_words(attention: Tensor, words: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Attention between words instead of pieces, and which words there are.
+    """Attention between words instead of pieces, and which words exist.
 
-    `attention` is (B, H, L, L); `words` (B, L) says to which of `count` words a token belongs, -1 for padding. What a
-    word gives is the mean over its pieces, what it gets is the sum over them, so rows keep their sum of 1.
+    `attention` is (B, H, L, L); `words` (B, L) is the word, of `count`, that each token belongs to, -1 for padding. The
+    attention from a word is the mean over its pieces, to a word the sum over them, so rows keep their sum of 1.
     """
     belongs = (words[:, None] == torch.arange(count, device=words.device)[:, None]).to(attention.dtype)  # (B, W, L)
     pieces = belongs.sum(-1)
@@ -62,7 +61,7 @@ def over_words(attention: Tensor, words: Tensor, count: int) -> tuple[Tensor, Te
 
 
 def over_tokens(attention: Tensor, mask: Tensor) -> Tensor:
-    """Attention between tokens, rows and columns of padding at zero."""
+    """Attention between tokens, zero in rows and columns of padding."""
     real = mask.to(attention.dtype)
     return attention * (real[:, None, :, None] * real[:, None, None, :])
 

@@ -128,7 +128,7 @@ def test_every_mistake_is_one_line_with_the_key_and_the_fix(override, message):
     [
         ("model=null", "model: ear needs a multilingual encoder. Add model: a hub id or a folder."),
         ("model=world:none", "model: world:none: there is no such folder."),
-        ("inputs={}", "inputs.synonyms: ear changes words for their synonyms. Add a file: JSON {word: [synonyms]}, or"),
+        ("inputs={}", "inputs.synonyms: ear replaces words with synonyms. Add a file: JSON {word: [synonyms]}, or"),
         ("inputs.synonyms=gone.json", "inputs.synonyms: gone.json: there is no such file."),
         ("inputs.vectors={qan: 'world:vectors/qan.vec.gz'}", "inputs.vectors: ear does not read it. Remove it."),
         ("inputs.multilingual='world:multilingual-encoder'", "inputs.multilingual: ear does not read it. Remove it."),

@@ -4,7 +4,8 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from seedwise.trainables.dcca.words import Pieces, Static
+from seedwise.trainables.dcca.words import StaticVectors
+from seedwise.trainables.inputs.text import Encoded
 
 SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32}
 
@@ -28,4 +29,5 @@ def small_words(count=64, width=12, pad=0, seed=0):
     table = draw.normal(size=(count, width)).astype(np.float32)
     table /= np.linalg.norm(table, axis=1, keepdims=True)
     rows = np.arange(count)
-    return Static(Pieces(ids, lengths), table, rows, {"a": rows[: count // 2]}, {"a": rows[count // 2 :]})
+    half = count // 2
+    return StaticVectors(Encoded(ids, lengths, np.zeros(count)), table, rows, {"a": rows[:half]}, {"a": rows[half:]})

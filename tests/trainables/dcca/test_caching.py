@@ -7,8 +7,8 @@ import pytest
 import torch
 from transformers import XLMRobertaConfig, XLMRobertaModel
 
-from seedwise.trainables.dcca.caching import cached_backward
 from seedwise.trainables.dcca.correlation import correlation_loss
+from seedwise.trainables.dcca.pretraining import cached_backward
 
 CPU = torch.device("cpu")
 WORDS = 30

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedwise.trainables.dcca.drawing import Draws
+from seedwise.trainables.dcca.pretraining import Draws
 
 
 @given(count=st.integers(1, 60), size=st.integers(1, 20), passes=st.integers(0, 3))

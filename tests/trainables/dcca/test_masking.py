@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, DistilBertConfig, DistilBertForMaskedLM
 
-from seedwise.trainables.dcca.masking import IGNORED, Hiding, guessing_loss, head_of
+from seedwise.trainables.dcca.masking import IGNORED, Masking, head_of, mlm_loss
 from seedwise.trainables.world import path
 from tests.trainables.dcca.small import small_model
 
 PAD, MASK, SPECIAL, VOCABULARY = 0, 4, (0, 1, 2, 3, 4), 300
-HIDING = Hiding(MASK, PAD, SPECIAL, VOCABULARY)
+MASKING = Masking(MASK, PAD, SPECIAL, VOCABULARY)
 
 
 def blocks(seed, count=40, length=50):
@@ -26,7 +26,7 @@ def blocks(seed, count=40, length=50):
 @given(seed=st.integers(0, 1000), rate=st.floats(0.05, 0.6))
 def test_what_is_hidden_is_what_is_asked_for_and_all_else_stays(seed, rate):
     ids = blocks(seed)
-    hidden, labels = HIDING(ids, rate, seed)
+    hidden, labels = MASKING(ids, rate, seed)
     asked = labels != IGNORED
     np.testing.assert_array_equal(labels[asked], ids[asked])
     np.testing.assert_array_equal(hidden[~asked], ids[~asked])
@@ -37,7 +37,7 @@ def test_what_is_hidden_is_what_is_asked_for_and_all_else_stays(seed, rate):
 
 def test_the_shares_are_berts():
     ids = np.full((200, 200), 7, dtype=np.int32)
-    hidden, labels = HIDING(ids, 0.15, 0)
+    hidden, labels = MASKING(ids, 0.15, 0)
     asked = labels != IGNORED
     assert asked.mean() == pytest.approx(0.15, abs=0.01)
     assert (hidden[asked] == MASK).mean() == pytest.approx(0.8, abs=0.02)
@@ -45,15 +45,15 @@ def test_the_shares_are_berts():
 
 
 def test_the_same_seed_hides_the_same_tokens():
-    np.testing.assert_array_equal(HIDING(blocks(0), 0.15, 5)[0], HIDING(blocks(0), 0.15, 5)[0])
-    assert (HIDING(blocks(0), 0.15, 5)[0] != HIDING(blocks(0), 0.15, 6)[0]).any()
+    np.testing.assert_array_equal(MASKING(blocks(0), 0.15, 5)[0], MASKING(blocks(0), 0.15, 5)[0])
+    assert (MASKING(blocks(0), 0.15, 5)[0] != MASKING(blocks(0), 0.15, 6)[0]).any()
 
 
 def test_the_ids_are_the_tokenizers_own():
     tokenizer = AutoTokenizer.from_pretrained(path("multilingual-encoder"))
-    hiding = Hiding.of(tokenizer)
-    assert tokenizer.convert_ids_to_tokens([hiding.mask, hiding.pad]) == ["[MASK]", "[PAD]"]
-    assert hiding.vocabulary == len(tokenizer)
+    masking = Masking.for_tokenizer(tokenizer)
+    assert tokenizer.convert_ids_to_tokens([masking.mask, masking.pad]) == ["[MASK]", "[PAD]"]
+    assert masking.vocabulary == len(tokenizer)
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
@@ -64,7 +64,7 @@ def test_the_loss_is_transformers_own(kind):
     ids[:, 0] = 2
     labels = torch.where(torch.rand(ids.shape, generator=torch.Generator().manual_seed(0)) < 0.3, ids, IGNORED)
     theirs = model(input_ids=ids, attention_mask=(ids != pad).long(), labels=labels).loss
-    ours = guessing_loss(model, ids, labels, pad) / (labels != IGNORED).sum()
+    ours = mlm_loss(model, ids, labels, pad) / (labels != IGNORED).sum()
     torch.testing.assert_close(ours, theirs)
 
 

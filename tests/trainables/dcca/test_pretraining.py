@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from seedwise.trainables.dcca.correlation import correlation_loss, reference_loss
-from seedwise.trainables.dcca.masking import Hiding
+from seedwise.trainables.dcca.masking import Masking
 from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions
 from seedwise.trainables.dcca.pretraining import Pretrainer
 from seedwise.trainables.dcca.words import Encoding
@@ -13,7 +13,7 @@ from seedwise.trainables.method import RunFailed
 from tests.trainables.dcca.small import small_model, small_words
 
 CPU = torch.device("cpu")
-HIDING = Hiding(mask=4, pad=0, special=(0, 1, 2, 3, 4), vocabulary=40)
+MASKING = Masking(mask=4, pad=0, special=(0, 1, 2, 3, 4), vocabulary=40)
 STATIC = small_words(64, width=16)
 BLOCKS = np.random.default_rng(3).integers(5, 40, (6, 10)).astype(np.int32)
 SMALL = {"words": 48, "directions": 6, "top_k": 4, "word_batch": 10, "steps": 5, "clip": 0.0, "lr": 0.1}
@@ -21,7 +21,7 @@ SMALL = {"words": 48, "directions": 6, "top_k": 4, "word_batch": 10, "steps": 5,
 
 def gradients(options, *, rows=48, blocks=BLOCKS, dropout=0.0):
     """What one step adds up, before the optimiser takes it."""
-    trainer = Pretrainer(small_model(dropout=dropout), options, HIDING, CPU)
+    trainer = Pretrainer(small_model(dropout=dropout), options, MASKING, CPU)
     trainer.update = lambda: None
     torch.manual_seed(7)
     losses = trainer.step(blocks, 11, STATIC, np.arange(rows))
@@ -31,7 +31,7 @@ def gradients(options, *, rows=48, blocks=BLOCKS, dropout=0.0):
 def by_hand(weight, loss_of):
     """The same from one pass over all blocks and one over all words."""
     model = small_model().train()
-    hidden, labels = (torch.from_numpy(part.astype(np.int64)) for part in HIDING(BLOCKS, 0.15, 11))
+    hidden, labels = (torch.from_numpy(part.astype(np.int64)) for part in MASKING(BLOCKS, 0.15, 11))
     guessed = model(input_ids=hidden, attention_mask=torch.ones_like(hidden), labels=labels).loss
     encoding = Encoding(0, "last", "pieces", "masked")
     found = encoding(model, encoding.batch(STATIC.pieces, np.arange(48), CPU))
@@ -87,7 +87,7 @@ def test_dropout_is_drawn_from_the_seed_of_the_step_and_from_nothing_else():
 
 
 def test_a_loss_that_is_not_a_number_ends_the_run_before_any_weight_moves():
-    trainer = Pretrainer(small_model(), DccaOptions(**SMALL), HIDING, CPU)
+    trainer = Pretrainer(small_model(), DccaOptions(**SMALL), MASKING, CPU)
     with torch.no_grad():
         trainer.model.get_input_embeddings().weight[7] = float("nan")
     before = copy.deepcopy(trainer.model.state_dict())
@@ -100,7 +100,7 @@ def test_a_loss_that_is_not_a_number_ends_the_run_before_any_weight_moves():
 def test_a_gradient_that_is_not_a_number_ends_the_run_before_any_weight_moves():
     """The released loss has none where words repeat, and its value does not show it."""
     options = DccaOptions(loss="released", **SMALL | {"clip": 1.0, "word_batch": 16, "words": 16})
-    trainer = Pretrainer(small_model(), options, HIDING, CPU)
+    trainer = Pretrainer(small_model(), options, MASKING, CPU)
     before = copy.deepcopy(trainer.model.state_dict())
     with pytest.raises(RunFailed, match="the norm of the gradient is nan"):
         trainer.step(BLOCKS, 0, STATIC, np.zeros(16, dtype=np.int64))

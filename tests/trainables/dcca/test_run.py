@@ -12,7 +12,7 @@ from seedwise.errors import RequestError
 from seedwise.search.spec.load import read
 from seedwise.trainables.dcca.pictures import losses
 from seedwise.trainables.dcca.trainable import Dcca, Masked, Untouched
-from seedwise.trainables.ear.baselines import Plain
+from seedwise.trainables.ear.fine_tuning import FineTuning
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import Streams
@@ -107,7 +107,7 @@ def test_the_baselines_are_what_they_say():
     # The untouched encoder is what EAR's plain fine-tuning of it gives.
     encoder, _ = load_encoder("world:multilingual-encoder")
     inputs = dataclasses.replace(cut().task, encoder=Encoder(encoder.config, encoder.weights))
-    plain = Plain(inputs, {"epochs": 2, "lr": 2e-3, "batch_size": 8}, Streams(0, 0), CPU)
+    plain = FineTuning(inputs, {"epochs": 2, "lr": 2e-3, "batch_size": 8}, Streams(0, 0), CPU)
     theirs = [plain.step(number) for number in range(2)][-1]
     ours = finished(made(Untouched, **TUNED))
     assert {name: ours[name] for name in theirs} == theirs

@@ -7,8 +7,8 @@ from torch.nn.functional import cross_entropy
 
 from seedwise.trainables.dcca import scores
 from seedwise.trainables.dcca.masking import IGNORED
-from seedwise.trainables.dcca.scores import Hidden, Probe
-from seedwise.trainables.dcca.words import Encoding, Static
+from seedwise.trainables.dcca.scores import LexiconTest, MaskedBlocks
+from seedwise.trainables.dcca.words import Encoding, StaticVectors
 from seedwise.trainables.inputs.text import encode
 from tests.trainables.dcca.small import small_model, small_words
 
@@ -30,7 +30,7 @@ def test_the_loss_of_hidden_words_is_a_mean_over_all_of_them_whatever_the_batche
     expected = cross_entropy(logits, torch.from_numpy(labels.astype(np.int64)).reshape(-1), ignore_index=IGNORED).item()
     for size in (64, 3):
         monkeypatch.setattr(scores, "BLOCK_BATCH", size)
-        found = scores.guessing(model, {"a": Hidden(ids, labels)}, 0, CPU)
+        found = scores.masked_words(model, {"a": MaskedBlocks(ids, labels)}, 0, CPU)
         assert found["dev/mlm_loss/a"] == pytest.approx(expected, rel=1e-5)
         assert found["dev/mlm_probability/a"] == pytest.approx(math.exp(-expected), rel=1e-5)
 
@@ -50,8 +50,8 @@ def test_a_static_view_of_the_encoder_itself_correlates_with_it_and_a_random_one
     rows["measured"] = {"a": np.arange(400, 500), "b": np.arange(500, 600)}
     states = scores.vectors(model, static.pieces, np.arange(600), ENCODING, CPU).numpy()
     turned = states @ np.linalg.qr(np.random.default_rng(0).normal(size=(16, 16)))[0].astype(np.float32)
-    same = scores.correlation(model, Static(static.pieces, turned, static.train, **rows), ENCODING, CPU)
-    other = scores.correlation(model, Static(static.pieces, static.table, static.train, **rows), ENCODING, CPU)
+    same = scores.correlation(model, StaticVectors(static.pieces, turned, static.train, **rows), ENCODING, CPU)
+    other = scores.correlation(model, StaticVectors(static.pieces, static.table, static.train, **rows), ENCODING, CPU)
     assert set(same) == set(other) == {"dev/correlation/a", "dev/correlation/b"}
     assert min(same.values()) > 0.99
     assert max(map(abs, other.values())) < 0.1  # the mean of ten correlations of 100 words: sd about .03
@@ -85,9 +85,10 @@ def test_words_that_are_spelled_alike_are_found_by_the_encoders_own_vectors():
     words = [f"w{number}" for number in range(40)]
     capitals = [word.upper() for word in words]
     longer = np.flatnonzero(pieces.lengths > 4)[:10]  # none of them twice
-    probe = Probe(words, pieces, capitals, pieces, [(words[row], capitals[row]) for row in longer])
+    probe = LexiconTest(words, pieces, capitals, pieces, [(words[row], capitals[row]) for row in longer])
     found = scores.lexicons(model, {"a": probe}, ENCODING, CPU)
     assert found["dev/lexicon_nn_p1/a"] == 1.0
     assert found["dev/lexicon/a"] == found["dev/lexicon_csls_p1/a"] >= 0.8  # CSLS may prefer a lonelier word
-    shifted = Probe(words, pieces, probe.target, pieces, [(words[row], words[row + 1].upper()) for row in range(10)])
+    pairs = [(words[row], words[row + 1].upper()) for row in range(10)]
+    shifted = LexiconTest(words, pieces, probe.target, pieces, pairs)
     assert scores.lexicons(model, {"a": shifted}, ENCODING, CPU)["dev/lexicon/a"] <= 0.2

@@ -54,7 +54,7 @@ def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_as_o
     ],
 )
 def test_loose_matching_keeps_case_and_signs(token, expected):
-    assert list(dictionary().known(token)) == expected
+    assert list(dictionary().synonyms_of(token)) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_loose_matching_keeps_case_and_signs(token, expected):
     [("good", WORDS["good"]), ("Good", ()), ("GOOD", ()), ("good,", ()), ("Paris", ("Lutetia",)), ("film", ())],
 )
 def test_exact_matching_finds_a_token_as_it_stands_or_not_at_all(token, expected):
-    assert dictionary(exact=True).known(token) == expected
+    assert dictionary(exact=True).synonyms_of(token) == expected
     if not expected:
         assert all(dictionary(exact=True).replaced(token, Random(seed)) == token for seed in range(50))
 
@@ -133,7 +133,7 @@ def test_a_copy_has_as_many_words_and_says_how_many_changed(sentences, seed):
             for new, old in zip(one, other, strict=True)
         ]
         assert changed == sum(new != old for new, old in pairs)
-        assert all(new in (old, *found.known(old)) for new, old in pairs)
+        assert all(new in (old, *found.synonyms_of(old)) for new, old in pairs)
 
 
 def test_two_synonyms_in_one_stay_one_word():

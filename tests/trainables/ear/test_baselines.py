@@ -11,7 +11,7 @@ from seedwise import spaces
 from seedwise.search.spec.load import read
 from seedwise.spaces.baselines import baseline_space
 from seedwise.trainables.ear.baselines import BASELINES
-from seedwise.trainables.ear.embeddings import climbed, within_ball
+from seedwise.trainables.ear.embeddings import ascended, within_ball
 from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.inputs.text import encode
@@ -183,25 +183,25 @@ def test_a_random_move_is_anywhere_in_the_ball():
 def test_an_ascent_is_along_the_gradient_and_back_onto_the_ball():
     gradient = torch.tensor([[[3.0, 4.0], [0.0, 0.0], [0.0, 1e-6]]])
     step, radius = torch.tensor(0.5), torch.tensor(0.8)
-    once = climbed(torch.zeros(1, 3, 2), gradient, step, radius)
+    once = ascended(torch.zeros(1, 3, 2), gradient, step, radius)
     torch.testing.assert_close(once, torch.tensor([[[0.3, 0.4], [0.0, 0.0], [0.0, 0.5]]]))
-    twice = climbed(once, gradient, step, radius)
+    twice = ascended(once, gradient, step, radius)
     torch.testing.assert_close(twice, torch.tensor([[[0.48, 0.64], [0.0, 0.0], [0.0, 0.8]]]))
-    aside = climbed(once, -gradient, step, radius)
+    aside = ascended(once, -gradient, step, radius)
     torch.testing.assert_close(aside, torch.zeros(1, 3, 2), atol=1e-6, rtol=0)
 
 
 def moves(method, rows):
     """The losses of all passes over a batch, without dropout, and how far each had moved the embeddings."""
-    losses, outputs, moved_loss = [], [], method.moved_loss
+    losses, outputs, perturbed_loss = [], [], method.perturbed_loss
 
     def spy(batch, labels, move):
-        loss = moved_loss(batch, labels, move)
+        loss = perturbed_loss(batch, labels, move)
         losses.append(loss.item())
         outputs.append(method.embeddings.output.detach())
         return loss
 
-    method.moved_loss = spy
+    method.perturbed_loss = spy
     method.learner.model.eval()
     final = method.loss_of(rows)
     batch, _, _ = method.inputs.train.batch(method.originals(rows), CPU)

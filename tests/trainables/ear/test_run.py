@@ -26,7 +26,7 @@ from seedwise.trainables.ear.options import EarOptions
 from seedwise.trainables.ear.pictures import WORDS, translations_found
 from seedwise.trainables.ear.prepare import parallel_words
 from seedwise.trainables.ear.trainable import Ear
-from seedwise.trainables.ear.twin import Twin
+from seedwise.trainables.ear.two_stream import TwoStream
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import RunFailed
 from seedwise.trainables.pictures import checked
@@ -401,8 +401,8 @@ def test_noise_is_on_the_copies_alone_in_units_of_the_embeddings_spread():
 
 def test_the_noise_of_a_run_reaches_its_copies_alone(few, monkeypatch):
     method = made(without_dropout(few), push="nt", sigma=0.5)
-    seen, call = [], Twin.__call__
-    monkeypatch.setattr(Twin, "__call__", lambda *given: seen.append(call(*given)) or seen[-1])
+    seen, call = [], TwoStream.__call__
+    monkeypatch.setattr(TwoStream, "__call__", lambda *given: seen.append(call(*given)) or seen[-1])
     rows = np.arange(8)
     sentences = method.originals(rows)
     for noise in (False, True):
@@ -442,9 +442,7 @@ def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):
 def test_a_head_that_nobody_could_load_is_not_exported(few, tmp_path):
     with pytest.raises(RequestError) as found:
         made(few, head="linear").export(request(demo()), tmp_path)
-    assert str(found.value) == (
-        "--model: head: linear is no head of transformers, so nobody could load it. Use standard."
-    )
+    assert str(found.value) == ("--model: transformers has no head: linear, so nobody could load it. Use standard.")
     assert not list(tmp_path.iterdir())
 
 
@@ -610,9 +608,7 @@ def test_a_layer_that_the_encoder_does_not_have_is_refused_with_those_it_has():
 def test_a_layer_of_an_enqueued_configuration_counts_its_default_too(params):
     with pytest.raises(RequestError) as found:
         prepare(Ear, specification(enqueue=[{"push": "none", "pull": "none"}, params]))
-    assert str(found.value) == (
-        "enqueue.1.layer: 6, but world:multilingual-encoder has 4 layers. Write a lower one there."
-    )
+    assert str(found.value) == ("enqueue.1.layer: 6, but world:multilingual-encoder has 4 layers. Write 4 or less.")
 
 
 def test_a_space_without_a_pull_asks_for_no_layer():
@@ -626,7 +622,8 @@ def test_a_dictionary_of_another_language_is_refused(tmp_path):
     with pytest.raises(RequestError) as found:
         prepare(Ear, specification(inputs={"synonyms": str(path)}))
     assert str(found.value) == (
-        f"inputs.synonyms: {path} has a synonym for no word of the training set. Name one of the source language."
+        f"inputs.synonyms: {path} has no synonym for any word of the training set. "
+        "Name a dictionary of the source language."
     )
 
 

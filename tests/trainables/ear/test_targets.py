@@ -376,7 +376,7 @@ def test_compat_reference_is_the_released_normalisation(kind, layer, training, d
     ear = run(kind, dropout, ROOM, **REFERENCE, layer=layer, alpha=0.7, beta=3.0)
     ear.learner.model.train(training)
     rows = np.array([2, 0, 3, 1])
-    originals, copies = ear.originals(rows), ear.changed(rows)[0]
+    originals, copies = ear.originals(rows), ear.copies(rows)[0]
     # The augmented pair is stream 0 there; all of it is symmetric.
     (first, ours), (second, theirs) = plain_passes(ear, dropout, (copies, originals), to_longest=True)
     assert first["input_ids"].shape == second["input_ids"].shape == (4, ROOM)
@@ -391,13 +391,12 @@ def test_compat_reference_is_the_released_normalisation(kind, layer, training, d
     entropy = torch.nn.CrossEntropyLoss()
     robust = entropy(ours.logits, labels) + entropy(theirs.logits, labels)
     with torch.no_grad():
-        terms = ear.terms([*originals, *copies], rows, noise=False)
+        found = ear.terms([*originals, *copies], rows, noise=False)
         loss = ear.loss_of(rows)
     assert apt > 1e-5
     assert ept < -1e-3
-    assert terms.push.mean().item() == pytest.approx(ept.item(), abs=1e-6)
-    assert terms.pull.mean().item() == pytest.approx(apt.item(), abs=1e-6, rel=1e-4)
-    assert terms.robust.mean().item() == pytest.approx(robust.item(), abs=1e-6)
+    expected = [part.item() for part in (robust, ept, apt)]
+    assert [part.mean().item() for part in found] == pytest.approx(expected, abs=1e-6, rel=1e-4)
     assert loss.item() == pytest.approx((robust + 0.7 * ept + 3.0 * apt).item(), abs=2e-6)
 
 
@@ -441,9 +440,9 @@ def words_by_letters(batch, row, example):
 def test_the_loss_of_a_batch_is_equation_5_over_plain_passes(changes):
     ear = run(longest=ROOM if changes.get("attention") == "padded" else LONGEST, **changes, alpha=0.7, beta=3.0)
     options, rows = ear.options, np.arange(4)
-    originals, (copies, live) = ear.originals(rows), ear.changed(rows)
-    assert live == [copy != original for copy, original in zip(copies, originals, strict=True)]
-    assert live == [True, True, False, True]
+    originals, (copies, changed) = ear.originals(rows), ear.copies(rows)
+    assert changed == [copy != original for copy, original in zip(copies, originals, strict=True)]
+    assert changed == [True, True, False, True]
     sides = plain_passes(ear, 0.0, (originals, copies), to_longest=options.attention == "padded")
     total = 0.0
     for row in range(4):
@@ -465,7 +464,7 @@ def test_the_loss_of_a_batch_is_equation_5_over_plain_passes(changes):
             pull = squared_distance(*means, options.reduction)
         if options.pull == "apt":
             pull = pull_of_one(attended, words, options)
-        counts = live[row] or options.unchanged == "keep"
+        counts = changed[row] or options.unchanged == "keep"
         total += sum(entropies) + counts * (0.7 * push + 3.0 * pull)
     with torch.no_grad():
         assert ear.loss_of(rows).item() == pytest.approx(total / 4, abs=1e-5, rel=1e-5)

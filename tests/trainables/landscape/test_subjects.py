@@ -244,10 +244,10 @@ def test_sentences_of_a_target_are_never_changed_for_synonyms_of_the_source(inpu
     run = built(changed, params, BOTH).subject.run
     run.number = 0
     run.train_on(built(changed, params, BOTH).subject.pool)
-    copies, live = run.changed(np.arange(48, 80))
+    copies, live = run.copies(np.arange(48, 80))
     assert copies == [([word] * 5,)] * 32
     assert not any(live)
-    assert any(run.changed(np.arange(48))[1])
+    assert any(run.copies(np.arange(48))[1])
 
 
 def test_ids_of_a_joined_set_name_the_vectors_that_the_pair_itself_would_look_up(inputs_of):

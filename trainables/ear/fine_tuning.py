@@ -1,4 +1,4 @@
-"""What EAR and its baselines share: one multilingual classifier, fine-tuned on the source, scored in every language."""
+"""Plain fine-tuning on the source, scored in every language. EAR and its other baselines change the loss."""
 
 import json
 from dataclasses import replace
@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 from transformers import PreTrainedModel
 
 from seedwise.trainables.ear.augment import Dictionary
@@ -22,15 +23,15 @@ from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.encoder import initialise, skeleton
-from seedwise.trainables.training.learner import Learner
+from seedwise.trainables.training.learner import Batch, Learner
 
-POINTS = 200  # of a curve over a whole run, at most
+CURVE_POINTS = 200  # of a curve over a whole run, at most
 
 
-class Tuned(Classifier):
-    """One run. A subclass says what the loss of a few rows is."""
+class FineTuning(Classifier):
+    """A run of fine-tuning. A row of an epoch is an example, or one of its copies: their numbers are example modulo."""
 
-    options_type: ClassVar[type[PlainOptions]]
+    options_type: ClassVar[type[PlainOptions]] = PlainOptions
     options: Any
 
     @classmethod
@@ -48,28 +49,33 @@ class Tuned(Classifier):
         initialise(model, inputs.encoder, streams.seed("head"))
         self.attach(model)
         self.learner = Learner(model, options, len(self.lengths), device)
-        self.sums: dict[str, float] = {}
+        self.sums: dict[str, float] = {}  # over the rows of the current epoch, by metric
         self.curves: dict[str, list[list[float]]] = {}  # by name: [batch from 0, value]
         self.batch_number = 0
         if isinstance(options, AugmentedOptions):
-            self.dictionary = Dictionary(
-                inputs.synonyms,
-                scale=options.scale,
-                seed=streams.seed("augmentation"),
-                exact=options.matching == "exact",
-            )
+            exact = options.matching == "exact"
+            seed = streams.seed("augmentation")
+            self.dictionary = Dictionary(inputs.synonyms, scale=options.scale, seed=seed, exact=exact)
 
     def train_on(self, train: Examples) -> None:
-        """Take these examples for the epochs to come. The schedule stays that of as many as there were at first."""
+        """Use these examples in the next epochs. The schedule remains that of the original number of examples."""
         self.inputs = replace(self.inputs, train=train)
         self.lengths = np.tile(train.lengths, getattr(self.options, "copies", 1))
 
     def attach(self, model: PreTrainedModel) -> None:
-        """Prepare the model for more than ordinary passes. Default: nothing."""
+        """Add what the loss needs to the model. Default: nothing."""
 
     def loss_of(self, rows: np.ndarray) -> Tensor:
         """The mean loss of these rows of the epoch."""
-        raise NotImplementedError
+        batch, _, _ = self.inputs.train.batch(self.read(rows), self.learner.device)
+        return self.loss(batch, self.labels_of(rows))
+
+    def read(self, rows: np.ndarray) -> list[Sentences]:
+        """The sentences of these rows as they are trained on."""
+        return self.originals(rows)
+
+    def loss(self, batch: Batch, labels: Tensor) -> Tensor:
+        return cross_entropy(self.learner.model(**batch).logits, labels)
 
     def step(self, number: int) -> dict[str, float]:
         """Train for one epoch."""
@@ -83,11 +89,11 @@ class Tuned(Classifier):
         metrics = self.score_sets("dev", self.inputs.dev)
         metrics[f"train/loss/{source}"] = loss
         metrics[f"train/encoder_passes/{source}"] = self.options.passes() * (number + 1) / self.steps
-        metrics |= {f"train/{name}/{source}": value for name, value in self.measured().items()}
+        metrics |= {f"train/{name}/{source}": value for name, value in self.training_metrics().items()}
         return self.reported(number, metrics)
 
-    def measured(self) -> dict[str, float]:
-        """What the batches of this epoch added up to, as means over its rows."""
+    def training_metrics(self) -> dict[str, float]:
+        """Means over the rows of the epoch, by metric."""
         return {name: total / len(self.lengths) for name, total in self.sums.items()}
 
     def add(self, name: str, total: float) -> None:
@@ -96,25 +102,25 @@ class Tuned(Classifier):
     def originals(self, rows: np.ndarray) -> list[Sentences]:
         return [self.inputs.train.sentences[row % len(self.inputs.train)] for row in rows]
 
-    def changed(self, rows: np.ndarray) -> tuple[list[Sentences], list[bool]]:
-        """Copies of these rows, and whether anything in them changed. A row's copy depends on no other row."""
+    def copies(self, rows: np.ndarray) -> tuple[list[Sentences], list[bool]]:
+        """Copies of these rows with synonyms, and whether any word changed. A copy depends on its own row alone."""
         seed = self.streams.seed("augmentation", self.number if self.options.redraw == "epoch" else 0)
-        found, live, train = [], [], self.inputs.train
+        copies, changed, train = [], [], self.inputs.train
         for row, sentences in zip(rows, self.originals(rows), strict=True):
             copy, count = sentences, 0
             if train.foreign is None or not train.foreign[row % len(train)]:
                 copy, count = self.dictionary.copy(sentences, Random(f"{seed}/{row}"))
-            found.append(copy)
-            live.append(count > 0)
+            copies.append(copy)
+            changed.append(count > 0)
             self.add("changed_share", count / sum(map(len, sentences)))
             self.add("unchanged_pairs", count == 0)
-        return found, live
+        return copies, changed
 
     def labels_of(self, rows: np.ndarray) -> Tensor:
         return torch.from_numpy(self.inputs.train.labels[rows % len(self.inputs.train)]).to(self.learner.device)
 
     def is_due(self, times: int) -> bool:
-        """Whether something that is done at most so many times in a run is done at this batch."""
+        """Whether something that is done at most `times` times per run is due at this batch."""
         batches = -(-len(self.lengths) // self.options.batch_size) * self.steps
         return self.batch_number % -(-batches // times) == 0
 
@@ -122,7 +128,7 @@ class Tuned(Classifier):
         return self.score_sets("test", tests)
 
     def pictures(self) -> list[dict]:
-        """The words of parallel sentences before and after training, where the task has such sentences."""
+        """The words of parallel sentences before and after training, if the task has such sentences."""
         from seedwise.trainables.ear.pictures import projection  # here, because most runs draw nothing
 
         return projection(self.inputs, self.learner) if self.inputs.parallel else []

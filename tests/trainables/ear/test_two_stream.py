@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from seedwise.errors import RequestError
 from seedwise.trainables.ear import targets
 from seedwise.trainables.ear.heads import set_head
-from seedwise.trainables.ear.twin import SharedDropout, Twin, drop_alike
+from seedwise.trainables.ear.two_stream import SharedDropout, TwoStream, drop_alike
 from seedwise.trainables.training.learner import Learner
 from seedwise.trainables.training.options import TrainingOptions
 
@@ -54,8 +54,8 @@ def classifier(kind, dropout=0.0, attention_dropout=None, **options):
     return AutoModelForSequenceClassification.from_config(config, **options)
 
 
-def twin(model, maps=2, states=None, shared_dropout=True):
-    return Twin(model, maps=maps, states=states, shared_dropout=shared_dropout)
+def two_stream(model, maps=2, states=None, shared_dropout=True):
+    return TwoStream(model, maps=maps, states=states, shared_dropout=shared_dropout)
 
 
 def sentences(count, tokens, lengths, seed=0):
@@ -74,7 +74,7 @@ SAME = joined(*[sentences(48, 4, [4, 4, 3, 2] * 12)] * 2)
 
 
 def checkpointed(read, mode):
-    """The model of a twin in training, as a run has it."""
+    """The two-stream model in training, as a run has it."""
     Learner(read.model, TrainingOptions(gradient_checkpointing=mode), 4, CPU)
     assert read.model.is_gradient_checkpointing == bool(mode)
     return read.model.train()
@@ -92,7 +92,7 @@ def test_the_maps_of_every_layer_are_those_of_eager_attention(kind, training):
     expected = eager(**batch, output_attentions=True)
     assert len(expected.attentions) == LAYERS
     for layer in range(1, LAYERS + 1):
-        read = twin(classifier(kind).train(training), maps=layer)
+        read = two_stream(classifier(kind).train(training), maps=layer)
         assert read.layers == LAYERS
         found = read(batch)
         assert found.attention.shape == (6, HEADS, 7, 7)
@@ -106,7 +106,7 @@ def test_maps_without_padding_too(kind):
     batch = joined(*[sentences(2, 5, [5, 5], seed=seed) for seed in range(2)])
     expected = classifier(kind, attn_implementation="eager").eval()(**batch, output_attentions=True)
     for layer in range(1, LAYERS + 1):
-        found = twin(classifier(kind).eval(), maps=layer)(batch)
+        found = two_stream(classifier(kind).eval(), maps=layer)(batch)
         torch.testing.assert_close(found.attention, expected.attentions[layer - 1], atol=1e-6, rtol=0)
 
 
@@ -115,7 +115,7 @@ def test_embeddings_and_states_are_the_hidden_states(kind):
     batch = joined(FIRST, SECOND)
     expected = classifier(kind, attn_implementation="eager").eval()(**batch, output_hidden_states=True).hidden_states
     for layer in range(1, LAYERS + 1):
-        found = twin(classifier(kind).eval(), maps=None, states=layer)(batch)
+        found = two_stream(classifier(kind).eval(), maps=None, states=layer)(batch)
         assert found.attention is None
         torch.testing.assert_close(found.embeddings, expected[0], atol=1e-6, rtol=0)
         torch.testing.assert_close(found.states, expected[layer], atol=2e-6, rtol=1e-5)
@@ -127,7 +127,7 @@ def test_embeddings_and_states_are_the_hidden_states(kind):
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_what_moves_the_embeddings_is_what_the_first_layer_gets(kind):
     batch, model = joined(FIRST, SECOND), classifier(kind).eval()
-    read = twin(model)
+    read = two_stream(model)
     moved = read(batch, lambda output: output + 1.5)
     torch.testing.assert_close(moved.embeddings, read(batch).embeddings + 1.5)
     shifted = classifier(kind).eval()
@@ -142,7 +142,7 @@ def test_evaluation_is_that_of_the_classifier_as_it_was(kind, shared_dropout):
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     with torch.no_grad():
         expected = model(**batch).logits
-        read = twin(model, shared_dropout=shared_dropout)
+        read = two_stream(model, shared_dropout=shared_dropout)
         assert not model.training
         assert torch.equal(model(**batch).logits, expected)
         model.train()
@@ -160,25 +160,25 @@ def test_an_encoder_without_the_attention_interface_is_refused(kind):
     sizes = BERT | ({"num_attention_heads": HEADS} if kind != "fnet" else {})
     config = AutoConfig.for_model(kind, **sizes, vocab_size=40)
     with pytest.raises(RequestError, match=f"model: {kind}: its attention does not go through .* Choose BERT, XLM-R"):
-        twin(AutoModelForSequenceClassification.from_config(config))
+        two_stream(AutoModelForSequenceClassification.from_config(config))
 
 
 def test_an_encoder_whose_layers_share_one_attention_is_refused():
     """ALBERT: the map that is left in the end would be the last layer's, whichever is asked for."""
     model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("albert", **BERT, vocab_size=40))
     with pytest.raises(RequestError, match=r"model: albert: .*share.* Choose BERT, XLM-R"):
-        twin(model)
+        two_stream(model)
 
 
 def test_an_encoder_without_an_embedding_output_is_refused():
     config = AutoConfig.for_model("xlm", vocab_size=40, emb_dim=16, n_layers=2, n_heads=2)
     with pytest.raises(RequestError, match="model: xlm has no module `embeddings`"):
-        twin(AutoModelForSequenceClassification.from_config(config))
+        two_stream(AutoModelForSequenceClassification.from_config(config))
 
 
 def test_a_pass_that_computes_no_maps_is_an_error_not_an_empty_answer():
     model = classifier("bert")
-    read = twin(model)
+    read = two_stream(model)
     model.set_attn_implementation("sdpa")
     with pytest.raises(RuntimeError, match="attention maps of the layer were not computed"):
         read(joined(FIRST, SECOND))
@@ -215,7 +215,7 @@ def test_loss_and_gradients_are_those_of_two_passes(kind, shared_dropout):
     )
     expected.backward()
     model = classifier(kind).train()
-    found = twin(model, shared_dropout=shared_dropout)(joined(FIRST, SECOND))
+    found = two_stream(model, shared_dropout=shared_dropout)(joined(FIRST, SECOND))
     ours = loss(*map(found.halves, ("logits", "embeddings", "attention")), mask, labels)
     ours.backward()
     torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-6)
@@ -234,14 +234,14 @@ def test_loss_and_gradients_are_those_of_two_passes(kind, shared_dropout):
 def test_checkpointing_changes_no_gradient_that_of_the_maps_included(kind, maps, states, shared_dropout, mode):
     found = {}
     for each in (False, mode):
-        read = twin(classifier(kind, 0.2), maps=maps, states=states, shared_dropout=shared_dropout)
+        read = two_stream(classifier(kind, 0.2), maps=maps, states=states, shared_dropout=shared_dropout)
         model = checkpointed(read, each)
         torch.manual_seed(7)
         seen = read(joined(FIRST, SECOND))
         first, second = seen.halves("attention" if maps else "states")
         ((first - second).square().sum() + seen.logits.square().sum() + seen.embeddings.sin().sum()).backward()
         found[each] = gradients(model)
-        assert read.tap.weights is None  # what is computed once more is not kept
+        assert read.capture.maps is None  # what is computed once more is not kept
     for name, value in found[False].items():
         torch.testing.assert_close(found[mode][name], value, atol=1e-6, rtol=1e-5)
     of_query = next(value for name, value in found[False].items() if "layer.0" in name and "query.weight" in name)
@@ -255,7 +255,7 @@ def test_checkpointing_changes_no_gradient_that_of_the_maps_included(kind, maps,
 @pytest.mark.parametrize("kind", KINDS)
 def test_identical_inputs_with_shared_dropout_are_identical_to_the_last_bit(kind, mode):
     for layer in range(1, LAYERS + 1):
-        read, mask = twin(classifier(kind, 0.3), maps=layer), SAME["attention_mask"]
+        read, mask = two_stream(classifier(kind, 0.3), maps=layer), SAME["attention_mask"]
         checkpointed(read, mode)
         one, other = read(SAME), read(SAME)
         assert torch.equal(*one.halves("logits"))
@@ -270,7 +270,7 @@ def test_identical_inputs_with_shared_dropout_are_identical_to_the_last_bit(kind
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_identical_inputs_of_any_shape_differ_by_rounding_at_most_and_push_is_exactly_zero(kind, tokens):
     batch = joined(*[sentences(3, tokens, [tokens, tokens - 1, 2])] * 2)
-    found = twin(classifier(kind, 0.3).train())(batch)
+    found = two_stream(classifier(kind, 0.3).train())(batch)
     push = targets.push(*targets.pooled(found.embeddings, batch["attention_mask"]).chunk(2), "sum")
     assert push.tolist() == [0.0] * 3
     torch.testing.assert_close(*found.halves("logits"), atol=1e-5, rtol=1e-5)
@@ -282,12 +282,12 @@ def test_identical_inputs_of_any_shape_differ_by_rounding_at_most_and_push_is_ex
 def test_every_head_shares_its_dropout(kind, head):
     model = classifier(kind, 0.3)
     set_head(model, head)
-    assert torch.equal(*twin(model.train())(SAME).halves("logits"))
+    assert torch.equal(*two_stream(model.train())(SAME).halves("logits"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_sharing_identical_inputs_are_far_apart(kind):
-    read, mask = twin(classifier(kind, 0.3).train(), shared_dropout=False), SAME["attention_mask"]
+    read, mask = two_stream(classifier(kind, 0.3).train(), shared_dropout=False), SAME["attention_mask"]
     found = read(SAME)
     push = targets.push(*targets.pooled(found.embeddings, mask).chunk(2), "mean")
     pull = targets.pull(*found.halves("attention"), targets.squared(mask.bool()[:48]), "sum")
@@ -305,7 +305,7 @@ def test_shared_masks_differ_from_pair_to_pair_and_keep_the_mean(kind):
     assert dropped.mean().item() == pytest.approx(1, abs=5 * math.sqrt(0.25 / 0.75 / 12000))
     assert not torch.equal(dropped[0], dropped[1])
     model = classifier(kind, 0.3)
-    twin(model)
+    two_stream(model)
     assert not any(type(one) is torch.nn.Dropout for one in model.modules())
     assert any(isinstance(one, SharedDropout) and one.p == 0.3 for one in model.modules())
 
@@ -315,8 +315,8 @@ def test_the_noise_of_attention_dropout_is_as_large_as_derived(kind):
     """Two masks of dropout p on one map a differ by 2 p / (1 - p) a^2 in each entry, on average."""
     p, draws, one = 0.1, 4000, sentences(1, 5, [4])
     batch = {name: value.repeat(2 * draws, 1) for name, value in one.items()}
-    clean = twin(classifier(kind).eval(), maps=1)(joined(one, one)).attention[0]
-    read = twin(classifier(kind, 0.0, p).train(), maps=1, shared_dropout=False)
+    clean = two_stream(classifier(kind).eval(), maps=1)(joined(one, one)).attention[0]
+    read = two_stream(classifier(kind, 0.0, p).train(), maps=1, shared_dropout=False)
     with torch.no_grad():
         first, second = read(batch).halves("attention")
     noise, expected = (first - second).square().mean(0), 2 * p / (1 - p) * clean.square()
@@ -332,9 +332,9 @@ def test_the_noise_of_attention_dropout_is_as_large_as_derived(kind):
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_maps_are_those_before_dropout_where_it_is_shared_and_those_after_it_else(kind):
     batch = joined(FIRST, FIRST)
-    clean = twin(classifier(kind).eval(), maps=1)(batch).attention
-    before = twin(classifier(kind, 0.0, 0.5).train(), maps=1)(batch).attention
-    after = twin(classifier(kind, 0.0, 0.5).train(), maps=1, shared_dropout=False)(batch).attention
+    clean = two_stream(classifier(kind).eval(), maps=1)(batch).attention
+    before = two_stream(classifier(kind, 0.0, 0.5).train(), maps=1)(batch).attention
+    after = two_stream(classifier(kind, 0.0, 0.5).train(), maps=1, shared_dropout=False)(batch).attention
     torch.testing.assert_close(before, clean, atol=1e-6, rtol=0)
     torch.testing.assert_close(after[after > 0], 2 * clean[after > 0], atol=2e-6, rtol=0)
     real = batch["attention_mask"].bool()[:, None, None].expand_as(after)
