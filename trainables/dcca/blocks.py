@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,36 +21,29 @@ NO_FILTERS = Filters(least_words=1, least_sentences=1, most_sentences=1 << 60, l
 SEED = 0  # of the draw: the same blocks in every search
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """Blocks of token ids (n, L), padded on the right, for training and held out."""
+def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, limit: int) -> dict[str, np.ndarray]:
+    """Blocks of `length` token ids of a text, special tokens included and padded on the right: `train` and `dev`.
 
-    train: np.ndarray
-    dev: np.ndarray
-
-
-def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, most: int) -> Blocks:
-    """At most `most` blocks of `length` tokens (special ones included) of a text, drawn at random from all of them.
-
-    Sentences follow each other without a separator, as in pretraining. A repeated sentence is always on the same side.
-    The blocks are cached by the contents of the file and of the tokenizer.
+    Those of `train` are at most `limit`, drawn at random from all; those of `dev` have held-out sentences. Sentences
+    follow each other without a separator, as in pretraining. A repeated sentence is always on the same side. The blocks
+    are cached by the contents of the file and of the tokenizer.
     """
     made_from = {
         "file": checksum(path),
         "tokenizer": tokenizer_hash(tokenizer),
         "length": length,
-        "most": most,
+        "most": limit,
         "version": VERSION,
     }
-    blocks = Blocks(**cached("blocks", made_from, lambda: _arrays(path, key, tokenizer, length, most)))
-    for name, part in (("to train on", blocks.train), (f"held out (one sentence in {HELD_OUT})", blocks.dev)):
-        if not len(part):
-            raise RequestError(key, f"{path}: it has no sentences {name}", "Name a file with some hundred of them.")
+    blocks = cached("blocks", made_from, lambda: _arrays(path, key, tokenizer, length, limit))
+    for split, purpose in (("train", "to train on"), ("dev", f"held out (one sentence in {HELD_OUT})")):
+        if not len(blocks[split]):
+            raise RequestError(key, f"{path}: it has no sentences {purpose}", "Name a file with some hundred of them.")
     return blocks
 
 
-def _arrays(path: Path, key: str, tokenizer: Any, length: int, most: int) -> dict[str, np.ndarray]:
-    train, dev = Reservoir(most, length, tokenizer), Reservoir(DEV_BLOCKS, length, tokenizer)
+def _arrays(path: Path, key: str, tokenizer: Any, length: int, limit: int) -> dict[str, np.ndarray]:
+    train, dev = Reservoir(limit, length, tokenizer), Reservoir(DEV_BLOCKS, length, tokenizer)
     stream = sentences(path, key, NO_FILTERS)
     while chunk := list(islice(stream, CHUNK)):
         tokens = tokenizer(chunk, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
@@ -74,10 +66,10 @@ def held_out(text: str, one_in: int) -> bool:
 
 
 class Reservoir:
-    """Fills blocks with sentences and keeps `most` of the full ones, each with the same probability."""
+    """Fills blocks with sentences and keeps `limit` of the full ones, each with the same probability."""
 
-    def __init__(self, most: int, length: int, tokenizer: Any):
-        self.most, self.room, self.pad = most, length - 2, tokenizer.pad_token_id
+    def __init__(self, limit: int, length: int, tokenizer: Any):
+        self.limit, self.room, self.pad = limit, length - 2, tokenizer.pad_token_id
         self.first, self.last = tokenizer.cls_token_id, tokenizer.sep_token_id
         self.kept: list[np.ndarray] = []
         self.open: list[int] = []
@@ -92,8 +84,8 @@ class Reservoir:
 
     def _close(self, ids: list[int]) -> None:
         self.closed += 1
-        slot = len(self.kept) if len(self.kept) < self.most else int(self.draw.integers(self.closed))
-        if slot >= self.most:
+        slot = len(self.kept) if len(self.kept) < self.limit else int(self.draw.integers(self.closed))
+        if slot >= self.limit:
             return
         block = np.full(self.room + 2, self.pad, dtype=np.int32)
         block[: len(ids) + 2] = [self.first, *ids, self.last]

@@ -10,7 +10,7 @@ from seedwise.trainables.dcca.masking import Masking
 from seedwise.trainables.dcca.model import load_masked
 from seedwise.trainables.dcca.options import alignment_of
 from seedwise.trainables.dcca.reader import DccaReader
-from seedwise.trainables.dcca.scores import LexiconTest, MaskedBlocks
+from seedwise.trainables.dcca.scores import LexiconTest
 from seedwise.trainables.dcca.words import StaticVectors, join
 from seedwise.trainables.ear.prepare import EarInputs, read_task
 from seedwise.trainables.inputs.files import locate
@@ -31,7 +31,7 @@ class DccaInputs:
     task: EarInputs  # labelled data; its encoder has no weights
     masking: Masking
     blocks: np.ndarray  # of all languages together
-    dev: dict[str, MaskedBlocks]
+    dev: dict[str, tuple[np.ndarray, np.ndarray]]  # masked blocks and their labels, the same for every run (D11)
     static: dict[str, StaticVectors]  # by the name of the set
     lexicon_tests: dict[str, LexiconTest]
     parallel: dict[str, tuple[Encoded, Encoded]]  # target and source; only if retrieval selects
@@ -60,9 +60,9 @@ def prepare(request: Request, candidates: Candidates) -> DccaInputs:
     for language in reader.languages:
         key = f"inputs.text.{language}"
         path = locate(file_for(language, inputs.text), key)
-        text = read_blocks(path, key, reader.tokenizer, length=reader.max_length, most=inputs.text_blocks)
-        blocks.append(text.train)
-        dev[language] = MaskedBlocks(*masking(text.dev, MASK_RATE, MASK_SEED))
+        text = read_blocks(path, key, reader.tokenizer, length=reader.max_length, limit=inputs.text_blocks)
+        blocks.append(text["train"])
+        dev[language] = masking(text["dev"], MASK_RATE, MASK_SEED)
     static = {}
     for name, files in inputs.static.items():
         vectors, reading = reader.vectors(f"inputs.static.{name}", files)

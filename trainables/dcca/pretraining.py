@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,11 +126,9 @@ def alignment_loss(options: MseOptions) -> Callable[[Tensor, Tensor], Tensor]:
     if options.alignment == "mse":
         return mse_loss
     assert isinstance(options, DccaOptions)
-    top_k = options.top_k
     if options.loss == "released":
-        return lambda encodings, targets: reference_loss(encodings, targets, top_k=top_k)
-    settings = {"top_k": top_k, "directions": options.directions, "ridge": options.ridge}
-    return lambda encodings, targets: correlation_loss(encodings, targets, **settings)
+        return partial(reference_loss, top_k=options.top_k)
+    return partial(correlation_loss, top_k=options.top_k, directions=options.directions, ridge=options.ridge)
 
 
 def cached_backward(

@@ -25,14 +25,6 @@ BLOCK_BATCH = 8  # blocks per forward pass, each with logits over the whole voca
 
 
 @dataclass(frozen=True)
-class MaskedBlocks:
-    """Blocks with masked tokens and their labels: drawn once, the same for every run (D11)."""
-
-    ids: np.ndarray
-    labels: np.ndarray
-
-
-@dataclass(frozen=True)
 class LexiconTest:
     """Words of the source and of a target language with their pieces, and the pairs that translate each other."""
 
@@ -45,17 +37,19 @@ class LexiconTest:
 
 @torch.inference_mode()
 def masked_words(
-    model: PreTrainedModel, dev: dict[str, MaskedBlocks], pad: int, device: torch.device
+    model: PreTrainedModel, dev: dict[str, tuple[np.ndarray, np.ndarray]], pad: int, device: torch.device
 ) -> dict[str, float]:
-    """`mlm_loss`, nats per masked token, and `mlm_probability` = exp(-loss), of each language."""
+    """`mlm_loss`, nats per masked token, and `mlm_probability` = exp(-loss), of each language.
+
+    `dev` has blocks with masked tokens and their labels.
+    """
     metrics = {}
-    for language, blocks in dev.items():
+    for language, (masked, labels) in dev.items():
         total = 0.0
-        for start in range(0, len(blocks.ids), BLOCK_BATCH):
-            parts = [part[start : start + BLOCK_BATCH].astype(np.int64) for part in (blocks.ids, blocks.labels)]
-            ids, labels = (torch.from_numpy(part).to(device) for part in parts)
-            total += mlm_loss(model, ids, labels, pad).item()
-        loss = total / int((blocks.labels >= 0).sum())
+        for start in range(0, len(masked), BLOCK_BATCH):
+            parts = [part[start : start + BLOCK_BATCH].astype(np.int64) for part in (masked, labels)]
+            total += mlm_loss(model, *(torch.from_numpy(part).to(device) for part in parts), pad).item()
+        loss = total / int((labels >= 0).sum())
         metrics |= {f"dev/mlm_loss/{language}": loss, f"dev/mlm_probability/{language}": math.exp(-loss)}
     return metrics
 

@@ -4,7 +4,7 @@ The batch is twice as long: first all sentences, then all copies. Attention is t
 the one that is read: there it is computed explicitly and equals eager attention, since SDPA returns no maps.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,18 +20,6 @@ from seedwise.trainables.training.learner import Batch
 
 NAME = "seedwise_two_stream"
 TRACE_TOKENS = 4  # in the input that shows which modules attend, in which order
-
-
-@dataclass
-class Capture:
-    """What the attention modules of a model share: which of them is read, and how dropout is drawn."""
-
-    shared_dropout: bool
-    module: nn.Module | None = None  # that is read
-    maps: Tensor | None = None  # of the last forward pass
-    reading: bool = False  # during the pass, but not where a checkpoint recomputes a part of it for its gradients
-    trace: list[nn.Module] = field(default_factory=list)  # modules that attended, while `tracing`
-    tracing: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,29 +46,53 @@ class TwoStream:
 
     def __init__(self, model: PreTrainedModel, *, maps: int | None, states: int | None, shared_dropout: bool):
         self.model, self.states, self.embeddings = model, states, Embeddings(model)
-        self.capture = Capture(shared_dropout)
+        self.shared_dropout = shared_dropout
+        self.maps: Tensor | None = None  # of the current forward pass
+        self.reading = False  # during a pass, but not where a checkpoint recomputes a part of it for its gradients
+        self.attended: list[nn.Module] | None = None  # while the attention modules are being found
         for module in model.modules():
-            module.capture = self.capture
-        modules = attention_modules(model, self.capture)
+            module.two_stream = self
+        modules = self.attention_modules()
         self.layers = len(modules)
-        self.capture.module = modules[maps - 1] if maps else None
+        self.read_module = modules[maps - 1] if maps else None
         if shared_dropout:
             share_dropout(model)
 
     def __call__(self, batch: Batch, perturbation: Perturbation | None = None) -> TwoStreamOutput:
         """A forward pass over both streams. `perturbation` changes the embedding output (default: nothing does)."""
-        self.capture.reading, self.capture.maps = True, None
+        self.reading, self.maps = True, None
         try:
             with self.embeddings.reading(perturbation):
                 output = self.model(**batch, output_hidden_states=self.states is not None)
         finally:
-            self.capture.reading = False
-        maps, self.capture.maps = self.capture.maps, None
+            self.reading = False
+        maps, self.maps = self.maps, None
         embeddings, self.embeddings.output = self.embeddings.output, None  # nothing of a pass outlives its step
-        if self.capture.module is not None and maps is None:
+        if self.read_module is not None and maps is None:
             raise RuntimeError("the attention maps of the layer were not computed")
         states = output.hidden_states[self.states] if self.states else None
         return TwoStreamOutput(output.logits, embeddings, maps, states)
+
+    def attention_modules(self) -> list[nn.Module]:
+        """The modules that attend, in the order of their layers, found by a forward pass over a few tokens."""
+        model, self.read_module, self.attended = self.model, None, []
+        model.set_attn_implementation(NAME)
+        training = model.training
+        ids = torch.full((1, TRACE_TOKENS), model.config.vocab_size - 1, device=model.device)
+        with torch.inference_mode():
+            model.eval()
+            model(input_ids=ids, attention_mask=torch.ones_like(ids))
+            model.train(training)
+        modules, self.attended = self.attended, None
+        if not modules:
+            problem = "its attention does not go through transformers' attention interface, so no layer can be read"
+            choice = "another encoder that does"
+        elif len({*modules}) < len(modules):
+            problem = "its layers share one attention module, so no single layer can be read"
+            choice = "another encoder whose layers are their own"
+        else:
+            return modules
+        raise RequestError("model", f"{model.config.model_type}: {problem}", f"Choose BERT, XLM-R or {choice}.")
 
 
 def attend(
@@ -94,14 +106,14 @@ def attend(
     **rest: Any,
 ) -> tuple[Tensor, None]:
     """SDPA, except in the layer that is read, and with one dropout mask for both streams if it is shared."""
-    capture: Capture = module.capture
-    if capture.tracing:
-        capture.trace.append(module)
-    shared = capture.shared_dropout and module.training and dropout > 0
-    if capture.module is module and (capture.reading or module.training):
+    stream: TwoStream = module.two_stream
+    if stream.attended is not None:
+        stream.attended.append(module)
+    shared = stream.shared_dropout and module.training and dropout > 0
+    if stream.read_module is module and (stream.reading or module.training):
         weights, dropped = _weights(query, key, attention_mask, dropout, scaling, shared=shared)
-        if capture.reading:
-            capture.maps = weights if capture.shared_dropout else dropped
+        if stream.reading:
+            stream.maps = weights if stream.shared_dropout else dropped
         return (dropped @ repeat_kv(value, query.shape[1] // value.shape[1])).transpose(1, 2).contiguous(), None
     options = {"dropout": dropout, "scaling": scaling, **rest}
     if not shared:
@@ -145,27 +157,6 @@ def share_dropout(model: nn.Module) -> None:
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
                 setattr(module, name, SharedDropout(child.p).train(child.training))
-
-
-def attention_modules(model: PreTrainedModel, capture: Capture) -> list[nn.Module]:
-    """The modules of a model that attend, in the order of its layers, found by a forward pass over a few tokens."""
-    model.set_attn_implementation(NAME)
-    training, capture.tracing = model.training, True
-    ids = torch.full((1, TRACE_TOKENS), model.config.vocab_size - 1, device=model.device)
-    with torch.inference_mode():
-        model.eval()
-        model(input_ids=ids, attention_mask=torch.ones_like(ids))
-        model.train(training)
-    modules, capture.trace, capture.tracing = capture.trace, [], False
-    if not modules:
-        problem = "its attention does not go through transformers' attention interface, so no layer can be read"
-        choice = "another encoder that does"
-    elif len({*modules}) < len(modules):
-        problem = "its layers share one attention module, so no single layer can be read"
-        choice = "another encoder whose layers are their own"
-    else:
-        return modules
-    raise RequestError("model", f"{model.config.model_type}: {problem}", f"Choose BERT, XLM-R or {choice}.")
 
 
 AttentionInterface.register(NAME, attend)

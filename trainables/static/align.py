@@ -10,8 +10,7 @@ from seedwise.trainables.inputs.lexicons import Lexicon
 from seedwise.trainables.inputs.vectors import Vectors
 from seedwise.trainables.static.evaluate import lexicon_induction
 from seedwise.trainables.static.induce import induce
-from seedwise.trainables.static.mapping import PRESETS, fit
-from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.mapping import PRESETS, fit, normalise
 from seedwise.trainables.static.options import AlignOptions
 from seedwise.trainables.static.retrieval import mutual_csls, unit
 

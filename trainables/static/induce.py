@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from seedwise.trainables.static.mapping import orthogonal
-from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.mapping import normalise, orthogonal
 from seedwise.trainables.static.options import AlignOptions
 from seedwise.trainables.static.retrieval import crowding, match, unit
 

@@ -8,6 +8,7 @@ as well, by the inverse of its map, would divide the moving side by weights near
 languages have nothing in common.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,35 @@ PRESETS = {
     "supervised": Preset(("unit", "centre", "unit"), whiten=True, reweight=0.5),
     # The AAAI paper's system; its target side, the only one that is re-weighted, is the moving language here.
     "aaai2018": Preset(("unit", "centre"), whiten=True, reweight=1.0),
+}
+
+
+def normalise(table: np.ndarray, steps: Iterable[str]) -> np.ndarray:
+    """Step 0: a table of word vectors after all `steps`, in order, as a new float32 array.
+
+    A row of zeros is a word without a vector: it stays zero and counts in no mean.
+    """
+    table = np.array(table, dtype=np.float32)
+    present = table.any(axis=1)
+    rows = table[present]
+    for step in steps:
+        rows = STEPS[step](rows)
+    table[present] = rows
+    return table
+
+
+def _unit(table: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    return table / np.where(lengths > 0, lengths, 1)
+
+
+def _centre(table: np.ndarray) -> np.ndarray:
+    return table - table.mean(axis=0, dtype=np.float64).astype(np.float32) if len(table) else table
+
+
+STEPS = {
+    "unit": _unit,  # every row to length 1: dot products are cosines
+    "centre": _centre,  # every dimension to mean 0: unrelated words get a cosine of 0
 }
 
 

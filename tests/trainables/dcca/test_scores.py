@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from seedwise.trainables.dcca import scores
 from seedwise.trainables.dcca.masking import IGNORED
-from seedwise.trainables.dcca.scores import LexiconTest, MaskedBlocks
+from seedwise.trainables.dcca.scores import LexiconTest
 from seedwise.trainables.dcca.words import Encoding, StaticVectors
 from seedwise.trainables.inputs.text import encode
 from tests.trainables.dcca.small import small_model, small_words
@@ -30,7 +30,7 @@ def test_the_loss_of_hidden_words_is_a_mean_over_all_of_them_whatever_the_batche
     expected = cross_entropy(logits, torch.from_numpy(labels.astype(np.int64)).reshape(-1), ignore_index=IGNORED).item()
     for size in (64, 3):
         monkeypatch.setattr(scores, "BLOCK_BATCH", size)
-        found = scores.masked_words(model, {"a": MaskedBlocks(ids, labels)}, 0, CPU)
+        found = scores.masked_words(model, {"a": (ids, labels)}, 0, CPU)
         assert found["dev/mlm_loss/a"] == pytest.approx(expected, rel=1e-5)
         assert found["dev/mlm_probability/a"] == pytest.approx(math.exp(-expected), rel=1e-5)
 

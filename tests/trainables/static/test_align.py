@@ -9,8 +9,7 @@ from seedwise.trainables.inputs.lexicons import Entry, Lexicon, read_lexicon
 from seedwise.trainables.inputs.vectors import Vectors, read_vectors
 from seedwise.trainables.static.align import align, fixed_table, hold_out
 from seedwise.trainables.static.evaluate import lexicon_induction
-from seedwise.trainables.static.mapping import PRESETS
-from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.mapping import PRESETS, normalise
 from seedwise.trainables.static.options import AlignOptions
 from tests.conftest import real
 

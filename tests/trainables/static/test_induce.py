@@ -6,7 +6,7 @@ from scipy.stats import ortho_group
 
 from seedwise.trainables.inputs.vectors import read_vectors
 from seedwise.trainables.static.induce import induce, matches
-from seedwise.trainables.static.normalise import normalise
+from seedwise.trainables.static.mapping import normalise
 from seedwise.trainables.static.options import AlignOptions
 from seedwise.trainables.static.retrieval import unit
 from tests.conftest import real

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from seedwise.trainables.static.normalise import STEPS, normalise
+from seedwise.trainables.static.mapping import STEPS, normalise
 
 TABLES = arrays.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.integers(-9, 9))
 
