@@ -39,7 +39,7 @@ INPUTS = {
         "value",
         type=Count,
         default=20_000,
-        text="Blocks of `max_length` tokens, drawn from all text of a language: more is more text and memory.",
+        text="Blocks of `max_length` tokens, drawn from all text of a language: more take more memory.",
     ),
     "static": Input("sets", of="all", text="Sets of static vectors, by a name of your own."),
     "align": Input(
@@ -50,8 +50,8 @@ INPUTS = {
         "in it.",
     ),
     "lexicons": Input("per_language", text="Dictionaries for `align`."),
-    "probes": Input("per_language", text="Lexica that the encoders are scored by, and nothing is learnt from."),
-    "parallel": Input("pairs", text="A file of sentences of the target, and a file of the source's, line by line."),
+    "probes": Input("per_language", text="Lexica for scoring the encoders only."),
+    "parallel": Input("pairs", text="Files of sentences of the target and of the source, line by line."),
     "score_layer": Input(
         "value",
         type=Count | None,
