@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shlex
+import shutil
 import tarfile
 import tempfile
 import time
@@ -74,11 +75,7 @@ def unpack(archive: bytes, out: Path) -> None:
             os.rename(new, out)
             return
         refuse_other(out, new)
-        for file in sorted(new.rglob("*")):
-            target = out / file.relative_to(new)
-            if file.is_file():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(file, target)
+        shutil.copytree(new, out, dirs_exist_ok=True, copy_function=os.replace)
 
 
 def refuse_other(out: Path, new: Path) -> None:

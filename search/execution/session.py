@@ -13,23 +13,12 @@ from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.next_run import Decisions
 from seedwise.search.decide.policy import FRESH, Stop, Wait
-from seedwise.search.execution import coordination
+from seedwise.search.execution import coordination, worker_loss
 from seedwise.search.execution.checkpoints import CheckpointStore
 from seedwise.search.execution.in_flight import CHECKS, TIMEOUT, InFlight, RunsInFlight
 from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
-from seedwise.search.execution.worker_loss import (
-    DIED,
-    ENDED_AT_START,
-    IMPORT_ERRORS,
-    NOT_STARTED,
-    OUT_OF_MEMORY,
-    RESTARTS,
-    SAME_IMPORT_ERRORS,
-    lacks_module,
-    lost_too_often,
-)
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run
 
 FAILED, OOM = "failed:error", "failed:oom"
@@ -196,19 +185,19 @@ class Session:
         seconds = round(self.runs.remove(trial_id), 3)
         if self.shutdown.requested:
             return  # the workers may have got the same signal: no fault of the run
-        run, reason = flight.run, mask(flight.lost or DIED)
+        run, reason = flight.run, mask(flight.lost or worker_loss.DIED)
         node = coordination.node_of(self.runs.session, run.name)
-        if reason == DIED and not node:  # no heartbeat yet
-            reason = ENDED_AT_START
-        if reason.startswith(NOT_STARTED) and self.no_worker_starts(reason):
+        if reason == worker_loss.DIED and not node:  # no heartbeat yet
+            reason = worker_loss.ENDED_AT_START
+        if reason.startswith(worker_loss.NOT_STARTED) and self.no_worker_starts(reason):
             return
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if reason == TIMEOUT:
             limit = f"{self.runs.limit / 60:g}"
             self.end(run, {"status": TIMEOUT, **ended, "error": f"it took longer than {limit} minutes"})
-        elif reason == OUT_OF_MEMORY:
+        elif reason == worker_loss.OUT_OF_MEMORY:
             self.end(run, {"status": OOM, **ended, "error": reason})
-        elif lost_too_often((*run.losses, (reason, node)), {known.id for known in nodes_now()}):
+        elif worker_loss.lost_too_often((*run.losses, (reason, node)), {known.id for known in nodes_now()}):
             error = f"its worker was lost {len(run.losses) + 1} times ({reason})"
             self.end(run, {"status": FAILED, **ended, "error": error})
         else:
@@ -220,10 +209,11 @@ class Session:
         Nothing is written of the run, so that it starts when the search is resumed.
         """
         self.failed_starts += 1
-        enough = max(len(nodes_now()), RESTARTS + 1 if reason == ENDED_AT_START else 1)  # one may have been killed
+        killed = reason == worker_loss.ENDED_AT_START  # which may have been by chance
+        enough = max(len(nodes_now()), worker_loss.RESTARTS + 1 if killed else 1)
         if self.progressed or self.failed_starts < enough:
             return False
-        cause, folder = reason.removeprefix(f"{NOT_STARTED}: "), self.ledger.state.search["folder"]
+        cause, folder = reason.removeprefix(f"{worker_loss.NOT_STARTED}: "), self.ledger.state.search["folder"]
         self.fail(f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then:")
         return True
 
@@ -233,7 +223,9 @@ class Session:
         Nothing is written of the run, as in `no_worker_starts`. Where an earlier session recorded this error beside
         other results, only some configurations need the module.
         """
-        if self.progressed or not lacks_module(error) or any(run.error == error for run in self.ledger.state.runs()):
+        if self.progressed or not worker_loss.lacks_module(error):
+            return False
+        if any(run.error == error for run in self.ledger.state.runs()):
             return False
         self.fail(f"a run needs what is not installed: {error}. Install it here and where runs are. Then:")
         return True
@@ -243,7 +235,7 @@ class Session:
 
         Fewer prove nothing: other configurations may not need the module.
         """
-        several = len({run.config_id for run in self.ended}) >= SAME_IMPORT_ERRORS
+        several = len({run.config_id for run in self.ended}) >= worker_loss.SAME_IMPORT_ERRORS
         if several and all(run.error == error for run in self.ended):
             self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing where runs are. Then:")
 
@@ -259,7 +251,7 @@ class Session:
             alone = {"alone": True} if run.alone else {}
             self.write({"event": "result", **identity(run), "phase": run.phase, **ended, **alone})
             self.ended.append(run)
-            if ended["error"].startswith(IMPORT_ERRORS):
+            if ended["error"].startswith(worker_loss.IMPORT_ERRORS):
                 self.check_imports(ended["error"])
             self.view.result(run)
         self.files.release(run, self.ledger.state)

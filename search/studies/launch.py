@@ -117,7 +117,11 @@ def _search(
             problem = f"the search in {folder} has begun, and a warm start comes first"
             raise RequestError("--from", problem, "Leave it out.")
         before = recorded(ledger.state).as_dict()
-        refuse_other(before | {"sampler": resolved["sampler"]} if new_sampler else before, resolved, folder)
+        for key, value in resolved.items():
+            if before.get(key) != value and not (new_sampler and key == "sampler"):
+                problem = f"holds a search with {key}: {before.get(key)!r}, this one has {value!r}"
+                fix = f"Choose another folder with --out, or continue that search: {called('resume', folder)}"
+                raise RequestError(str(folder), problem, fix)
         if ledger.state.finished:
             with tracked(uri, folder, console):  # after an outage, MLflow may lack runs
                 return Outcome(study, Results(ledger.state, parts.estimator), nothing_new=True)
@@ -179,17 +183,6 @@ def check_checkpoint_location(location: str) -> None:
         reason = str(error).split("\n")[0].rstrip(".")
         fix = "Write an absolute path, or an address such as s3://bucket/states."
         raise RequestError("checkpoints.path", f"{location}: {reason}", fix) from error
-
-
-def refuse_other(before: dict, now: dict, folder: Path) -> None:
-    """A folder holds one search: refuse another specification."""
-    for key in now:
-        if before.get(key) != now[key]:
-            raise RequestError(
-                str(folder),
-                f"holds a search with {key}: {before.get(key)!r}, this one has {now[key]!r}",
-                f"Choose another folder with --out, or continue that search: {called('resume', folder)}",
-            )
 
 
 @contextlib.contextmanager
