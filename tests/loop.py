@@ -33,7 +33,7 @@ class Actor:
         return SimpleNamespace(remote=lambda *given: self._call(name, given))
 
     def _call(self, name: str, given: tuple) -> ray.ObjectRef:
-        values = [ray.get(one) if isinstance(one, ray.ObjectRef) else one for one in given]
+        values = [ray.get(value) if isinstance(value, ray.ObjectRef) else value for value in given]
         return ray.put(getattr(self._trainable, name)(*values))
 
 

@@ -95,22 +95,22 @@ def join(address: str) -> None:
     """
     import ray
 
+    options = {"address": address, **QUIET}
     with tempfile.TemporaryDirectory() as folder:
-        code = {} if is_job_with_code() else {"py_modules": [str(assemble(Path(folder))), *map(str, own_code())]}
-        options = {"address": address, **({"runtime_env": code} if code else {}), **QUIET}
+        if not is_job_with_code():
+            options["runtime_env"] = {"py_modules": [str(assemble(Path(folder))), *map(str, own_code())]}
         try:
             host, colon, port = address.removeprefix("ray://").rpartition(":")
             if colon:
                 socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
             try:
                 ray.init(**options)
-            except ConnectionAbortedError:  # a busy head may be late with the process that it starts for a client
+            except ConnectionAbortedError:  # a busy head may be slow to start the process for a client
                 ray.init(**options)
         except (OSError, ImportError, ValueError, RuntimeError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            reason = lines[-1 if lines[0].endswith(":") else 0].rstrip(
-                "."
-            )  # the server may send a heading and traceback
+            # The server may send a heading and a traceback.
+            reason = lines[-1 if lines[0].endswith(":") else 0].rstrip(".")
             fix = (
                 "Is Ray running there? On a node of a cluster write auto, from outside ray://HEAD:10001 (which needs "
                 "ray[client]), or submit the search."

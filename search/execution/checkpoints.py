@@ -11,15 +11,22 @@ import os
 import tarfile
 from pathlib import Path
 
+from seedwise.errors import RequestError
+
 
 class CheckpointStore:
-    """The latest checkpoint of each unfinished run, below a folder or a URI (s3://..., gs://...)."""
+    """The latest checkpoint of each unfinished run, below an absolute path or a URI (s3://..., gs://...)."""
 
     def __init__(self, location: str):
         from pyarrow.fs import FileSystem
 
-        uri = location if "://" in location else Path(location).absolute().as_uri()
-        self._files, self._root = FileSystem.from_uri(uri)
+        try:
+            uri = location if "://" in location else Path(location).as_uri()
+            self._files, self._root = FileSystem.from_uri(uri)
+        except (ValueError, OSError) as error:  # a relative path, among others: workers have other current folders
+            reason = str(error).split("\n")[0].rstrip(".")
+            fix = "Write an absolute path, or an address such as s3://bucket/states."
+            raise RequestError("checkpoints.path", f"{location}: {reason}", fix) from error
 
     def save(self, run: str, checkpoint: bytes) -> None:
         """Replace the checkpoint of a run. It is written beside the old one, then renamed: a cut leaves the old one."""

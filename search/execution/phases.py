@@ -11,7 +11,6 @@ from ray import tune
 from rich.console import Console
 
 from seedwise.errors import RequestError, SearchError
-from seedwise.folder import MODELS
 from seedwise.program import called
 from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
@@ -21,7 +20,6 @@ from seedwise.search.decide.baselines import Baselines
 from seedwise.search.decide.next_run import Decider, Decisions, freeze
 from seedwise.search.decide.policy import Confirmation, WholeDeviceRetries
 from seedwise.search.execution.messages import RunOrder
-from seedwise.search.execution.products import Products
 from seedwise.search.execution.session import Session, View
 from seedwise.search.execution.shared_results import publish_known
 from seedwise.search.execution.shutdown import Shutdown
@@ -51,7 +49,6 @@ class Phases:
     def __post_init__(self) -> None:
         self.parts = self.specification.parts
         self.plan = self.parts.plan
-        self.products = Products(self.folder / MODELS) if self.plan else None
         self.placement = self.place()
 
     def place(self) -> Placement:
@@ -146,9 +143,7 @@ class Phases:
                 reserved=self.parts.policy.reserve if phase == SEARCH else 0,
                 whole_device=self.placement.whole(nodes_now()) is not None,
             )
-            session = Session(
-                self.ledger, decisions, slots, self.parts.resolved, self.shutdown, view, products=self.products
-            )
+            session = Session(self.ledger, decisions, slots, self.parts.resolved, self.shutdown, view)
             self.shutdown.graceful = True
             try:
                 run_tune(

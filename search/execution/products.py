@@ -68,9 +68,9 @@ class RunFiles:
 
     folder: Path
     checkpoints: CheckpointStore
-    shared: bool = False
-    products: Products | None = None
-    plan: Plan | None = None
+    shared: bool
+    products: Products
+    plan: Plan | None
 
     def load_inputs(self, flight: InFlight) -> None:
         """Put what a run needs into the object store. Without a readable checkpoint the run starts over."""

@@ -9,6 +9,7 @@ from ray.exceptions import RayError
 
 from seedwise.credentials import mask
 from seedwise.errors import SearchError
+from seedwise.folder import MODELS
 from seedwise.program import called
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.decide.next_run import Decisions
@@ -36,7 +37,7 @@ class View(Protocol):
 
 
 class Session:
-    """One process's work on a phase: `specification` is the resolved one, `products` those of a landscape."""
+    """One process's work on a phase of a search; `specification` is the resolved one."""
 
     def __init__(
         self,
@@ -46,7 +47,6 @@ class Session:
         specification: dict,
         shutdown: Shutdown,
         view: View,
-        products: Products | None = None,
     ):
         self.ledger, self.decisions, self.slots, self.shutdown, self.view = ledger, decisions, slots, shutdown, view
         # Of this session alone: runs before a resume may have been elsewhere.
@@ -60,7 +60,7 @@ class Session:
         path = checkpoints["path"]
         shared = f"{path.rstrip('/')}/{ledger.state.search['search_id']}" if path else ""
         store = CheckpointStore(shared or str(folder.resolve() / "checkpoints"))
-        self.files = RunFiles(folder, store, bool(shared), products, decisions.plan)
+        self.files = RunFiles(folder, store, bool(shared), Products(folder / MODELS), decisions.plan)
         self.order = partial(  # what the orders of all runs have in common
             RunOrder,
             seed=decisions.proposer.seed,
@@ -135,7 +135,7 @@ class Session:
     def record_result(self, trial_id: str, report: StepReport) -> None:
         """Write how a run ended. Tune may call twice: the second call does nothing."""
         flight = self.runs.by_trial.get(trial_id)
-        if flight is None or (self.files.products and report.has_product and not self.keep_product(trial_id, flight)):
+        if flight is None or (self.files.plan and report.has_product and not self.keep_product(trial_id, flight)):
             return
         self.runs.remove(trial_id)
         self.progressed |= report.status == DONE
@@ -168,7 +168,7 @@ class Session:
         try:
             product = flight.fetch_output(self.runs.silence)
         except (RayError, ConnectionError) as error:  # the worker died just now, or cannot send it
-            flight.lost = f"what it made could not be fetched: {type(error).__name__}"
+            flight.lost = f"its product could not be fetched: {type(error).__name__}"
             self.record_loss(trial_id)
             return False
         try:

@@ -15,7 +15,6 @@ from rich.console import Console
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.folder import BEST, MODELS, REPORT
-from seedwise.imports import import_path
 from seedwise.program import called
 from seedwise.search.decide.baselines import distinguishing_parameters
 from seedwise.search.export.best import export_best
@@ -30,8 +29,6 @@ from seedwise.search.studies import decomposition
 from seedwise.search.studies.report import write_report
 from seedwise.text import short
 from seedwise.trainables.landscape.jobs import Job
-
-LANDSCAPE = "seedwise.trainables.landscape.trainable:Landscape"
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,9 @@ class Landscape(Search):
         return specification.landscape is not None
 
     def method(self) -> type:
-        return import_path(LANDSCAPE, "landscape")
+        from seedwise.trainables.landscape import trainable
+
+        return trainable.Landscape
 
     def searched(self) -> dict[str, list[str]]:
         return {self.specification.landscape.baseline or "": [field.name for field in fields(Job)]}

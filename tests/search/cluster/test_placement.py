@@ -89,19 +89,19 @@ def test_auto_counted_by_hand(nodes, need, cpus, expected, slots):
 def test_no_device_and_no_machine_is_planned_beyond_its_memory(machines, on_gpu, on_host):
     nodes = [node(cpus, gpus, gpus and gpu_memory, memory) for cpus, gpus, gpu_memory, memory in machines]
     need = Need(on_gpu * GB, on_host * GB)
-    small = [one for one in nodes if one.gpus and one.gpu_memory * (1 - MARGIN) < need.gpu_memory]
-    if small or any(one.memory * (1 - MARGIN) < need.memory for one in nodes):
+    small = [node for node in nodes if node.gpus and node.gpu_memory * (1 - MARGIN) < need.gpu_memory]
+    if small or any(node.memory * (1 - MARGIN) < need.memory for node in nodes):
         return  # then it may be refused
     placement = place(resources("auto", "auto"), nodes, need)
     assert placement.slots(nodes) >= 1
-    for one in nodes:
-        runs = placement.slots([one])
-        assert runs * placement.cpus <= one.cpus
-        assert runs * need.memory <= one.memory
+    for machine in nodes:
+        runs = placement.slots([machine])
+        assert runs * placement.cpus <= machine.cpus
+        assert runs * need.memory <= machine.memory
         if placement.gpus:
-            on_one = -(-runs // max(1, int(one.gpus)))
+            on_one = -(-runs // max(1, int(machine.gpus)))
             assert on_one * placement.gpus <= 1 + 1e-9
-            assert on_one * need.gpu_memory <= one.gpu_memory
+            assert on_one * need.gpu_memory <= machine.gpu_memory
 
 
 @given(st.floats(0.05, 1), st.integers(1, 64), st.integers(1, 8))

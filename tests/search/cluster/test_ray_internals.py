@@ -30,9 +30,9 @@ PRIVATE = re.compile(
 
 
 def test_nothing_else_uses_private_names_of_ray_or_the_words_of_its_errors():
-    found = {name: PRIVATE.findall(path.read_text()) for name, path in modules().items()}
-    assert found.pop(ray_internals.__name__)
-    assert not {name for name, private in found.items() if private}
+    private = {name: PRIVATE.findall(path.read_text()) for name, path in modules().items()}
+    assert private.pop(ray_internals.__name__)
+    assert not {name for name, uses in private.items() if uses}
 
 
 @pytest.fixture
@@ -151,26 +151,26 @@ class Dies(tune.Trainable):
 
 
 class Causes(FIFOScheduler):
-    def __init__(self, found):
+    def __init__(self, causes):
         super().__init__()
-        self.found = found
+        self.causes = causes
 
     def on_trial_error(self, tune_controller, trial):
-        self.found[trial.config["kind"]] = cause_of(Path(trial.error_file))
+        self.causes[trial.config["kind"]] = cause_of(Path(trial.error_file))
 
 
 class Workers(tune.Callback):
-    def __init__(self, found):
-        self.found = found
+    def __init__(self, causes):
+        self.causes = causes
 
     def on_trial_start(self, iteration, trials, trial, **info):
-        self.found["worker", trial.config["kind"]] = worker_of(trial)
+        self.causes["worker", trial.config["kind"]] = worker_of(trial)
 
 
 @pytest.fixture(scope="module")
 def causes(ray_here, tmp_path_factory):
     """Why Tune lost a worker, in our words, by what happened to it; and its worker."""
-    found = {}
+    causes = {}
     module = sys.modules["only_here"] = types.ModuleType("only_here")
     exec("class Missing: pass", vars(module))
     config = {"kind": tune.grid_search(["killed", "import", "setup", "step"]), "missing": ray.put(module.Missing)}
@@ -181,13 +181,13 @@ def causes(ray_here, tmp_path_factory):
             Dies,
             str(tmp_path_factory.mktemp("tune")),
             config=config,
-            scheduler=Causes(found),
-            callbacks=[Workers(found)],
+            scheduler=Causes(causes),
+            callbacks=[Workers(causes)],
             verbose=0,
             raise_on_failed_trial=False,
         )
     del sys.modules["only_here"]
-    return found
+    return causes
 
 
 @pytest.mark.parametrize(

@@ -142,11 +142,11 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
     inputs = {"vectors": {"de": "./near.vec", "fr": str(folder / "far.vec")}, "text": "text/{language}.txt"}
     resolved = read("spec.yaml").as_dict() | {"task": task, "model": "encoder"}
     resolved["inputs"] |= {**inputs, "synonyms": "world:synonyms.json", "multilingual": "owner/on-the-hub"}
-    found = package.contents(resolved)
+    files = package.contents(resolved)
     sent = {"near.vec", "text/de.txt", "text/en.txt", "encoder/config.json", "sets/en/train.tsv", "data/words.txt"}
     ours = {path.name for path in folder.iterdir()}
-    assert {name for name in found if name.partition("/")[0] in ours} == sent | {"mine.py"}
-    assert found["seedwise/search/ledger/state.py"].samefile(ROOT / "search" / "ledger" / "state.py")
+    assert {name for name in files if name.partition("/")[0] in ours} == sent | {"mine.py"}
+    assert files["seedwise/search/ledger/state.py"].samefile(ROOT / "search" / "ledger" / "state.py")
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git checkout, whose files could be listed")
@@ -184,7 +184,7 @@ def test_what_is_wrong_with_an_absolute_path_is_left_to_the_cluster(folder):
     assert read("spec.yaml", [task], elsewhere=True).task.data == "/far/sets"
     pattern = "task={name: text, data: '/far/{language}/{split}.csv', source: en, targets: [de]}"
     assert read("spec.yaml", [pattern], elsewhere=True).task.source == "en"
-    with pytest.raises(RequestError, match=r"^select.metric: 'f1' is not recorded"):  # all else is told
+    with pytest.raises(RequestError, match=r"^select.metric: 'f1' is not recorded"):  # all other problems are reported
         read(
             "spec.yaml",
             [task, "method=ear", "space=default", "model=/far/model", "select={metric: f1}"],
@@ -212,9 +212,9 @@ def pack(folder: Path) -> bytes:
     """What the head would send of a folder, run as it is run there."""
     code = [sys.executable, "-I", "-c", Path(pack_on_head.__file__).read_text(), str(folder)]
     sent = subprocess.run(code, capture_output=True, text=True, check=True).stdout
-    found = fetch.LINE.search(f"Running entrypoint for job: {code}\n{sent}")
-    archive = base64.b64decode(found[2])
-    assert hashlib.sha256(archive).hexdigest() == found[1]
+    line = fetch.LINE.search(f"Running entrypoint for job: {code}\n{sent}")
+    archive = base64.b64decode(line[2])
+    assert hashlib.sha256(archive).hexdigest() == line[1]
     return archive
 
 

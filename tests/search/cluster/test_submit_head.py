@@ -26,15 +26,15 @@ pytestmark = pytest.mark.extended
 
 
 @dataclass
-class Told:
-    """What happened to a search that was submitted twice, with what each command said and its exit code."""
+class Submissions:
+    """A search that was submitted twice, with the exit code and the output of each command."""
 
     folder: Path
     home: Path  # of the head
     head: Head
     mlflow: str
     database: str
-    said: dict[str, tuple[int, str]] = field(default_factory=dict)
+    outputs: dict[str, tuple[int, str]] = field(default_factory=dict)
     ledgers: dict[str, bytes] = field(default_factory=dict)  # here, after each time that it was fetched
     revisions: set[str] = field(default_factory=set)  # of the code, before and after it was first submitted
 
@@ -51,22 +51,22 @@ class Told:
         )
 
     def read_until(self, process: subprocess.Popen, beginning: str) -> str:
-        """What it says up to the line that begins so."""
+        """The output of a process up to a line with this beginning."""
         lines = []
         while not (lines and lines[-1].startswith(beginning)):
             lines.append(process.stdout.readline())
             assert lines[-1], "".join(lines)
         return "".join(lines)
 
-    def tell(self, name: str, process: subprocess.Popen, before: str = "") -> None:
+    def finish(self, name: str, process: subprocess.Popen, before: str = "") -> None:
         output, _ = process.communicate(timeout=2 * PATIENCE)
-        self.said[name] = process.returncode, before + output
+        self.outputs[name] = process.returncode, before + output
         if (ledger := self.folder / "runs/sent/ledger.jsonl").exists():
             self.ledgers[name] = ledger.read_bytes()
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def submissions(tmp_path_factory):
     folder, home, files = (tmp_path_factory.mktemp(name) for name in ("folder", "the home", "artifacts"))
     # A folder with all names that this package once imported itself by: nodes must take each for what it is.
     (folder / "mine.py").write_text(f"import search, spaces, trainables\nassert search.MINE\n{METHOD}")
@@ -79,30 +79,30 @@ def told(tmp_path_factory):
     gates, port = folder / "gates", own_port()
     space = {"gates": str(gates)}
     with Head(home) as head, postgres() as database, server(database, files, port):
-        told = Told(folder, home, head, f"http://127.0.0.1:{port}", database)
-        tracking = {"uri": told.mlflow}
+        submissions = Submissions(folder, home, head, f"http://127.0.0.1:{port}", database)
+        tracking = {"uri": submissions.mlflow}
         (folder / "spec.yaml").write_text(yaml12.dump({**SPECIFICATION, "space": space, "tracking": tracking}))
-        here = told.start("search", "spec.yaml", "--set", "tracking.uri=off", "--out", "runs/here")
+        here = submissions.start("search", "spec.yaml", "--set", "tracking.uri=off", "--out", "runs/here")
         head.wait()
         with contextlib.closing(Relay(int(head.address.rpartition(":")[2]))) as relay:
-            told.revisions.add(provenance.revision())
-            first = told.start("submit", "spec.yaml", "--address", f"http://127.0.0.1:{relay.port}")
+            submissions.revisions.add(provenance.revision())
+            first = submissions.start("submit", "spec.yaml", "--address", f"http://127.0.0.1:{relay.port}")
             let_pass(gates, 1)
-            lines = told.read_until(first, "2/10 ")
-            told.revisions.add(provenance.revision())  # somebody may have committed meanwhile
+            lines = submissions.read_until(first, "2/10 ")
+            submissions.revisions.add(provenance.revision())  # somebody may have committed meanwhile
             relay.cut()
             let_pass(gates, 4, 0)
-            lines += told.read_until(first, "6/10 ")
+            lines += submissions.read_until(first, "6/10 ")
             first.send_signal(signal.SIGINT)
-            told.tell("left", first, lines)
+            submissions.finish("left", first, lines)
         job = re.search(r"submitted (\S+);", lines)[1]
         of_job = (job, "--address", head.address)
         for name in ("status", "fetch", "stop", "follow"):
-            told.tell(name, told.start("job", name, *of_job))
+            submissions.finish(name, submissions.start("job", name, *of_job))
         let_pass(gates, *range(10))
-        told.tell("again", told.start("submit", "spec.yaml", "--address", head.address))
-        told.tell("here", here)
-        yield told
+        submissions.finish("again", submissions.start("submit", "spec.yaml", "--address", head.address))
+        submissions.finish("here", here)
+        yield submissions
 
 
 def let_pass(gates: Path, *tenths: int) -> None:
@@ -110,67 +110,67 @@ def let_pass(gates: Path, *tenths: int) -> None:
         (gates / str(tenth)).touch()
 
 
-def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(told):
-    code, output = told.said["left"]
+def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(submissions):
+    code, output = submissions.outputs["left"]
     assert code == 130
     for kind in ("follow", "stop", "fetch"):
         assert re.search(rf"seedwise job {kind} sent-\w+ --address http://127.0.0.1:\d+\n", output)
     assert "Traceback" not in output
-    code, output = told.said["status"]
+    code, output = submissions.outputs["status"]
     assert code == 0
     assert re.match(r"sent-\w+: RUNNING, .*, in ~/seedwise/runs/sent\n6/10 ", output)
 
 
-def test_a_connection_that_drops_is_made_anew_and_no_line_is_lost_or_repeated(told):
-    _, output = told.said["left"]
+def test_a_connection_that_drops_is_made_anew_and_no_line_is_lost_or_repeated(submissions):
+    _, output = submissions.outputs["left"]
     assert re.findall(r"^(\d+)/10 ", output, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
 
 
-def test_a_running_search_can_be_fetched_and_what_comes_later_is_added(told):
-    events = [told.ledgers[name] for name in ("fetch", "follow", "again")]
+def test_a_running_search_can_be_fetched_and_what_comes_later_is_added(submissions):
+    events = [submissions.ledgers[name] for name in ("fetch", "follow", "again")]
     assert [ledger.count(b'"event": "result"') for ledger in events] == [6, 6, 10]
     assert events[2].startswith(events[1])
     assert events[1].startswith(events[0])
 
 
-def test_a_stopped_job_ends_as_interrupted_and_its_results_are_fetched(told):
-    code, output = told.said["stop"]
+def test_a_stopped_job_ends_as_interrupted_and_its_results_are_fetched(submissions):
+    code, output = submissions.outputs["stop"]
     assert (code, "stopped." in output) == (0, True)
-    code, output = told.said["follow"]
+    code, output = submissions.outputs["follow"]
     assert code == 130
     assert "seedwise: interrupted." in output
 
 
-def test_submitting_the_same_specification_goes_on_and_repeats_nothing(told):
-    code, output = told.said["again"]
+def test_submitting_the_same_specification_goes_on_and_repeats_nothing(submissions):
+    code, output = submissions.outputs["again"]
     assert code == 0, output
     assert "10/10" in output
     assert "6/10" not in output
-    found = results(told.folder / "runs/sent")
-    assert len(found) == len(set(found)) == 10
+    runs = results(submissions.folder / "runs/sent")
+    assert len(runs) == len(set(runs)) == 10
 
 
-def test_the_leaderboard_is_that_of_the_same_search_without_a_cluster(told):
-    assert told.said["here"][0] == 0, told.said["here"][1]
-    assert board(told.folder / "runs/sent") == board(told.folder / "runs/here")
-    assert not (told.folder / "runs/sent/checkpoints").exists()
+def test_the_leaderboard_is_that_of_the_same_search_without_a_cluster(submissions):
+    assert submissions.outputs["here"][0] == 0, submissions.outputs["here"][1]
+    assert board(submissions.folder / "runs/sent") == board(submissions.folder / "runs/here")
+    assert not (submissions.folder / "runs/sent/checkpoints").exists()
 
 
-def test_files_with_relative_paths_have_gone_along_and_the_revision_of_the_code_too(told):
-    events, _ = scan(told.folder / "runs/sent/ledger.jsonl")
+def test_files_with_relative_paths_have_gone_along_and_the_revision_of_the_code_too(submissions):
+    events, _ = scan(submissions.folder / "runs/sent/ledger.jsonl")
     search = events[0]
     words = hashlib.sha256(hashlib.sha256(b"the\nof\n").digest()).hexdigest()
     assert search["checksums"] == {"inputs.stop_words.en": words}
-    assert not Path(search["folder"]).is_relative_to(told.folder)
-    assert search["revision"] in told.revisions
-    assert (told.home / "seedwise/runs/sent/leaderboard.json").is_file()
+    assert not Path(search["folder"]).is_relative_to(submissions.folder)
+    assert search["revision"] in submissions.revisions
+    assert (submissions.home / "seedwise/runs/sent/leaderboard.json").is_file()
 
 
-def test_mlflow_on_postgresql_has_every_run_of_it(told):
+def test_mlflow_on_postgresql_has_every_run_of_it(submissions):
     import psycopg
 
-    runs = runs_of(told.mlflow, "sent")
-    events, _ = scan(told.folder / "runs/sent/ledger.jsonl")
+    runs = runs_of(submissions.mlflow, "sent")
+    events, _ = scan(submissions.folder / "runs/sent/ledger.jsonl")
     scores = {
         ("run", event["config_id"], str(event["replicate"])): event["metrics"]["value"]
         for event in events
@@ -179,7 +179,7 @@ def test_mlflow_on_postgresql_has_every_run_of_it(told):
     assert {key: run.data.metrics["score"] for key, run in runs.items() if key[0] == "run"} == pytest.approx(scores)
     assert sorted(key[0] for key in runs) == ["configuration"] * 5 + ["run"] * 10 + ["search"]
     assert all(run.info.status == "FINISHED" for run in runs.values())
-    with psycopg.connect(told.database.replace("+psycopg", "")) as database:
+    with psycopg.connect(submissions.database.replace("+psycopg", "")) as database:
         assert database.execute("select count(*) from runs").fetchone() == (16,)
 
 
@@ -190,8 +190,8 @@ def test_mlflow_on_postgresql_has_every_run_of_it(told):
         ("sent-0", {"RAY_AUTH_TOKEN": "0" * 32}, "this cluster needs another token. Set RAY_AUTH_MODE=token"),
     ],
 )
-def test_what_the_cluster_refuses_is_one_line(told, job, more, said):
-    process = told.start("job", "fetch", job, "--address", told.head.address, **more)
+def test_what_the_cluster_refuses_is_one_line(submissions, job, more, said):
+    process = submissions.start("job", "fetch", job, "--address", submissions.head.address, **more)
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert said in output

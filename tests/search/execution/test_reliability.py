@@ -53,25 +53,25 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
     state = read(folder / "ledger.jsonl")
-    found = {one.params["trouble"]: one for one in state.configurations.values()}
-    assert {kind: one.runs[1].status for kind, one in found.items()} == {
+    by_trouble = {configuration.params["trouble"]: configuration for configuration in state.configurations.values()}
+    assert {kind: configuration.runs[1].status for kind, configuration in by_trouble.items()} == {
         "hang": "failed:timeout",
         "freeze": "done",
         "full": "done",
         "none": "done",
     }
-    assert found["hang"].runs[1].error == "it took longer than 0.25 minutes"
-    assert found["hang"].runs[1].metrics, "those of its first epoch are kept"
+    assert by_trouble["hang"].runs[1].error == "it took longer than 0.25 minutes"
+    assert by_trouble["hang"].runs[1].metrics, "those of its first epoch are kept"
     for kind in ("freeze", "full"):
-        assert found[kind].runs[1].metrics == found["none"].runs[1].metrics
-    assert all(one.runs[0].status == "done" for one in found.values())
-    frozen = (found["freeze"].config_id, 1, "its worker gave no sign of life")
-    assert frozen in [(one["config_id"], one["replicate"], one["because"]) for one in events(folder, "lost")]
+        assert by_trouble[kind].runs[1].metrics == by_trouble["none"].runs[1].metrics
+    assert all(configuration.runs[0].status == "done" for configuration in by_trouble.values())
+    frozen = (by_trouble["freeze"].config_id, 1, "its worker gave no sign of life")
+    assert frozen in [(loss["config_id"], loss["replicate"], loss["because"]) for loss in events(folder, "lost")]
     (waited,) = events(folder, "wait")
-    assert waited["config_id"] == found["full"].config_id
+    assert waited["config_id"] == by_trouble["full"].config_id
     assert waited["because"].startswith("MemoryError: no room (methods.py:")
     last = events(folder, "result")[-1]
-    assert (last["config_id"], last["replicate"], last["alone"]) == (found["full"].config_id, 1, True)
+    assert (last["config_id"], last["replicate"], last["alone"]) == (by_trouble["full"].config_id, 1, True)
     assert len(results(folder)) == len(set(results(folder))) == 8
 
 
@@ -86,8 +86,8 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
         replicates={"policy": "fixed", "n": 2, "confirm": {"top": 0}},
     )
     folder = tmp_path / "runs" / "quadratic"
-    process, told = watched(tmp_path, "search", "spec.yaml")
-    told(lambda: len({step["replicate"] for step in events(folder, "step")}) == min(2, os.cpu_count()))
+    process, wait_until = watched(tmp_path, "search", "spec.yaml")
+    wait_until(lambda: len({step["replicate"] for step in events(folder, "step")}) == min(2, os.cpu_count()))
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, output
@@ -114,18 +114,18 @@ def epochs_in(path):
 @pytest.mark.extended
 def test_a_second_interrupt_leaves_at_once(tmp_path):
     write(tmp_path)
-    process, told = watched(tmp_path, "search", "spec.yaml", "--set", "space.seconds=100")
-    told(lambda: events(tmp_path / "runs" / "quadratic", "start"))
-    told(lambda: "runs at once" in process.said)
+    process, wait_until = watched(tmp_path, "search", "spec.yaml", "--set", "space.seconds=100")
+    wait_until(lambda: events(tmp_path / "runs" / "quadratic", "start"))
+    wait_until(lambda: "runs at once" in process.output)
     process.send_signal(signal.SIGINT)
-    told(lambda: "repeat to quit at once" in process.said)
+    wait_until(lambda: "repeat to quit at once" in process.output)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
 
 
 def watched(folder, *arguments):
-    """A process whose output so far is in its `said`, and a function that waits for something while it runs."""
+    """A process whose output so far is in its `output`, and a function that waits for something while it runs."""
     process = subprocess.Popen(
         command(*arguments),
         cwd=folder,
@@ -135,40 +135,40 @@ def watched(folder, *arguments):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    process.said = ""
+    process.output = ""
 
     def read_on():
         while line := process.stdout.readline():
-            process.said += line
+            process.output += line
 
     reader = threading.Thread(target=read_on, daemon=True)
     reader.start()
-    process.communicate = lambda timeout: (process.wait(timeout), reader.join(timeout)) and (process.said, None)
+    process.communicate = lambda timeout: (process.wait(timeout), reader.join(timeout)) and (process.output, None)
 
-    def told(condition):
+    def wait_until(condition):
         pause, deadline = threading.Event(), time.monotonic() + PATIENCE
         while not ((folder / "runs" / "quadratic" / "ledger.jsonl").exists() and condition()):
-            assert process.poll() is None, process.said
+            assert process.poll() is None, process.output
             if time.monotonic() > deadline:
                 process.kill()
-                pytest.fail(f"it did not come about: {process.said}")
+                pytest.fail(f"it did not come about: {process.output}")
             pause.wait(0.05)
 
-    return process, told
+    return process, wait_until
 
 
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 48 kB."""
-    place = tmp_path / "disk"
-    place.mkdir()
+    disk = tmp_path / "disk"
+    disk.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(place)], capture_output=True, text=True
+        ["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(disk)], capture_output=True, text=True
     )
     if made.returncode:
         pytest.skip(f"no small disk: {made.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk, fake_loop):

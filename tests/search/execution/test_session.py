@@ -110,7 +110,7 @@ FINE = StepReport(epoch=1, epochs=1, seconds=1.0, metrics={"value": 0.5}, done=T
 PRODUCED = replace(FINE, has_product=True)
 
 
-class Plain:
+class PlanWithoutNeeds:
     """A plan whose runs need nothing of each other."""
 
     def needs(self, run):
@@ -128,7 +128,7 @@ def trial_of(trial_id, actor):
 
 
 def produced(folder, answer, monkeypatch):
-    """A session with a run that leaves a product: `answer` is what its worker hands over, or what comes instead."""
+    """A session with a run that leaves a product: `answer` is the product, or the error instead."""
 
     def get(ref, timeout):
         assert timeout == session.runs.silence
@@ -138,7 +138,7 @@ def produced(folder, answer, monkeypatch):
 
     monkeypatch.setattr(ray, "get", get)
     session = session_of(folder)
-    session.files = replace(session.files, plan=Plain(), products=Products(folder / "models"))
+    session.files = replace(session.files, plan=PlanWithoutNeeds(), products=Products(folder / "models"))
     session.start_next("trial")
     actor = SimpleNamespace(take_output=SimpleNamespace(remote=lambda: "ref"))
     session.runs.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
@@ -164,7 +164,7 @@ def test_a_run_whose_worker_dies_before_its_product_is_fetched_has_no_result(tmp
     assert [run.status for run in session.ledger.state.runs()] == [INTERRUPTED]
     assert not events(session, "result")
     (line,) = events(session, "lost")
-    assert f"what it made could not be fetched: {type(error).__name__}" in line
+    assert f"its product could not be fetched: {type(error).__name__}" in line
 
 
 def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stands(tmp_path, monkeypatch):
@@ -180,15 +180,15 @@ def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stan
 def test_a_worker_gets_the_checkpoint_and_the_products_of_a_run_before_its_first_step(tmp_path, monkeypatch):
     """To its worker, and not in its configuration, which Tune keeps."""
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
-    session, taken = produced(tmp_path, None, monkeypatch), []
-    monkeypatch.setattr(Plain, "needs", lambda self, run: ["b-0"])
+    session, received = produced(tmp_path, None, monkeypatch), []
+    monkeypatch.setattr(PlanWithoutNeeds, "needs", lambda self, run: ["b-0"])
     session.files.products.save("b-0", {"x": np.arange(2.0)})
     session.files.checkpoints.save("a-1001", b"state")
     order = session.start_next("next")
     assert (order.replicate, order.products, "checkpoint" in order.as_dict()) == (1001, 1, False)
-    actor = SimpleNamespace(set_inputs=SimpleNamespace(remote=lambda *given: taken.extend(given)))
+    actor = SimpleNamespace(set_inputs=SimpleNamespace(remote=lambda *given: received.extend(given)))
     session.runs.begin(trial_of("next", actor))
-    checkpoint, (_, product) = taken
+    checkpoint, (_, product) = received
     assert checkpoint == ("put", b"state")
     assert product["x"].tolist() == [0.0, 1.0]
     flight = session.runs.by_trial["next"]
@@ -236,8 +236,8 @@ def test_code_that_is_imported_and_not_installed_goes_along(tmp_path, monkeypatc
         monkeypatch.syspath_prepend(str(folder))
     for name in ("my_own_method", "not_ours"):
         __import__(name)
-    found = own_code()
+    paths = own_code()
     for name in ("my_own_method", "my_own_helpers", "my_own_helpers.things", "not_ours"):
         sys.modules.pop(name)
-    assert {tmp_path / "my_own_method.py", tmp_path / "my_own_helpers"} <= set(found)
-    assert not [path for path in found if "site-packages" in path.parts]
+    assert {tmp_path / "my_own_method.py", tmp_path / "my_own_helpers"} <= set(paths)
+    assert not [path for path in paths if "site-packages" in path.parts]

@@ -63,8 +63,8 @@ def nothing_done():
     Marked.done.clear()
 
 
-def metrics(found):
-    return [{name: value for name, value in result.metrics.items() if name != "offered"} for result in found]
+def metrics(results):
+    return [{name: value for name, value in result.metrics.items() if name != "offered"} for result in results]
 
 
 def test_the_second_takes_what_the_first_has_done(session):
@@ -83,8 +83,7 @@ def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
     monkeypatch.setattr(Marked, "pictures", Draws.pictures)
     drawn = []
     for x in (0.2, 0.7):
-        one = started(session, x, draw=True)
-        drawn.append([bool(result.pictures) for result in results(one)])
+        drawn.append([bool(result.pictures) for result in results(started(session, x, draw=True))])
     assert drawn == [[False, False, True], [False, False, False]]
 
 
@@ -98,12 +97,12 @@ def test_other_seeds_and_other_sessions_are_other_work(session):
 def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(session):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     first, second = started(session, 0.2), started(session, 0.7)
-    found = [(step(first), step(second))[1]]
+    steps = [(step(first), step(second))[1]]
     another(first)  # it was pruned, say
-    found += [step(second), step(second)]
-    assert metrics(found) == whole
-    assert [result.same_as for result in found] == ["x=0.2/0", "", ""]
-    assert found[-1].done
+    steps += [step(second), step(second)]
+    assert metrics(steps) == whole
+    assert [result.same_as for result in steps] == ["x=0.2/0", "", ""]
+    assert steps[-1].done
 
 
 def test_where_the_first_dies_the_second_waits_until_its_heartbeat_is_too_old(session, monkeypatch):
@@ -119,9 +118,9 @@ def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_no
         return trainable(Marked, params={"x": x, "trouble": kind}, **config)
 
     for kind, shared in (("nan", True), ("collapsed", True), ("oom", False), ("error", False)):
-        one = troubled(0.2, kind)
-        first = results(one)[-1]
-        another(one)
+        worker = troubled(0.2, kind)
+        first = results(worker)[-1]
+        another(worker)
         second = results(troubled(0.7, kind))[-1]
         assert first.status == second.status == f"failed:{kind}"
         assert bool(second.same_as) == shared, kind

@@ -63,10 +63,10 @@ def step(made):
 
 
 def results(made):
-    found = [step(made)]
-    while not found[-1].done:
-        found.append(step(made))
-    return found
+    reports = [step(made)]
+    while not reports[-1].done:
+        reports.append(step(made))
+    return reports
 
 
 def values(made):
@@ -194,25 +194,25 @@ class Counted(Quadratic):
 def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
     assert [metrics["value"] for metrics in values(trainable(Counted))] == [0.0, 1.0, 2.0, 3.0]
     assert [metrics["value"] for metrics in values(trainable(Counted, recorded=2))] == [2.0, 3.0]
-    assert [metrics["value"] for metrics in values(trainable(Counted, recorded=9))] == [3.0]  # its result was not told
+    assert [metrics["value"] for metrics in values(trainable(Counted, recorded=9))] == [3.0]  # it had no result
 
 
 def test_a_product_comes_with_the_last_step_alone():
     made = trainable(Counted)
-    assert [one.has_product for one in results(made)] == [False, False, False, True]
+    assert [report.has_product for report in results(made)] == [False, False, False, True]
     assert made.take_output() == {"numbers": [0.5]}
-    assert {one.has_product for one in results(trainable())} == {False}
+    assert {report.has_product for report in results(trainable())} == {False}
 
 
-def test_a_state_waits_at_the_worker_until_it_is_asked_for_and_is_given_once():
+def test_a_worker_keeps_a_checkpoint_until_it_is_fetched_once():
     made = trainable(checkpoint_seconds=0.0, params={"x": 0.5, "epochs": 3})
     assert step(made).has_checkpoint is True
     assert len(made.take_output()) > 0
     assert made.take_output() is None
-    assert [one.has_checkpoint for one in results(made)] == [True, False]
+    assert [report.has_checkpoint for report in results(made)] == [True, False]
 
 
-def test_what_other_runs_left_is_there_before_the_first_epoch():
+def test_products_of_other_runs_arrive_before_the_first_epoch():
     class Takes(Counted):
         def receive(self, products):
             self.taken = products
@@ -325,9 +325,9 @@ def test_a_method_without_save_is_never_saved(tmp_path):
 
 def test_states_are_saved_by_time_and_not_after_the_last_epoch(tmp_path):
     for seconds, saved in ((60.0, 0), (0.0, 1)):
-        found = results(trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=seconds))
+        reports = results(trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=seconds))
         assert len(list(tmp_path.iterdir())) == saved
-        assert [result.has_checkpoint for result in found] == [False, False]
+        assert [result.has_checkpoint for result in reports] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -487,7 +487,7 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
         "die": "failed:error",
     }
     assert re.match(r"KeyError: 'lost' \(methods.py:\d+\)", found["error"].error)
-    assert "the worker process died" in found["die"].error
+    assert "its worker process died" in found["die"].error
     rows = board(folder)
     assert rows[0]["params"]["trouble"] == "none"
     assert rows[0]["failed"] == 0
