@@ -25,7 +25,7 @@ from seedwise.trainables.static.options import ExtractOptions
 from seedwise.trainables.static.training import Training
 from seedwise.trainables.static.vocabulary import count_words
 from seedwise.trainables.static.write import write_vectors
-from seedwise.trainables.training import device
+from seedwise.trainables.training.device import set_up
 from seedwise.trainables.training.encoder import load_encoder
 
 VERSION = 1  # of the training: checkpoints of another version are not used
@@ -85,8 +85,8 @@ def prepare(
 ) -> tuple[Training, str, tuple[str, ...]]:
     """A training at its beginning, the fingerprint of its checkpoints, and what it leaves out of the text."""
     encoder, tokenizer = load_encoder(encoder_name)
-    place = device.set_up(torch.get_num_threads(), gpu_share=1.0)
-    frozen = FrozenEncoder(encoder_name, encoder, tokenizer, options, place)
+    device = set_up(torch.get_num_threads(), gpu_share=1.0)
+    frozen = FrozenEncoder(encoder_name, encoder, tokenizer, options, device)
     words = Words([], language, splitting=options.splitting, casing=True)
 
     def corpus(left_out: LeftOut | None = None) -> Iterator[str]:
