@@ -31,7 +31,7 @@ class RequestErrors(RequestError):
     def __init__(self, problems: Iterable[RequestError]):
         self._problems = list(problems)
         super().__init__(*self._problems[0].args[:3])
-        self.args = (self._problems,)  # from which another process makes it again
+        self.args = (self._problems,)  # for pickle
 
     def __str__(self) -> str:
         return "\n".join(map(str, self._problems))
@@ -46,8 +46,8 @@ class MissingFile(RequestError):
 
     def __init__(self, key: str, problem: str, fix: str, name: str):
         super().__init__(key, problem, fix)
-        self.args = (key, problem, fix, name)  # from which another process makes it again
-        self.absolute = name.startswith(("/", "~"))  # then the machine that a search is sent to may have it
+        self.args = (key, problem, fix, name)  # for pickle
+        self.absolute = name.startswith(("/", "~"))  # another machine may have it
 
 
 class SearchError(Exception):

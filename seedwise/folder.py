@@ -6,7 +6,7 @@ LEDGER = "ledger.jsonl"  # all other files derive from it
 SPECIFICATION = "search.yaml"  # the resolved specification
 BEST = "best.yaml"
 REPORT = "report.html"
-MODELS = "models"  # trained models of a landscape, each from one run
+MODELS = "models"  # trained models of a landscape, each from a run
 
 
 def run_name(config_id: str, replicate: int) -> str:

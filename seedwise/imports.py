@@ -15,7 +15,7 @@ MOVED = ("search", "spaces", "trainables")  # import names of this package until
 
 
 def import_path(path: str, key: str) -> Any:
-    """The object that `package.module:name` names, in the folder the search was started in or installed.
+    """The object that `package.module:name` names, installed or in the folder that the search was started in.
 
     `key` is the key of the specification that has the path.
     """
@@ -42,7 +42,7 @@ def importable() -> Iterator[None]:
     """
     entry = str(paths.folder())
     sys.path.append(entry)
-    invalidate_caches()  # of folders that were looked at before a file was written there
+    invalidate_caches()  # a file may be newer than Python's list of its folder
     try:
         yield
     finally:
@@ -89,5 +89,5 @@ def _load(name: str, folder: Path) -> None:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]  # half a module would be taken for a whole one
+        del sys.modules[name]  # others would import the half of it that ran
         raise

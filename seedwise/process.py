@@ -8,12 +8,14 @@ import threading
 from collections.abc import Iterator, Mapping
 
 _changing = threading.Lock()
-_changed: dict[str, tuple[str | None, int]] = {}  # variables that a block has set: what they were, and how many have
+_changed: dict[
+    str, tuple[str | None, int]
+] = {}  # variables set by blocks: their values before, and the number of blocks
 
 
 @contextlib.contextmanager
 def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Environment variables for as long as the block lasts, or the last of the blocks of several threads.
+    """Environment variables for as long as the block lasts; with several threads, as long as their last block.
 
     None takes a variable away.
     """
@@ -43,7 +45,7 @@ def _set(name: str, value: str | None) -> None:
 
 @contextlib.contextmanager
 def kept_handlers() -> Iterator[bool]:
-    """Whoever handles a signal before this block handles it afterwards; whether the block may set handlers.
+    """Restore signal handlers after the block; yields whether the block may set handlers.
 
     Python sets them in its main thread alone, and cannot set one again that another language set (`None`).
     """

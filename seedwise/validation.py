@@ -10,7 +10,13 @@ from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError, RequestErrors, nearest
 
 EXAMPLES = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
-KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # what pydantic adds to a location where it tries kinds
+KINDS = (
+    "literal[",
+    "Custom",
+    "function-",
+    "constr",
+    "dict[",
+)  # what pydantic adds to a location when it tries several kinds
 SCALARS = ("float", "int", "str", "bool", "[key]")
 
 
@@ -25,7 +31,7 @@ def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None
         yield
     except ValidationError as error:
         raise RequestErrors([_error(f"{prefix}{key}", problems, model) for key, problems in _meant(error)]) from error
-    except ValueError as error:  # by code of one's own
+    except ValueError as error:  # from the user's own code
         raise RequestError(prefix.rstrip("."), str(error)) from error
     except RequestError as error:
         if not prefix:

@@ -25,7 +25,7 @@ def _step(run: Any, number: int) -> dict[str, float]:
 
 
 def _adapted(function: Callable, bound: int, *, optional: bool) -> Callable:
-    """The function with a dictionary in place of the request, and without the candidates if it leaves them out.
+    """The function, called with a dictionary instead of the request, and without candidates if it takes none.
 
     The dictionary's documented name was `specification`; in a class with `epoch`, any name but `request` means it.
     """

@@ -1,4 +1,4 @@
-"""The contract of a method: one run as a plain object, which knows nothing of what runs it."""
+"""The contract of a method: a run is a plain object that knows nothing about what runs it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class RunFailed(Exception):
 class Candidates:
     """Every configuration that a search can run, so that inputs are read and checked for all of them at once.
 
-    They stand below the key of the specification that brings them in: `space`, `baselines.NAME`, `enqueue.0`. A range
-    has endless values: its configurations are a sample with both ends.
+    They are grouped by the key of the specification that they come from: `space`, `baselines.NAME`, `enqueue.0`. For a
+    range, which has endless values, there is a sample with both ends.
     """
 
     configurations: Mapping[str, Sequence[dict]]
@@ -42,13 +42,15 @@ class Candidates:
 class Method:
     """One run of a method, as a plain object: a subclass is all that a method of one's own needs.
 
-    A method knows nothing of Ray, MLflow, Optuna or the ledger. It gets prepared inputs, the parameters of its
+    A method knows nothing about Ray, MLflow, Optuna or the ledger. It gets prepared inputs, the parameters of its
     configuration and the random streams of its replicate, and answers each `step()` with metrics. All its randomness
     must come from the streams; then the same specification gives the same scores, bit for bit.
     """
 
     steps: int = 1  # how many times `step` is called
-    independent: bool = False  # whether no step needs another: a run goes on after the last that was reported
+    independent: bool = (
+        False  # whether steps do not need each other: an interrupted run then goes on after its last reported step
+    )
     baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -115,7 +117,7 @@ class Method:
 
         Called once, after the last step and after `test`, and only in the first fresh replicate of each confirmed
         configuration. An error here costs the pictures and not the run, whose scores count; its time is not counted as
-        the run's. What it needs of earlier steps belongs into `save`. A run that takes the results of an equal run has
+        the run's. What it needs of earlier steps belongs in `save`. A run that takes the results of an equal run has
         no model and draws nothing.
         """
         return []

@@ -1,7 +1,6 @@
-"""Pictures of a run as plain data: what a method may draw, checked where it draws it.
+"""Pictures of a run as plain data: what a method may draw.
 
-Whoever shows them later (MLflow, the report) relies on this shape, so a picture that is wrong is refused in the worker
-that made it, and costs nothing but itself.
+MLflow and the report rely on this shape, so the worker that draws a picture checks it; a bad picture costs only itself.
 """
 
 import json

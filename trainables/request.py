@@ -19,7 +19,7 @@ def _without_password(text: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_password)]
-Language = Annotated[str, Field(pattern=r"^\w[\w.-]{0,59}$")]  # a folder of an exported model has its name
+Language = Annotated[str, Field(pattern=r"^\w[\w.-]{0,59}$")]  # it names a folder of an exported model
 Files = Text | dict[str, Text]
 
 

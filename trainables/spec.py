@@ -1,4 +1,4 @@
-"""The description of a method, which whoever reads, checks, searches or exports it looks up instead of its own tables.
+"""What the rest of the program needs to know about a method, in one place.
 
 No torch here, and none in a method's `spec.py`: specifications, spaces and the command line import it.
 """
@@ -34,7 +34,7 @@ class Input:
     missing: str = ""  # the message if a required input is not given; files by language have a message of their own
     type: Any = None  # of a value
     default: Any = None  # of a value
-    text: str = ""  # what people read of it in docs/specification.md
+    text: str = ""  # its documentation in docs/specification.md
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Baseline:
 
     options: type  # a dataclass that checks its values; its `title` is the name in a leaderboard
     choices: Mapping[str, Sequence] = field(default_factory=dict)  # its space: all combinations of these are tried
-    canonical: Callable[[dict], dict] = dict  # drops what cannot matter
-    unread: tuple[str, ...] = ()  # options that it inherits and does not read, so that nobody sets them
+    canonical: Callable[[dict], dict] = dict  # drops parameters that cannot matter
+    unread: tuple[str, ...] = ()  # options that it inherits and does not read: setting one is an error
     # Makes, from the configurations of the method, a function that sizes this baseline, so that none costs more.
     resize: Callable[[Sequence[dict]], Callable[[dict], dict]] | None = None
     needs: frozenset[str] = frozenset()  # inputs by name, and "target_train": the training sets of the targets

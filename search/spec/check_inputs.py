@@ -12,15 +12,15 @@ from seedwise.trainables.spec import Input, MethodSpec, without_files
 if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
 
-LOCAL = ("world:", ".", "/")  # a model whose name begins so is a folder, no hub id
+LOCAL = ("world:", ".", "/")  # a model whose name starts like this is a folder, not a hub id
 
 
 def check_inputs(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
-    """What is missing, and what the method would not read."""
+    """Inputs that are missing, and inputs that the method does not read."""
     inputs, fields = specification.inputs, type(specification.inputs).model_fields
     for name in all_inputs():
         changed = getattr(inputs, name) != fields[name].default
-        if name not in spec.inputs and changed:  # it would be thought to matter
+        if name not in spec.inputs and changed:  # people would think that it matters
             yield RequestError(f"inputs.{name}", f"{spec.name} does not read it", "Remove it.")
     if specification.model is None:
         yield RequestError("model", f"{spec.name} needs {spec.encoder}", "Add model: a hub id or a folder.")
@@ -62,7 +62,7 @@ def _check_languages(key: str, files: Any, languages: list[str], *, complete: bo
 
 
 def _check_path(key: str, name: str, *, folder: bool = False) -> Iterable[RequestError]:
-    """A file or folder that has to be there; a hub id may be in the place of a folder."""
+    """A file or folder that must exist; a hub id may stand for a folder."""
     if folder and not name.startswith(LOCAL):
         return
     try:

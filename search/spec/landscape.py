@@ -24,7 +24,7 @@ def completed(content: dict) -> dict:
     ranks in a search is shown on the source; nothing is selected.
     """
     complete = {key: value for key, value in content.items() if key not in SEARCH_KEYS}
-    if isinstance(select := content.get("select", {}), dict):  # anything else is refused with all that is wrong
+    if isinstance(select := content.get("select", {}), dict):  # the schema refuses anything else
         complete["select"] = {"on": "source_dev"} | {key: select[key] for key in ("metric",) if key in select}
     spec = built_in(content.get("method"))
     if spec and spec.landscape:

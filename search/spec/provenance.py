@@ -15,7 +15,7 @@ from seedwise.trainables.tasks.sources import Classification
 
 PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
 PACKAGE = Path(seedwise.__file__).resolve().parent
-REVISION = PACKAGE / "revision.txt"  # goes along with a submitted job, which is no checkout
+REVISION = PACKAGE / "revision.txt"  # a submitted job has this file, since it is not a checkout
 
 
 def versions() -> dict[str, str]:
@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
 
 
 def revision() -> str:
-    """The commit of this code, with `-dirty` where files differ from it; empty where it is no checkout.
+    """The commit of this code, with `-dirty` if files differ from it; empty outside a checkout.
 
     An installed package may lie below another repository, as a virtual environment does: that commit is not ours.
     """
@@ -42,7 +42,7 @@ def revision() -> str:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match", "no-tag"],
             cwd=PACKAGE,
-            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},  # as in a hook
+            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},  # which hooks set
             capture_output=True,
             text=True,
             check=True,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check(specification: "Specification", *, elsewhere: bool = False) -> None:
-    """Raise all that would go wrong later. `elsewhere`: absolute paths are those of another machine."""
+    """Raise everything that would fail later. `elsewhere`: absolute paths are those of another machine."""
     problems = _problems(specification)
     if elsewhere:
         problems = [problem for problem in problems if not (isinstance(problem, MissingFile) and problem.absolute)]
@@ -28,7 +28,7 @@ def check(specification: "Specification", *, elsewhere: bool = False) -> None:
 
 
 def _problems(specification: "Specification") -> list[RequestError]:
-    """All that is wrong, each thing once: a check is left out where what it looks at is wrong itself."""
+    """All problems, each once: a check is skipped if what it looks at is itself wrong."""
     spec, landscape = built_in(specification.method), specification.landscape
     problems = _collect(_check_space(specification))
     if not problems and not landscape:
@@ -73,7 +73,7 @@ def _check_space(specification: "Specification") -> Iterable[RequestError]:
         for key, value in compat_of(specification.method, compat).items():
             if params.get(key, value) != value:
                 yield RequestError(f"enqueue.{index}.{key}", f"compat: {compat} fixes it to {value!r}")
-    specification.parts.candidates  # noqa: B018 (baselines and what is enqueued fit)
+    specification.parts.candidates  # noqa: B018 (raises if baselines or enqueued configurations do not fit)
 
 
 def _check_budget(specification: "Specification") -> Iterable[RequestError]:
