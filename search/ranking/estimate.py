@@ -15,14 +15,14 @@ from scipy.special import stdtrit
 from seedwise.search.ranking.surrogate import posterior
 
 CONFIDENCE = 0.95
-MOST = 300  # contenders that are drawn for
+MAX_CONTENDERS = 300  # whose true means are drawn
 DRAWS = 4000  # Monte Carlo draws behind P(best): its standard error is below 0.008
-HUBER = 2.0  # residuals beyond so many sd weigh less in the pooled noise and in the replicates' effects
+HUBER = 2.0  # sds beyond which residuals weigh less in the pooled noise and in the replicates' effects
 CLIPPED = 0.9205  # what clipping at HUBER leaves of the variance of a normal distribution
 ROUNDS = 4  # of reweighting
-OWN = 5.0  # a configuration's own spread counts for its interval as if the pooled one had so many degrees of freedom
-GUESS = 0.25  # of the spread between good configurations: what the noise is thought to be before replicates tell
-LEAST_FREEDOM = 3  # of the draws: fewer have no variance, and two replicates would look like anything is possible
+POOLED_FREEDOM = 5.0  # degrees of freedom that the pooled noise counts for beside a configuration's own spread
+NOISE_GUESS = 0.25  # of the spread between good configurations: the noise, as long as there are no replicates
+MIN_FREEDOM = 3  # of the draws: fewer have no variance, and two replicates would look like anything is possible
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def summary(values: Sequence[float]) -> Summary:
 
 @lru_cache
 def quantile(freedom: float) -> float:
-    """Of Student's t at 95 %; a live view asks for the same few again and again."""
+    """Of Student's t at 95 %; cached, as a live view needs the same few at every refresh."""
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
@@ -69,9 +69,9 @@ class Table:
 class Estimate:
     """What is known of the true mean of every configuration, in the table's order.
 
-    `raw` is its mean over replicates with their effects taken out, `mean` and `sd` the posterior: shrunken towards what
-    the other configurations make one expect. `seeds` and `noise` are the sds of the replicates' effects and of the
-    rest, `freedom` the degrees of freedom behind `noise`. `shared` (configurations x replicates) is the part of the
+    `raw` is the mean over replicates with their effects taken out, `mean` and `sd` the posterior: shrunken towards what
+    the other configurations predict. `seeds` and `noise` are the sds of the replicates' effects and of the rest,
+    `freedom` the degrees of freedom behind `noise`. `shared` (configurations x replicates) is the part of the
     uncertainty that comes from the replicates' effects: equal rows cancel in a difference.
     """
 
@@ -107,38 +107,31 @@ class Estimate:
 
     def interval(self, index: int) -> tuple[float, float]:
         """The 95 % interval of a configuration's true mean."""
-        half = quantile(max(1, self.freedom)) * self._total_sd[index]
+        half = quantile(self.freedom) * self._total_sd[index]
         return float(self.mean[index] - half), float(self.mean[index] + half)
 
     @cached_property
     def _total_sd(self) -> np.ndarray:
         return np.sqrt(self.sd**2 + (self.shared**2).sum(1))
 
-    def differences(self, index: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of a configuration to every other, paired over replicates: mean, lower and upper end at 95 %."""
-        mean = self.mean[index] - self.mean
-        variance = self.sd[index] ** 2 + self.sd**2 + ((self.shared[index] - self.shared) ** 2).sum(1)
-        variance[index] = 0.0
-        half = quantile(max(1, self.freedom)) * np.sqrt(variance)
-        return mean, mean - half, mean + half
-
     @cached_property
     def tied(self) -> np.ndarray:
-        """Which cannot be told apart from the best: the interval of the difference holds zero."""
-        mean, low, _ = self.differences(self.best)
-        return (low <= 0) | (mean <= 0)
+        """Which cannot be told apart from the best: the 95 % interval of the paired difference holds zero."""
+        best, difference = self.best, self.mean[self.best] - self.mean
+        variance = self.sd[best] ** 2 + self.sd**2 + ((self.shared[best] - self.shared) ** 2).sum(1)
+        return (difference - quantile(self.freedom) * np.sqrt(variance) <= 0) | (difference <= 0)
 
     def draws(self, generator: np.random.Generator, size: int, pending: np.ndarray | None = None) -> np.ndarray:
-        """`size` possible worlds (rows): what the true means of `contenders` (columns) might be, heavy-tailed.
+        """`size` draws (rows) of the true means of `contenders` (columns) from the posterior, which is heavy-tailed.
 
-        `pending` counts runs of the contenders that are on their way: they will narrow the uncertainty, so a policy
-        that is asked again meanwhile does not send everybody to the same configuration.
+        `pending` counts running runs of the contenders. They count as already narrowing the uncertainty, so that a
+        policy does not send all workers to the same configuration.
         """
         few = self.contenders
         sd = self.sd[few]
         if pending is not None:
             sd = sd * np.sqrt(self.count[few] / (self.count[few] + pending))
-        freedom = max(LEAST_FREEDOM, self.freedom)
+        freedom = max(MIN_FREEDOM, self.freedom)
         stretch = np.sqrt(freedom / generator.chisquare(freedom, size=(size, 1)))
         own = sd * generator.standard_normal((size, len(few)))
         common = generator.standard_normal((size, self.shared.shape[1])) @ self.shared[few].T
@@ -148,29 +141,29 @@ class Estimate:
     def contenders(self) -> np.ndarray:
         """Indices of the configurations that may be best: six standard deviations reach the best's mean.
 
-        Of more than `MOST` the likeliest: where that many are alike, each has next to no chance.
+        Of more than MAX_CONTENDERS the likeliest: where that many are alike, each has next to no chance.
         """
         few = np.flatnonzero(self.mean + 6 * self._total_sd >= self.mean[self.best])
-        if len(few) > MOST:
-            few = np.sort(few[np.argsort(-(self.mean + 2 * self._total_sd)[few], kind="stable")[:MOST]])
+        if len(few) > MAX_CONTENDERS:
+            few = np.sort(few[np.argsort(-(self.mean + 2 * self._total_sd)[few], kind="stable")[:MAX_CONTENDERS]])
         return few if self.best in few else np.append(few, self.best)
 
     @cached_property
-    def _worlds(self) -> np.ndarray:
+    def _fixed_draws(self) -> np.ndarray:
         return self.draws(np.random.default_rng(0), DRAWS)
 
     @cached_property
     def p_best(self) -> np.ndarray:
         """The probability of each configuration to have the highest true mean."""
         chances = np.zeros(len(self.ids))
-        chances[self.contenders] = np.bincount(self._worlds.argmax(1), minlength=len(self.contenders)) / DRAWS
+        chances[self.contenders] = np.bincount(self._fixed_draws.argmax(1), minlength=len(self.contenders)) / DRAWS
         return chances
 
     @cached_property
     def regret(self) -> float:
         """How much lower the true mean of the best is expected to be than the highest one, in units of the score."""
         best = int(np.flatnonzero(self.contenders == self.best)[0])
-        return float((self._worlds.max(1) - self._worlds[:, best]).mean())
+        return float((self._fixed_draws.max(1) - self._fixed_draws[:, best]).mean())
 
 
 def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
@@ -178,12 +171,12 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
 
     `points` are its coordinates in the space, for shrinking towards a surrogate over it; without them all shrink
     towards their common mean. A failed run counts as far below the lowest score that any run has reached, failed ones
-    included, as the highest is above it, so a configuration is never better for having failed; what the replicates'
-    effects and the noise are is learned from the others.
+    included, as the highest is above it, so a configuration is never better for having failed. The replicates' effects
+    and the noise are learned from the other runs.
     """
     values, failed = table.values, table.failed
     done = np.isfinite(values)
-    if not done.any():  # nothing but failures: nobody is better
+    if not done.any():  # nothing but failures: none is better
         zero, rows = np.zeros(len(table.ids)), failed.sum(1)
         return Estimate(table.ids, zero, zero, zero + 1, rows, rows, 1.0, 0.0, 1, np.zeros((len(rows), 1)))
     fit = two_way(values)
@@ -194,14 +187,14 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     count = (done | failed).sum(1)
     raw = np.nansum(adjusted, axis=1) / count
     pooled = fit.noise**2 / count
-    found = posterior(raw, pooled, points)
+    shrunken = posterior(raw, pooled, points)
     # A configuration's own spread widens its interval, but must not draw its mean towards the others: they would rescue
     # one that collapses on some seeds.
     squares = np.nansum((adjusted - raw[:, None]) ** 2, axis=1)
-    own = (OWN * fit.noise**2 + squares) / (OWN + count - 1) / count
-    sd = np.sqrt(found.sd**2 + (own - pooled).clip(0))
+    own = (POOLED_FREEDOM * fit.noise**2 + squares) / (POOLED_FREEDOM + count - 1) / count
+    sd = np.sqrt(shrunken.sd**2 + (own - pooled).clip(0))
     shared = (done / count[:, None]) @ fit.root
-    return Estimate(table.ids, raw, found.mean, sd, count, failed.sum(1), fit.noise, fit.seeds, fit.freedom, shared)
+    return Estimate(table.ids, raw, shrunken.mean, sd, count, failed.sum(1), fit.noise, fit.seeds, fit.freedom, shared)
 
 
 @dataclass(frozen=True)
@@ -218,14 +211,13 @@ class TwoWay:
 def two_way(values: np.ndarray) -> TwoWay:
     """Fit value = configuration + replicate + noise to a table with gaps (nan), configurations free, replicates random.
 
-    Configurations are eliminated first, which leaves as many equations as there are replicates: exact, and cheap for
-    thousands of configurations. The noise is that of the better half of the configurations, the ones that are compared;
-    poor ones are often far noisier.
+    Configurations are eliminated first, which leaves as many equations as replicates: exact, and cheap for thousands of
+    configurations. The noise is that of the better half of the configurations: poor ones are often far noisier.
     """
     done = np.isfinite(values)
     scale = _spread_of_the_better(values, done)
     floor = max(1e-6 * scale, 1e-9 * float(np.abs(values[done]).max()), 1e-12)
-    guess = max(GUESS * scale, floor)
+    guess = max(NOISE_GUESS * scale, floor)
     replicated = done.sum(1) >= 2
     columns = values.shape[1]
     if not replicated.any():
@@ -249,7 +241,7 @@ def two_way(values: np.ndarray) -> TwoWay:
         residual = np.where(done > 0, table - centre - effects + (weights @ effects)[:, None] / total, 0.0)
         freedom = available - float((strengths / (strengths + ridge)).sum())
         share = float((count[better] - 1).sum()) / available
-        # The guess counts as one degree of freedom: a lucky pair of equal scores is not a search without noise.
+        # The guess counts as one degree of freedom: a lucky pair of equal scores is no search without noise.
         squares = float(((weights * residual)[better] ** 2).sum()) / CLIPPED
         noise = max(np.sqrt((guess**2 + squares) / (1 + max(0.0, freedom) * share)), floor)
         typical = noise * np.sqrt(np.maximum(1 - 1 / count, 0.5))
@@ -261,10 +253,10 @@ def two_way(values: np.ndarray) -> TwoWay:
 def _spread_of_effects(strengths: np.ndarray, right: np.ndarray, noise: float, start: float) -> float:
     """The replicates' sd by maximum likelihood (EM): right ~ N(0, noise^2 d + seeds^2 d^2) in the eigenbasis.
 
-    One more replicate, with an effect as large as the noise, is imagined: few real ones say little about their spread.
+    One replicate with an effect as large as the noise is added: few real ones say little about their spread.
     """
-    told = strengths > 1e-8 * strengths.max()
-    strengths, right, variance = strengths[told], right[told], start**2
+    informative = strengths > 1e-8 * strengths.max()
+    strengths, right, variance = strengths[informative], right[informative], start**2
     for _ in range(30):
         inverse = 1 / (strengths + noise**2 / variance)
         variance = float(np.sum((inverse * right) ** 2 + noise**2 * inverse) + noise**2) / (len(strengths) + 1)
@@ -272,7 +264,7 @@ def _spread_of_effects(strengths: np.ndarray, right: np.ndarray, noise: float, s
 
 
 def _spread_of_the_better(values: np.ndarray, done: np.ndarray) -> float:
-    """The sd of the configurations' means, of the better half: poor ones would tell how poor scores can be."""
+    """The sd of the means of the better half of the configurations: poor ones would show how poor scores can be."""
     some = done.any(1)
     means = np.where(done, values, 0.0).sum(1)[some] / done.sum(1)[some]
     top = np.sort(means)[len(means) // 2 :]

@@ -6,12 +6,11 @@ import numpy as np
 
 
 def ranks(values: Sequence[float]) -> np.ndarray:
-    """The place of every value in their order, from 1; equal ones share the mean of theirs."""
-    _, kinds, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = counts.cumsum()
-    return (last - (counts - 1) / 2)[kinds]
+    """The rank of every value, from 1; equal values share the mean of their ranks."""
+    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (counts.cumsum() - (counts - 1) / 2)[index]
 
 
-def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's, of two sequences neither of which is constant."""
-    return float(np.corrcoef(ranks(one), ranks(other))[0, 1])
+    return float(np.corrcoef(ranks(first), ranks(second))[0, 1])

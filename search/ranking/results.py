@@ -1,4 +1,4 @@
-"""What a search found, from its ledger: what files, reports, comparisons and notebooks are made of."""
+"""The results of a search, from its ledger: what files, reports, comparisons and notebooks are made of."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,15 +14,12 @@ from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space, load
 from seedwise.text import short
 
-MOST = 30  # configurations in a chart: more cannot be told apart
+MAX_CHARTED = 30  # configurations in a chart: more cannot be told apart
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one state of a ledger. Each is computed once, when it is first asked for.
-
-    A state that has changed since needs new results.
-    """
+    """The results of one state of a ledger, each computed once. When the state changes, make new results."""
 
     state: State
     estimator: Estimator
@@ -60,26 +57,26 @@ class Results:
     def scores(self, phase: str, selection: Selection | None = None) -> dict[str, dict[int, float | None]]:
         """The score of every finished run as it counts: configuration id -> replicate -> score, by any `selection`.
 
-        A failed run has the lowest of all, of the method or of the baselines, and none where nobody has reached one.
+        A failed run has the lowest score of the method or of the baselines, and none where no run has a score.
         """
-        selection, all_of = selection or self.selection, self.state.configurations.values()
-        own = [run.metrics for one in all_of if not one.baseline for run in one.runs.values()]
-        theirs = [run.metrics for one in all_of if one.baseline for run in one.of_phase(phase)]
-        tables = (selection.scores(self.state, phase), own), (scores_of(self.state, selection, phase), theirs)
-        known = [table for table, reached in tables if any(selection.score(one) is not None for one in reached)]
-        return {config_id: scores for table in known for config_id, scores in table.items()}
+        selection, configurations = selection or self.selection, self.state.configurations.values()
+        own = [run for config in configurations if not config.baseline for run in config.runs.values()]
+        baseline = [run for config in configurations if config.baseline for run in config.of_phase(phase)]
+        tables = (own, selection.scores(self.state, phase)), (baseline, scores_of(self.state, selection, phase))
+        scored = [table for runs, table in tables if any(selection.score(run.metrics) is not None for run in runs)]
+        return {config_id: scores for table in scored for config_id, scores in table.items()}
 
     def only_failed(self, config_id: str, phase: str = SEARCH) -> bool:
-        """Whether all runs of a phase failed, or have no score: whatever number they count as, nobody measured it."""
-        one = self.state.configurations[config_id]
-        runs = [run for run in one.of_phase(phase) if run.finished]
-        if one.baseline:  # some do not report the score that ranks
+        """Whether all runs of a phase failed, or have no score: the number they count as was not measured."""
+        configuration = self.state.configurations[config_id]
+        runs = [run for run in configuration.of_phase(phase) if run.finished]
+        if configuration.baseline:  # some do not report the score that ranks
             return all(run.failed for run in runs)
         return all(self.selection.failed(run, self.selection.score(run.metrics)) for run in runs)
 
     @cached_property
     def measured(self) -> list[dict]:
-        """Those of the ranked whose estimate rests on at least one score of their own."""
+        """The ranked rows whose estimate rests on at least one score of their own."""
         return [row for row in self.ranked if not self.only_failed(row["config_id"])]
 
     @cached_property
@@ -90,13 +87,13 @@ class Results:
     @property
     def charted(self) -> list[dict]:
         """Rows that a chart has room for: the best configurations, then the baselines."""
-        return [*self.ranked[:MOST], *self.baselines]
+        return [*self.ranked[:MAX_CHARTED], *self.baselines]
 
     @property
     def left_out(self) -> str:
         """How many configurations a chart leaves out, as a sentence; empty where all are in it."""
-        more = len(self.ranked) - MOST
-        return f"The {MOST} best of {len(self.ranked)} configurations are shown." if more > 0 else ""
+        more = len(self.ranked) - MAX_CHARTED
+        return f"The {MAX_CHARTED} best of {len(self.ranked)} configurations are shown." if more > 0 else ""
 
     @cached_property
     def chosen(self) -> dict:
@@ -105,12 +102,12 @@ class Results:
 
     @property
     def metric(self) -> str:
-        """The metric that ranks, without split and language, which one's own may have with it."""
+        """The metric that ranks, without the split and the language that `select.on: metric` may name."""
         parts = self.selection.metric.split("/")
         return parts[1] if len(parts) == 3 else self.selection.metric
 
     def names(self, rows: list[dict]) -> list[str]:
-        """How rows are called in a chart: by rank and id, baselines by what they are."""
+        """Names of rows in a chart: rank and id, or the kind of a baseline."""
         ranks = {row["config_id"]: rank for rank, row in enumerate(self.ranked, start=1)}
         return [row["baseline"] or f"{ranks[row['config_id']]}. {row['config_id']}" for row in rows]
 
@@ -125,13 +122,13 @@ class Results:
         return varying([row["params"] for row in self.rows if not row["baseline"]])
 
     def in_short(self, params: dict) -> str:
-        """What tells a configuration from the others."""
+        """The parameters that distinguish a configuration, in words."""
         return " ".join(short(name, params[name]) for name in self.varying if name in params)
 
     @cached_property
     def space(self) -> Space | None:
-        """The space that was searched; None where it is no longer to be found, as one's own may be."""
-        specification = self.state.search["specification"]
+        """The space that was searched; None where it is gone, as one's own may be."""
+        specification = self.state.specification
         try:
             return load(specification["method"], specification["space"], specification["compat"])
         except RequestError:

@@ -20,10 +20,10 @@ class Selection:
     """How runs are ranked.
 
     `on` is source_dev (honest zero-shot), pivot_dev (labelled dev sets of languages that are never reported),
-    unlabelled (all languages, by a metric that needs no labels) or target_dev (an oracle: it uses target labels or
-    translations and is always labelled so); `aggregate` joins several languages: mean,
-    or worst for the lowest of them. `second` is another objective and its direction: it makes a Pareto front in the
-    leaderboard and does not rank.
+    unlabelled (all languages, by a metric that needs no labels), metric (`metric` is its full name) or target_dev (an
+    oracle: it uses target labels or translations and is always labelled so). `aggregate` joins several languages: mean,
+    or worst for the lowest. `second` is another objective and its direction: a Pareto front in the leaderboard, which
+    does not rank.
     """
 
     metric: str
@@ -92,9 +92,8 @@ class Selection:
         A failure is data: a run that failed counts as the lowest score that any run of the search reached, its own last
         one included, so that a configuration is never better for having failed.
         """
-        own = (one for one in state.configurations.values() if not one.baseline)
-        runs = (run for one in own for run in one.runs.values() if run.finished and run.status != PRUNED)
-        finished = [(run, self.score(run.metrics)) for run in runs]
+        runs = (run for run in state.runs() if not state.configurations[run.config_id].baseline)
+        finished = [(run, self.score(run.metrics)) for run in runs if run.finished and run.status != PRUNED]
         lowest = min((score for _, score in finished if score is not None), default=0.0)
         table: dict[str, dict[int, float]] = {}
         for run, score in finished:
@@ -110,10 +109,8 @@ class Selection:
         """The scores of the search phase as the estimate takes them. Configurations that were pruned are not in it."""
         ids, cells = [], []
         for configuration in state.configurations.values():
-            if configuration.baseline:
-                continue
-            runs = [run for run in configuration.runs.values() if run.finished and run.phase == SEARCH]
-            if runs and not any(run.status == PRUNED for run in runs):
+            runs = [run for run in configuration.of_phase(SEARCH) if run.finished]
+            if runs and not configuration.baseline and not configuration.pruned:
                 cells += [(len(ids), run) for run in runs]
                 ids.append(configuration.config_id)
         columns = {replicate: index for index, replicate in enumerate(sorted({run.replicate for _, run in cells}))}

@@ -19,7 +19,7 @@ from seedwise.search.drawing.chart import Chart, beyond, focus, script_safe
 from seedwise.search.ledger.state import Configuration, Run, State, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import selection_and_target
-from seedwise.search.ranking.results import MOST, Results
+from seedwise.search.ranking.results import MAX_CHARTED, Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report import charts, components, costs, failures, importance, terminal
 from seedwise.search.report.answer import answer
@@ -70,10 +70,10 @@ def test_every_replicate_is_a_point_in_the_row_of_its_configuration(results):
 
 
 def test_of_many_configurations_the_best_are_shown_and_it_is_said(results):
-    many = made(configurations=MOST + 5)
+    many = made(configurations=MAX_CHARTED + 5)
     chart = charts.replicates(many)
-    assert len(chart.layout["yaxis"]["ticktext"]) == MOST + 1
-    assert f"The {MOST} best of {MOST + 5} configurations are shown." in chart.caption
+    assert len(chart.layout["yaxis"]["ticktext"]) == MAX_CHARTED + 1
+    assert f"The {MAX_CHARTED} best of {MAX_CHARTED + 5} configurations are shown." in chart.caption
     assert "best of" not in charts.replicates(results).caption
 
 
