@@ -30,6 +30,13 @@ def config_id(params: dict) -> str:
     return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()[:10]
 
 
+def _walk(function: Callable[[Any], dict]) -> tuple[dict[str, Dimension], list[dict]]:
+    """The dimensions and the configurations of random walks through a space function, with a fixed seed."""
+    trial = RandomTrial(random.Random(0))
+    configurations = [function(trial) for _ in range(WALKS)]
+    return trial.dimensions, configurations
+
+
 @dataclass(frozen=True)
 class Space:
     """A space function with its overrides. Call it with a trial to get a configuration in canonical form."""
@@ -39,7 +46,7 @@ class Space:
     key: str = "space"  # of the specification, for errors
 
     def __post_init__(self) -> None:
-        _ = self.searched, self._walks  # an override that cannot be, or a value that the method refuses, is found now
+        _ = self.searched, self._walks  # refuse an impossible override or value now, not in the run that draws it
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -112,14 +119,12 @@ class Space:
         changed = self.overrides.keys()
         return [params for params in completed if all(params[name] in self.searched[name] for name in changed & params)]
 
+    _walks = cached_property(_walk)
+
     @property
     def samples(self) -> list[dict]:
         """Configurations of random walks (with a fixed seed), with the ends of all ranges among them."""
         return self._walks[1]
-
-    @cached_property
-    def _walks(self) -> tuple[dict[str, Dimension], list[dict]]:
-        return _walk(self)
 
     def grid(self) -> Iterator[tuple[dict, dict]]:
         """Every configuration once, with the suggestions that lead to it, in the order the choices are written.
@@ -148,13 +153,6 @@ class Space:
             return f"infinite ({', '.join(continuous)} continuous)"
         count = sum(1 for _ in itertools.islice(self.grid(), MAX_COUNTED))
         return f"more than {MAX_COUNTED} configurations" if count == MAX_COUNTED else f"{count} configurations"
-
-
-def _walk(function: Callable[[Any], dict]) -> tuple[dict[str, Dimension], list[dict]]:
-    """The dimensions and the configurations of random walks through a space function, with a fixed seed."""
-    trial = RandomTrial(random.Random(0))
-    configurations = [function(trial) for _ in range(WALKS)]
-    return trial.dimensions, configurations
 
 
 def load(method: Any, space: Any, compat: str = "ours") -> Space:

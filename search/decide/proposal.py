@@ -1,7 +1,7 @@
 """Proposals: from the ledger to an Optuna study to the parameters of a new configuration.
 
-The study is rebuilt from the ledger for every ask, since Optuna's trials cannot be changed once told and our means grow
-with every replicate. So a proposal is a pure function of the ledger: the same lines give the same parameters.
+The study is rebuilt from the ledger for every ask, since Optuna's finished trials cannot be changed and our means
+change with every replicate. So a proposal is a pure function of the ledger: the same lines give the same parameters.
 """
 
 import contextlib

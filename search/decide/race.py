@@ -84,10 +84,8 @@ class Race(Adaptive):
         if not free.any():
             return None
         started = state.tally.started[SEARCH]
-        pending = (
-            np.array([len(contender.of_phase(SEARCH)) for contender in contenders])
-            - estimate.count[estimate.contenders]
-        )
+        runs = np.array([len(contender.of_phase(SEARCH)) for contender in contenders])
+        pending = runs - estimate.count[estimate.contenders]
         draws = estimate.draws(np.random.default_rng([self.seed, started]), self.DRAWS, pending)
         order = draws.argmax(1)
         leader = order[0]

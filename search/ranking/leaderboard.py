@@ -120,7 +120,7 @@ def mark_front(rows: list[dict], by: str, goal: str) -> None:
 
 
 def chosen(state: State, rows: Sequence[dict]) -> dict:
-    """The row of the configuration that a search stands for: the one frozen first or, before that, the best so far."""
+    """The row of the chosen configuration: the first frozen one or, before the confirmation, the best so far."""
     config_id = state.frozen[0] if state.frozen else rows[0]["config_id"]
     return next(row for row in rows if row["config_id"] == config_id)
 
@@ -177,7 +177,7 @@ def selection_and_target(state: State, estimator: Estimator) -> dict[str, tuple[
 
 
 def in_words(price: dict | None) -> str:
-    """The price of under-specification in a sentence; empty where it cannot be told."""
+    """The price of under-specification in a sentence; empty where it is unknown."""
     if price is None:
         return ""
     correlation = price["rank_correlation"]
@@ -195,12 +195,11 @@ def in_words(price: dict | None) -> str:
 def per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -> dict[str, dict[str, dict]]:
     """`{"dev/macro_f1": {"bel": {mean, sd, n}}}` from the flat metrics of several runs, maybe with intervals."""
     table: dict[str, dict[str, dict]] = {}
-    for name in sorted({name for of_run in metrics for name in of_run}):
-        values = summary([of_run[name] for of_run in metrics if name in of_run])
+    keys = ("mean", "sd", "n", "ci_low", "ci_high") if intervals else ("mean", "sd", "n")
+    for name in sorted({name for run in metrics for name in run}):
+        values = asdict(summary([run[name] for run in metrics if name in run]))
         metric, _, language = name.rpartition("/")
-        shown = {"mean": values.mean, "sd": values.sd, "n": values.n}
-        interval = {"ci_low": values.ci_low, "ci_high": values.ci_high} if intervals else {}
-        table.setdefault(metric or name, {})[language] = shown | interval
+        table.setdefault(metric or name, {})[language] = {key: values[key] for key in keys}
     return table
 
 

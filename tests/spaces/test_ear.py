@@ -62,17 +62,17 @@ def identity(params):
 
 @settings(max_examples=300)
 @given(PARAMS, PARAMS)
-def test_equal_work_has_an_equal_id_and_other_work_another(one, other):
-    assert (identity(one) == identity(other)) == (work(one) == work(other))
+def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
+    assert (identity(first) == identity(second)) == (work(first) == work(second))
 
 
 @settings(max_examples=200)
 @given(PARAMS, st.data())
-def test_a_change_of_what_cannot_matter_changes_no_id(one, data):
+def test_a_change_of_what_cannot_matter_changes_no_id(first, data):
     """Two independent draws are seldom equal work: here one is drawn from the other, key by key."""
-    key = data.draw(st.sampled_from(sorted(one)))
-    other = {**one, key: data.draw(PARAMS)[key]}
-    assert (identity(one) == identity(other)) == (work(one) == work(other))
+    key = data.draw(st.sampled_from(sorted(first)))
+    second = {**first, key: data.draw(PARAMS)[key]}
+    assert (identity(first) == identity(second)) == (work(first) == work(second))
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_change_of_what_cannot_matter_changes_no_id(one, data):
     ],
 )
 def test_what_is_dropped_and_nothing_else(params, gone):
-    found = canonical({**default.defaults, **params})
-    assert default.defaults.keys() - found.keys() == gone
-    assert found == {key: {**default.defaults, **params}[key] for key in found}
+    kept = canonical({**default.defaults, **params})
+    assert default.defaults.keys() - kept.keys() == gone
+    assert kept == {key: {**default.defaults, **params}[key] for key in kept}
 
 
 @pytest.mark.parametrize(
@@ -148,13 +148,13 @@ def test_the_default_space_asks_only_for_what_matters():
 
 def test_the_ranges_are_those_that_make_sense_in_units_of_means():
     """DIGEST 3.5: weights on a log scale in one declared unit; the layers and schedules of the paper's encoders."""
-    found = loaded("default", "ours").dimensions
-    assert found["alpha"] == Dimension(0.01, 100.0, log=True)
-    assert found["beta"] == Dimension(0.01, 1000.0, log=True)
-    assert found["layer"] == Dimension(1, 12, integer=True)
-    assert found["lr"] == Dimension(5e-6, 5e-5, log=True)
-    assert found["epochs"] == Dimension(1, 5, integer=True)
-    assert set(found["scale"].choices) == {0.25, 0.5, 0.75, 1.0}
+    dimensions = loaded("default", "ours").dimensions
+    assert dimensions["alpha"] == Dimension(0.01, 100.0, log=True)
+    assert dimensions["beta"] == Dimension(0.01, 1000.0, log=True)
+    assert dimensions["layer"] == Dimension(1, 12, integer=True)
+    assert dimensions["lr"] == Dimension(5e-6, 5e-5, log=True)
+    assert dimensions["epochs"] == Dimension(1, 5, integer=True)
+    assert set(dimensions["scale"].choices) == {0.25, 0.5, 0.75, 1.0}
     assert default.defaults["reduction"] == "mean"
 
 
@@ -275,9 +275,9 @@ def test_compat_fixes_what_the_paper_or_its_code_decided(compat):
 )
 def test_an_override_that_contradicts_compat_is_an_error(compat, key, other):
     value = COMPAT[compat][key]
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as error:
         spaces.load("ear", {key: other}, compat)
-    assert str(found.value) == f"space.{key}: compat: {compat} fixes it to {value!r}. Remove one of the two."
+    assert str(error.value) == f"space.{key}: compat: {compat} fixes it to {value!r}. Remove one of the two."
     assert spaces.load("ear", {key: value}, compat).complete({}) == loaded("default", compat).complete({})
 
 
@@ -296,6 +296,6 @@ def test_an_override_that_contradicts_compat_is_an_error(compat, key, other):
     ],
 )
 def test_a_value_that_the_method_refuses_is_found_before_any_run(overrides, message):
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as error:
         spaces.load("ear", overrides)
-    assert str(found.value) == message
+    assert str(error.value) == message

@@ -136,8 +136,10 @@ def test_points_of_the_default_space_are_finite_distinct_and_in_the_box():
     assert points.shape == (60, numbers + flags + 3 + 5 + 2)  # anchors, weighting or none, no tau, no exponent
     assert points.min() >= 0
     assert points.max() <= 1
-    for one, other in itertools.combinations(range(60), 2):
-        assert (spaces.config_id(rows[one]) == spaces.config_id(rows[other])) == (points[one] == points[other]).all()
+    for first, second in itertools.combinations(range(60), 2):
+        assert (spaces.config_id(rows[first]) == spaces.config_id(rows[second])) == (
+            points[first] == points[second]
+        ).all()
 
 
 @settings(max_examples=20, deadline=None)

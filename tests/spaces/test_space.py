@@ -24,10 +24,10 @@ def small(trial):
 
 
 def test_the_grid_of_a_conditional_space_is_every_point_once():
-    found = [params for params, _ in Space(small).grid()]
+    points = [params for params, _ in Space(small).grid()]
     plain = [{"kind": "plain", "n": n} for n in (1, 2)]
     rich = [{"kind": "rich", "m": m, "flag": flag} for m, flag in itertools.product((1, 3, 5), (0, 1))]
-    assert found == plain + rich
+    assert points == plain + rich
     assert Space(small).size() == "8 configurations"
 
 
@@ -47,8 +47,8 @@ def test_dimensions_of_all_branches_are_known():
     ],
 )
 def test_an_override_narrows_fixes_or_replaces(override, values):
-    found = {params["m"] for params, _ in Space(small, override).grid() if params["kind"] == "rich"}
-    assert found == values
+    points = {params["m"] for params, _ in Space(small, override).grid() if params["kind"] == "rich"}
+    assert points == values
 
 
 def test_an_unknown_dimension_names_the_nearest():
@@ -78,7 +78,7 @@ PARAMS = st.fixed_dictionaries(
 
 
 @given(PARAMS, PARAMS)
-def test_equal_work_has_an_equal_id_and_other_work_another(one, other):
+def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
     """The equalities of the paper's formulas, written down a second time: what a configuration really computes."""
 
     def work(params):
@@ -95,7 +95,7 @@ def test_equal_work_has_an_equal_id_and_other_work_another(one, other):
     def identity(params):
         return spaces.config_id(canonical({**default.defaults, **params}))
 
-    assert (identity(one) == identity(other)) == (work(one) == work(other))
+    assert (identity(first) == identity(second)) == (work(first) == work(second))
 
 
 @given(PARAMS)

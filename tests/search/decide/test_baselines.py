@@ -57,9 +57,9 @@ def events():
 
 def test_every_baseline_runs_once_at_every_replicate_after_the_policy_has_stopped(events):
     state = replay(events)
-    for one in state.configurations.values():
-        if one.baseline:
-            assert sorted(run.replicate for run in one.of_phase("search")) == [0, 1]
+    for configuration in state.configurations.values():
+        if configuration.baseline:
+            assert sorted(run.replicate for run in configuration.of_phase("search")) == [0, 1]
     starts = [(event["config_id"], event["replicate"]) for event in events if event["event"] == "start"]
     assert Counter(starts).most_common(1)[0][1] == 1
     assert [event["because"] for event in events if event["event"] == "baselines"] == [state.policy_stopped]
@@ -127,8 +127,8 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
     state = replay(events)
     assert set(state.frozen_baselines) == {config_id(PLAIN), config_id(RIDGE), config_id(STRONG)}
     assert not set(state.frozen) & set(LEVELS)
-    for one in state.frozen_baselines:
-        assert [run.replicate for run in state.configurations[one].of_phase(CONFIRM)] == [1000, 1001]
+    for chosen in state.frozen_baselines:
+        assert [run.replicate for run in state.configurations[chosen].of_phase(CONFIRM)] == [1000, 1001]
     estimator = Estimator(SELECTION)
     rows = leaderboard.leaderboard(state, estimator)
     marked = [row for row in rows if row["baseline"]]

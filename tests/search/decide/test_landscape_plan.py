@@ -74,12 +74,12 @@ def job_of(given):
 @given(st.integers(1, 5), st.randoms(use_true_random=False), st.sampled_from(["demo", "demo-ear"]))
 def test_whatever_order_runs_end_in_nothing_starts_before_its_models_and_all_is_done_once(slots, random, name):
     made, state, running, done = plan(name), begun(), [], []
-    names = {one.name: one for one in made.runs}
+    names = {planned.name: planned for planned in made.runs}
     while True:
         action = made.next_action(state)
         if isinstance(action, FromPlan) and len(running) < slots:
             key = f"{action.config_id}-{action.replicate}"
-            assert {one.name for one in made.models(names[key])} <= set(done)
+            assert {planned.name for planned in made.models(names[key])} <= set(done)
             start(state, action)
             running.append(action)
             continue
@@ -110,7 +110,11 @@ def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
         start(state, action)
         failed = job_of(action) == (TRAIN, SOURCE, "qan", 0)
         end(state, action, "failed:nan" if failed else DONE)
-    started = {job_of(FromPlan(key, n, "", one.params)) for key, one in state.configurations.items() for n in one.runs}
+    started = {
+        job_of(FromPlan(key, n, "", configuration.params))
+        for key, configuration in state.configurations.items()
+        for n in configuration.runs
+    }
     assert (LINE, SOURCE, "qan", 0) not in started
     assert (SEEDS, SOURCE, "qan", 0) not in started
     assert {(LINE, SOURCE, "qan", 1), (LINE, "target", "qan", 0), (LINE, SOURCE, "qor", 0)} <= started
@@ -160,14 +164,14 @@ def test_as_many_begin_at_once_as_there_are_initialisations():
 
 def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
     made = plan("demo-ear", plane={"replicates": 1, "parts": ["all"]})
-    names = {one.name: (one.job.on, one.job.target, one.replicate) for one in made.trained.values()}
-    for one in made.runs:
-        taken = [names[model.name] for model in made.models(one)]
-        assert all(model[1] == ("" if model[0] in (INITIAL, SOURCE) else one.job.target) for model in taken)
-        if one.job.landscape == "plane":
+    names = {planned.name: (planned.job.on, planned.job.target, planned.replicate) for planned in made.trained.values()}
+    for planned in made.runs:
+        taken = [names[model.name] for model in made.models(planned)]
+        assert all(model[1] == ("" if model[0] in (INITIAL, SOURCE) else planned.job.target) for model in taken)
+        if planned.job.landscape == "plane":
             assert [model[0] for model in taken] == [BOTH, SOURCE, "target"]
-        if one.job.landscape == SEEDS:
-            assert [model[2] for model in taken] == [one.replicate, one.job.other]
+        if planned.job.landscape == SEEDS:
+            assert [model[2] for model in taken] == [planned.replicate, planned.job.other]
 
 
 @pytest.mark.parametrize(
@@ -241,10 +245,10 @@ def test_only_seeds_of_ear_can_be_compared_without_a_target(name, labels):
 
 
 def test_a_baseline_has_what_it_shares_with_the_configuration():
-    one = landscape_specification(
+    specification = landscape_specification(
         "demo-ear", None, {"baseline": "plain"}, ["enqueue=[{lr: 0.005, layer: 2, epochs: 4}]"]
     )
-    params = Plan.of(one).params
+    params = Plan.of(specification).params
     assert (params["baseline"], params["lr"], params["epochs"]) == ("plain", 0.005, 4)
     assert not {"layer", "alpha", "beta", "copies"} & params.keys()
 
@@ -258,7 +262,7 @@ def test_a_file_of_a_search_is_no_exported_configuration(tmp_path):
 
 
 def test_runs_are_told_apart_by_their_ids():
-    ids = [(one.config_id, one.replicate) for one in plan().runs]
+    ids = [(planned.config_id, planned.replicate) for planned in plan().runs]
     assert len(set(ids)) == len(ids)
 
 
@@ -268,20 +272,20 @@ def values(specification, name):
 
 def test_nothing_is_asked_of_an_encoder_but_what_the_one_configuration_needs():
     """The default space has layers up to 12; the made-up encoder has four."""
-    one = landscape_specification("demo-ear", None, {}, ["space=default", "enqueue=[{layer: 2}]"])
-    assert values(one, "layer") == {2}
+    specification = landscape_specification("demo-ear", None, {}, ["space=default", "enqueue=[{layer: 2}]"])
+    assert values(specification, "layer") == {2}
     assert values(landscape_specification("demo", None, {}, [ONE]), "k") == {10}
 
 
 def test_a_specification_with_a_landscape_has_nothing_that_only_a_search_has(tmp_path):
     """Written by hand: what ranks, who is confirmed and what may be tried are those of the search it was made from."""
     given = ["enqueue=[{k: 5}]", "landscape={replicates: 2}", "select.on=target_dev", "select.metric=accuracy"]
-    one = read_specification("demo", given)
-    assert (one.select.on, one.select.metric) == ("source_dev", "accuracy")
-    assert not {"budget", "sampler", "replicates", "baselines", "prune", "decompose"} & set(one.as_dict())
-    assert values(one, "k") == {5}
-    assert one.name == "demo"
-    assert from_dict(one.as_dict()).as_dict() == one.as_dict()
+    specification = read_specification("demo", given)
+    assert (specification.select.on, specification.select.metric) == ("source_dev", "accuracy")
+    assert not {"budget", "sampler", "replicates", "baselines", "prune", "decompose"} & set(specification.as_dict())
+    assert values(specification, "k") == {5}
+    assert specification.name == "demo"
+    assert from_dict(specification.as_dict()).as_dict() == specification.as_dict()
     with pytest.raises(RequestError, match="landscape: 3 is wrong"):
         read_specification("demo", ["landscape=3"])
     with pytest.raises(RequestError, match=r"landscape.plane.replicates: 3, but there are 2. Write fewer\."):
@@ -292,11 +296,11 @@ def test_a_specification_with_a_landscape_has_nothing_that_only_a_search_has(tmp
 def test_what_compat_fixed_is_in_the_parameters_of_an_exported_configuration(weighting):
     space = load("stitching", "default", "paper")
     params = space.complete({"k": 10, "weighting": weighting})
-    found = read_specification("demo", ["compat=paper"]).as_dict() | {"compat": "paper"}
-    content = {"name": "demo", "specification": found, "params": params, "config_id": config_id(params)}
+    searched = read_specification("demo", ["compat=paper"]).as_dict() | {"compat": "paper"}
+    content = {"name": "demo", "specification": searched, "params": params, "config_id": config_id(params)}
     content |= {"replicates": [{"replicate": 0}], "checksums": {}}
-    one = landscape_specification("best.yaml", content, {}, ["task.targets=[qan]", *ONE_TARGET])
-    assert Plan.of(one).params == params | {"freeze_embeddings": True}
+    specification = landscape_specification("best.yaml", content, {}, ["task.targets=[qan]", *ONE_TARGET])
+    assert Plan.of(specification).params == params | {"freeze_embeddings": True}
     assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # what was exported stays what it was
     assert rerun_specification(content, 2).enqueue == [params]
 
@@ -306,20 +310,20 @@ ONE_TARGET = ["inputs.vectors={qan: 'world:vectors/qan.vec.gz'}", "inputs.lexico
 
 def test_models_that_no_run_needs_any_more_are_let_go():
     made, state = plan("demo-ear"), begun()
-    assert made.needed(state) == {one.name for one in made.trained.values()}
+    assert made.needed(state) == {planned.name for planned in made.trained.values()}
     done = set()
     while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action)
         done.add(f"{action.config_id}-{action.replicate}")
-        left = [one for one in made.runs if one.name not in done]
-        assert made.needed(state) == {model.name for one in left for model in made.models(one)}
+        left = [planned for planned in made.runs if planned.name not in done]
+        assert made.needed(state) == {model.name for planned in left for model in made.models(planned)}
     assert made.needed(state) == set()
 
 
 def test_models_are_let_go_where_what_needs_them_waits_for_one_that_failed():
     made, state = plan(), begun()
-    names = {model: one.name for model, one in made.trained.items()}
+    names = {model: planned.name for model, planned in made.trained.items()}
     while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action, "failed:nan" if job_of(action)[1] in (BOTH, SOURCE) else DONE)
@@ -334,18 +338,18 @@ def test_products_are_put_into_the_object_store_once_and_let_go_when_nobody_need
     products = Products(tmp_path)
     for name in ("a-0", "b-0"):
         products.save(name, {"x": np.arange(3.0)})
-    one, other = products.share("a-0"), products.share("b-0")
-    assert products.share("a-0") is one
+    first, second = products.share("a-0"), products.share("b-0")
+    assert products.share("a-0") is first
     products.release({"b-0"})
-    assert products.share("b-0") is other
-    assert products.share("a-0") is not one
+    assert products.share("b-0") is second
+    assert products.share("a-0") is not first
 
 
 def test_a_product_is_whole_or_not_there_and_a_full_disk_is_an_error_that_is_understood(tmp_path, monkeypatch):
     products = Products(tmp_path / "models")
     products.save("a-0", {"x": np.arange(3.0), "y": np.arange(4.0).reshape(2, 2).T, "z": np.array(5.0)})
-    found = {name: value.tolist() for name, value in products.load("a-0").items()}
-    assert found == {"x": [0.0, 1.0, 2.0], "y": [[0.0, 2.0], [1.0, 3.0]], "z": 5.0}
+    arrays = {name: value.tolist() for name, value in products.load("a-0").items()}
+    assert arrays == {"x": [0.0, 1.0, 2.0], "y": [[0.0, 2.0], [1.0, 3.0]], "z": 5.0}
 
     def full(file):
         raise OSError(errno.ENOSPC, "No space left on device")

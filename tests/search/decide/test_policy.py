@@ -120,7 +120,7 @@ def test_a_race_explores_first_and_then_replicates_those_that_may_be_best():
     assert chosen["a"] >= 3
     assert chosen["b"] >= 3  # pending runs count: the workers do not all go to one
     assert chosen["c"] == 0
-    assert max(len(one.runs) for one in state.configurations.values()) <= late.max
+    assert max(len(configuration.runs) for configuration in state.configurations.values()) <= late.max
 
 
 def test_a_race_ends_early_only_when_asked_and_sure():
@@ -161,8 +161,8 @@ def test_the_confirmation_runs_the_frozen_ones_at_fresh_replicates():
 def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_run():
     state = State()
     for event in ("ask", "start", "result"):
-        one = {"config_id": "a", "replicate": 0, "phase": "search", "params": {}, "ask": 0}
-        state.apply({"event": event, **one, "status": "pruned", "metrics": {}, "seconds": 1})
+        run = {"config_id": "a", "replicate": 0, "phase": "search", "params": {}, "ask": 0}
+        state.apply({"event": event, **run, "status": "pruned", "metrics": {}, "seconds": 1})
     for policy in (
         Fixed(estimator=ESTIMATOR, n=3, runs=30, prune=True),
         Race(estimator=ESTIMATOR, runs=30, prune=True),
@@ -199,7 +199,7 @@ def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replica
     state = State()
     state.apply({"event": "search", "time": 0.0})
     list(simulated(Points(), state, policy, proposer, workers=workers, seconds=lambda params, replicate: 1.0))
-    assert [len(one.runs) for one in state.configurations.values()] == [most] * points
+    assert [len(configuration.runs) for configuration in state.configurations.values()] == [most] * points
 
 
 def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
@@ -228,6 +228,11 @@ def test_nothing_is_confirmed_that_never_succeeded():
     assert event["estimates"].keys() == {"a", "b", "c", "d"}
 
 
+def test_a_policy_of_ones_own_may_use_the_names_of_version_0_8():
+    state = state_of(GOOD)
+    assert Fixed(estimator=ESTIMATOR).standing.of(state) is ESTIMATOR.estimate(state)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Alternating(Policy):
     """A policy of one's own: every configuration twice."""
@@ -251,7 +256,7 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
     for _ in range(4):
         for event in next_run(state, policy, proposer).events:
             state.apply(event)
-    assert [len(one.runs) for one in state.configurations.values()] == [2, 2]
+    assert [len(configuration.runs) for configuration in state.configurations.values()] == [2, 2]
     assert policy.spent(state) is None
     assert policy.spent(state_of({"a": [0.1, 0.2], "b": [0.1, 0.2], "c": [0.3]})) is not None  # 20 - 3 * 5
 

@@ -60,8 +60,8 @@ def test_every_decision_replays_from_the_ledger(sampler):
 def test_blind_samplers_do_not_look_at_results(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
     proposer = Proposer(space, sampler, 0, ESTIMATOR)
-    one, other = (search(proposer, 8, score=score) for score in (lambda params: 0.0, lambda params: params["lr"]))
-    assert [e["params"] for e in one if e["event"] == "ask"] == [e["params"] for e in other if e["event"] == "ask"]
+    first, second = (search(proposer, 8, score=score) for score in (lambda params: 0.0, lambda params: params["lr"]))
+    assert [e["params"] for e in first if e["event"] == "ask"] == [e["params"] for e in second if e["event"] == "ask"]
 
 
 def test_tpe_finds_what_random_does_not():
@@ -104,12 +104,12 @@ def test_told_trials_are_posterior_means_and_pending_ones_are_running():
             *run("b", 0, 0.8),
         ]
     )
-    told = Proposer(spaces.load("stitching", "paper"), "tpe", 0, ESTIMATOR)._trials(state)
+    trials = Proposer(spaces.load("stitching", "paper"), "tpe", 0, ESTIMATOR)._trials(state)
     states = optuna.trial.TrialState
-    assert [trial.state for trial in told] == [states.COMPLETE, states.COMPLETE, states.RUNNING]
-    found = ESTIMATOR.estimate(state)
-    assert [trial.value for trial in told[:2]] == found.mean.tolist()
-    assert told[0].value < told[1].value
+    assert [trial.state for trial in trials] == [states.COMPLETE, states.COMPLETE, states.RUNNING]
+    estimate = ESTIMATOR.estimate(state)
+    assert [trial.value for trial in trials[:2]] == estimate.mean.tolist()
+    assert trials[0].value < trials[1].value
 
 
 def test_failures_are_infeasible_and_samplers_leave_them():
@@ -119,10 +119,10 @@ def test_failures_are_infeasible_and_samplers_leave_them():
     late = [params["lr"] for params in asked(events)[20:]]
     random = search(Proposer(SPACE, "random", 1, ESTIMATOR), 40, score=lambda params: 0.0)
     assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in asked(random)[20:])
-    told = proposer._trials(replay(events))
-    assert {trial.constraints["failed"] > 0 for trial in told} == {True, False}
-    assert all((trial.constraints["failed"] > 0) == (trial.params["lr"] > 1.6e-5) for trial in told)
-    assert all(trial.value == trial.value for trial in told)  # never nan
+    trials = proposer._trials(replay(events))
+    assert {trial.constraints["failed"] > 0 for trial in trials} == {True, False}
+    assert all((trial.constraints["failed"] > 0) == (trial.params["lr"] > 1.6e-5) for trial in trials)
+    assert all(trial.value == trial.value for trial in trials)  # never nan
 
 
 def test_a_sampler_that_learns_is_told_in_the_right_direction():
@@ -159,15 +159,15 @@ def test_what_earlier_searches_found_goes_first_and_is_told():
     outside = SPACE.canonical({"k": 5, "epochs": 30})
     earlier = [
         {"params": params, "suggested": {}, "score": score}
-        for params, score in [(best, 1.5), (outside, 1.0), *((one, -1.0) for one in others)]
+        for params, score in [(best, 1.5), (outside, 1.0), *((first, -1.0) for first in others)]
     ]
     proposer = Proposer(SPACE, "tpe", 0, ESTIMATOR, enqueued=({"k": 1, "epochs": 5},))
     events = search(proposer, 3, score=lambda params: 0.0, first={"earlier": earlier})
     assert asked(events)[0]["k"] == 1
     assert asked(events)[1:] == [best, others[0]]
-    told = proposer._trials(replay(events))
-    values = {trial.params["lr"]: trial.value for trial in told[:4]}
-    assert len(told) == 4 + 3  # the one outside the space is of no use; the three of this search
+    trials = proposer._trials(replay(events))
+    values = {trial.params["lr"]: trial.value for trial in trials[:4]}
+    assert len(trials) == 4 + 3  # the one outside the space is of no use; the three of this search
     assert values[4.9e-5] > values[6e-6]
 
 
@@ -194,12 +194,12 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
         if status != "running":
             events.append(ended[1] | {"status": status, "step": 1})
     state = replay(events)
-    told = proposer._trials(state)
-    assert len(told) < most
-    states = {trial.state.name for trial in told}
+    trials = proposer._trials(state)
+    assert len(trials) < most
+    states = {trial.state.name for trial in trials}
     assert states == {"COMPLETE", "PRUNED", "RUNNING"}
-    done = [one.params["lr"] for one in state.configurations.values() if one.runs[0].status == "done"]
-    assert max(trial.params["lr"] for trial in told if trial.state.name == "COMPLETE") == max(done)
+    done = [first.params["lr"] for first in state.configurations.values() if first.runs[0].status == "done"]
+    assert max(trial.params["lr"] for trial in trials if trial.state.name == "COMPLETE") == max(done)
     many = replay([event | ({"status": "done"} if event.get("status") else {}) for event in events])
     assert len(proposer._trials(many)) <= most + 2 * most // 50
 
@@ -207,7 +207,7 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
 def test_earlier_searches_and_failures_go_together(sampler):
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
-    earlier = {"earlier": [{"params": one, "suggested": {}, "score": 0.5} for one in others]}
+    earlier = {"earlier": [{"params": first, "suggested": {}, "score": 0.5} for first in others]}
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR, expected=4)
     events = search(proposer, 7, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5, first=earlier)
     assert len(asked(events)) == 7

@@ -28,11 +28,13 @@ def earlier(folder, scores, *overrides):
 
 def test_configurations_come_best_first_in_sds_of_their_own_search(tmp_path):
     folders = [earlier(tmp_path / "a", [0.1, 0.2, 0.3]), earlier(tmp_path / "b", [0.9, 0.5, 0.7])]
-    found = read_earlier(folders, read("demo"))
-    assert {one["params"]["k"] for one in found[:2]} == {2, 4}  # the best of each
-    assert [one["params"]["k"] for one in found[2:]] == [3]  # what is in the middle of both, once
-    assert found[0]["score"] == pytest.approx(found[1]["score"], abs=1e-3)
-    assert found[0]["score"] == pytest.approx(1.2247, abs=1e-3)  # of three equally spaced ones
+    configurations = read_earlier(folders, read("demo"))
+    assert {configuration["params"]["k"] for configuration in configurations[:2]} == {2, 4}  # the best of each
+    assert [configuration["params"]["k"] for configuration in configurations[2:]] == [
+        3
+    ]  # what is in the middle of both, once
+    assert configurations[0]["score"] == pytest.approx(configurations[1]["score"], abs=1e-3)
+    assert configurations[0]["score"] == pytest.approx(1.2247, abs=1e-3)  # of three equally spaced ones
     assert read_earlier([], read("demo")) == []
 
 

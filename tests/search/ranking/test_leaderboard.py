@@ -71,18 +71,18 @@ def confirmed():
 
 
 def test_fresh_seeds_stand_beside_the_search_and_do_not_change_it():
-    found = leaderboard.leaderboard(confirmed(), ESTIMATOR)
+    board = leaderboard.leaderboard(confirmed(), ESTIMATOR)
     before = rows()
-    for row, was in zip(found, before, strict=True):
+    for row, was in zip(board, before, strict=True):
         assert {key: value for key, value in row.items() if key != "fresh"} == {
             key: value for key, value in was.items() if key != "fresh"
         }
-    assert found[1]["fresh"]["mean"] == pytest.approx(0.81)
-    assert found[1]["fresh"]["scores"]["test/macro_f1"]["a"]["mean"] == pytest.approx(0.61)
-    assert found[2]["fresh"] is None
-    assert found[0]["fresh"]["failed"] == 1
-    assert found[0]["fresh"]["mean"] == pytest.approx((0.70 + 0.30) / 2)  # the lowest score of all counts for it
-    assert not any(name.startswith("test") for row in found for name in row["scores"])
+    assert board[1]["fresh"]["mean"] == pytest.approx(0.81)
+    assert board[1]["fresh"]["scores"]["test/macro_f1"]["a"]["mean"] == pytest.approx(0.61)
+    assert board[2]["fresh"] is None
+    assert board[0]["fresh"]["failed"] == 1
+    assert board[0]["fresh"]["mean"] == pytest.approx((0.70 + 0.30) / 2)  # the lowest score of all counts for it
+    assert not any(name.startswith("test") for row in board for name in row["scores"])
 
 
 def test_a_second_objective_makes_a_front():
@@ -177,10 +177,10 @@ def test_pruned_configurations_have_no_rank_and_no_score():
         {"event": "start", **run},
         {"event": "result", **run, "status": "pruned", "metrics": {"dev/macro_f1/s": 0.99}, "seconds": 1.0},
     ]
-    found = leaderboard.leaderboard(replay(lines), ESTIMATOR)
-    assert [row["config_id"] for row in found] == ["good", "same", "poor", "cut"]
-    assert found[:3] == rows()  # its score is nowhere mixed with those of whole runs
-    assert (found[3]["mean"], found[3]["status"], found[3]["p_best"]) == (None, "pruned", 0.0)
+    board = leaderboard.leaderboard(replay(lines), ESTIMATOR)
+    assert [row["config_id"] for row in board] == ["good", "same", "poor", "cut"]
+    assert board[:3] == rows()  # its score is nowhere mixed with those of whole runs
+    assert (board[3]["mean"], board[3]["status"], board[3]["p_best"]) == (None, "pruned", 0.0)
 
 
 def test_audit_scores_do_not_rank():
@@ -251,14 +251,14 @@ def test_progress_counts_runs_and_says_how_long():
 def test_without_replicates_nothing_is_said_about_p_best_and_ties(width):
     """One score each: the highest would be called the best with certainty, by a guess of the noise."""
     single = {name: runs[:1] for name, runs in SCORES.items()}
-    found = leaderboard.leaderboard(replay(events(single)), ESTIMATOR)
-    assert not any(row["replicated"] for row in found)
-    assert found[0]["p_best"] > 0.5  # the guess
+    board = leaderboard.leaderboard(replay(events(single)), ESTIMATOR)
+    assert not any(row["replicated"] for row in board)
+    assert board[0]["p_best"] > 0.5  # the guess
     console = Console(width=width, file=io.StringIO())
-    console.print(as_table(found, SELECTION, width=width))
+    console.print(as_table(board, SELECTION, width=width))
     text = " ".join(console.file.getvalue().split())
     assert "no configuration has two replicates" in text
-    assert f"{found[0]['p_best']:.2f}" not in text
+    assert f"{board[0]['p_best']:.2f}" not in text
     assert "=" not in text.replace("k=", "")
     assert all(row["replicated"] for row in rows())  # and with them it is as it was
 

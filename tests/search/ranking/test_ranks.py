@@ -20,9 +20,9 @@ def test_ranks_are_those_of_scipy(values):
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12))
 def test_the_correlation_is_spearmans(pairs):
-    one, other = zip(*pairs, strict=True)
-    if len(set(one)) > 1 and len(set(other)) > 1:
-        assert rank_correlation(one, other) == pytest.approx(stats.spearmanr(one, other).statistic, abs=1e-12)
+    first, second = zip(*pairs, strict=True)
+    if len(set(first)) > 1 and len(set(second)) > 1:
+        assert rank_correlation(first, second) == pytest.approx(stats.spearmanr(first, second).statistic, abs=1e-12)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4.5, 30])

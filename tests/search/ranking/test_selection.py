@@ -83,12 +83,12 @@ def test_the_table_of_the_estimate_has_gaps_failures_and_nothing_pruned():
         ("c", [("pruned", 0.99)]),
         ("d", [("done", None)]),
     )
-    found = selection().table(state)
-    assert found.ids == ("a", "b", "d")
+    table = selection().table(state)
+    assert table.ids == ("a", "b", "d")
     nan = float("nan")
-    assert found.values == pytest.approx(np.array([[0.5, nan, 0.7], [0.6, nan, nan], [nan, nan, nan]]), nan_ok=True)
-    assert found.failed.tolist() == [[False, True, False], [False, False, False], [True, False, False]]
-    assert found.last == pytest.approx(np.array([[nan, 0.9, nan], [nan] * 3, [nan] * 3]), nan_ok=True)
+    assert table.values == pytest.approx(np.array([[0.5, nan, 0.7], [0.6, nan, nan], [nan, nan, nan]]), nan_ok=True)
+    assert table.failed.tolist() == [[False, True, False], [False, False, False], [True, False, False]]
+    assert table.last == pytest.approx(np.array([[nan, 0.9, nan], [nan] * 3, [nan] * 3]), nan_ok=True)
 
 
 def test_the_confirmation_is_not_in_the_scores_of_the_search():

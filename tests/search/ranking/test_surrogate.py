@@ -36,15 +36,15 @@ def error(estimate, truth):
 def test_shrinkage_is_the_closed_form():
     """Equal variances and no kernel: towards the plain mean by variance / (variance + nugget), by hand."""
     raw, variance, nugget = np.array([1.0, 2.0, 6.0, 7.0]), 3.0, 1.0
-    found = condition(np.zeros((4, 4)), nugget, unclipped(raw, np.full(4, variance)))
-    np.testing.assert_allclose(found.mean, [3.25, 3.5, 4.5, 4.75])  # 4 + (raw - 4) / 4
-    np.testing.assert_allclose(found.sd**2, 3 / 4 + (3 / 4) ** 2 * (3 + 1) / 4)  # its own, and that of the mean
+    result = condition(np.zeros((4, 4)), nugget, unclipped(raw, np.full(4, variance)))
+    np.testing.assert_allclose(result.mean, [3.25, 3.5, 4.5, 4.75])  # 4 + (raw - 4) / 4
+    np.testing.assert_allclose(result.sd**2, 3 / 4 + (3 / 4) ** 2 * (3 + 1) / 4)  # its own, and that of the mean
 
 
 def test_the_common_mean_is_the_integral_over_mean_and_spread():
     """Against a brute-force integral over the common mean and the spread between configurations."""
     raw, variance = np.array([0.2, 1.0, 1.5, 2.9, 0.8]), np.array([0.1, 0.4, 0.2, 0.9, 0.3])
-    found, spread = common_mean(unclipped(raw, variance))
+    result, spread = common_mean(unclipped(raw, variance))
     wide = np.sqrt(raw.var() + 1 / np.mean(1 / variance))
 
     tau = wide * np.tan(np.linspace(0, np.pi / 2, 400)[:-1, None])  # rows: spreads; columns: common means around
@@ -61,24 +61,24 @@ def test_the_common_mean_is_the_integral_over_mean_and_spread():
         truth = (raw[index] * tau**2 + mean * variance[index]) / (tau**2 + variance[index])
         left = tau**2 * variance[index] / (tau**2 + variance[index])
         centre = integral(truth) / total
-        assert found.mean[index] == pytest.approx(centre, rel=0.005)
-        assert found.sd[index] == pytest.approx(np.sqrt(integral(truth**2 + left) / total - centre**2), rel=0.005)
+        assert result.mean[index] == pytest.approx(centre, rel=0.005)
+        assert result.sd[index] == pytest.approx(np.sqrt(integral(truth**2 + left) / total - centre**2), rel=0.005)
 
 
 def test_with_many_configurations_the_spread_is_found():
     generator = np.random.default_rng(3)
     variance = generator.uniform(0.5, 4, 2000)
     raw = 5 + 2 * generator.standard_normal(2000) + np.sqrt(variance) * generator.standard_normal(2000)
-    found, spread = common_mean(unclipped(raw, variance))
+    result, spread = common_mean(unclipped(raw, variance))
     assert spread == pytest.approx(2, rel=0.05)
-    np.testing.assert_allclose(found.mean, 5 + (raw - 5) * spread**2 / (spread**2 + variance), atol=0.1)
+    np.testing.assert_allclose(result.mean, 5 + (raw - 5) * spread**2 / (spread**2 + variance), atol=0.1)
 
 
 def test_equal_scores_are_not_equal_for_certain():
     """Two configurations with the same raw mean: the best guess of their spread is 0, but it need not be."""
-    found = posterior(np.array([0.5, 0.5]), np.array([0.01, 0.01]))
-    np.testing.assert_allclose(found.mean, 0.5)
-    assert found.sd.min() > np.sqrt(0.01 / 2) * 1.1  # more than if the two were known to be one
+    result = posterior(np.array([0.5, 0.5]), np.array([0.01, 0.01]))
+    np.testing.assert_allclose(result.mean, 0.5)
+    assert result.sd.min() > np.sqrt(0.01 / 2) * 1.1  # more than if the two were known to be one
 
 
 # The surface
@@ -102,9 +102,9 @@ def test_nugget_and_unknown_mean_are_those_of_the_joint_distribution():
     kernel, nugget, wide = matern(cdist(points, points)), 0.3, 1e5
     prior = kernel + nugget * np.eye(12) + wide
     solved = np.linalg.solve(prior + np.diag(variance), np.column_stack([raw, prior]))
-    found = condition(kernel, nugget, unclipped(raw, variance))
-    np.testing.assert_allclose(found.mean, prior @ solved[:, 0], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(found.sd**2, np.diag(prior - prior @ solved[:, 1:]), rtol=1e-4)
+    result = condition(kernel, nugget, unclipped(raw, variance))
+    np.testing.assert_allclose(result.mean, prior @ solved[:, 0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result.sd**2, np.diag(prior - prior @ solved[:, 1:]), rtol=1e-4)
 
 
 def arguments(generator, count=15, coordinates=3):
@@ -134,9 +134,9 @@ def test_the_loss_is_the_likelihood_with_the_mean_integrated_out():
         joint = stats.multivariate_normal(cov=covariance).logpdf(raw - means[:, None])
         return np.log(integrate.trapezoid(np.exp(joint - joint.max()), x=means)) + joint.max()
 
-    one, other = generator.normal(-0.5, 0.5, (2, 5))
-    difference = loss(one, *rest)[0] - loss(other, *rest)[0]
-    assert difference == pytest.approx(likelihood(other) - likelihood(one), rel=1e-6)
+    first, second = generator.normal(-0.5, 0.5, (2, 5))
+    difference = loss(first, *rest)[0] - loss(second, *rest)[0]
+    assert difference == pytest.approx(likelihood(second) - likelihood(first), rel=1e-6)
 
 
 @pytest.mark.parametrize(("count", "noise"), [(40, 0.5), (40, 1.0), (90, 1.0), (700, 1.0)])
@@ -174,8 +174,8 @@ def test_intervals_cover_the_truth(surface):
         truth = 3 + factor @ generator.standard_normal(40)
         variance = 0.5 / generator.integers(1, 5, 40)
         raw = truth + np.sqrt(variance) * generator.standard_normal(40)
-        found = posterior(raw, variance, points if surface else None)
-        covered.append(np.abs(found.mean - truth) < 1.96 * found.sd)
+        result = posterior(raw, variance, points if surface else None)
+        covered.append(np.abs(result.mean - truth) < 1.96 * result.sd)
     assert 0.9 < np.mean(covered) < 0.98
 
 
@@ -188,9 +188,9 @@ def test_collapsed_configurations_do_not_bend_the_surface():
         collapsed = generator.permutation(60) < 6
         fallen = np.where(collapsed, raw - 30, raw)
         clean = posterior(raw, variance, points).mean
-        found = posterior(fallen, variance, points).mean
-        ratios.append(error(found[~collapsed], truth[~collapsed]) / error(clean[~collapsed], truth[~collapsed]))
-        assert found[collapsed].max() < found[~collapsed].min() - 1  # they keep what they scored themselves
+        result = posterior(fallen, variance, points).mean
+        ratios.append(error(result[~collapsed], truth[~collapsed]) / error(clean[~collapsed], truth[~collapsed]))
+        assert result[collapsed].max() < result[~collapsed].min() - 1  # they keep what they scored themselves
     assert np.mean(ratios) < 1.6
 
 
@@ -200,9 +200,9 @@ def test_a_fall_of_any_depth_is_as_good_as_no_result():
     fallen = np.arange(60) < 6
     without = posterior(raw[~fallen], variance[~fallen], points[~fallen])
     for depth in (1e3, 1e6, 1e9):
-        found = posterior(np.where(fallen, raw - depth, raw), variance, points)
-        np.testing.assert_allclose(found.mean[~fallen], without.mean, atol=0.1 * raw[~fallen].std())
-        np.testing.assert_allclose(found.sd[~fallen], without.sd, rtol=0.1)
+        result = posterior(np.where(fallen, raw - depth, raw), variance, points)
+        np.testing.assert_allclose(result.mean[~fallen], without.mean, atol=0.1 * raw[~fallen].std())
+        np.testing.assert_allclose(result.sd[~fallen], without.sd, rtol=0.1)
 
 
 def test_little_noise_gives_the_raw_mean_and_much_noise_the_surface():
@@ -211,9 +211,9 @@ def test_little_noise_gives_the_raw_mean_and_much_noise_the_surface():
     sure = posterior(raw, np.where(seventh, 1e-9, variance), points)
     assert sure.mean[7] == pytest.approx(raw[7], abs=1e-6)
     assert sure.sd[7] == pytest.approx(np.sqrt(1e-9), rel=1e-3)
-    blind, other = (posterior(raw + up * seventh, np.where(seventh, 1e9, variance), points) for up in (0, 0.3))
+    blind, second = (posterior(raw + up * seventh, np.where(seventh, 1e9, variance), points) for up in (0, 0.3))
     assert abs(blind.mean[7] - truth[7]) < 2.5 * blind.sd[7] < 2.5 * truth.std()
-    assert other.mean[7] == pytest.approx(blind.mean[7], abs=0.02)
+    assert second.mean[7] == pytest.approx(blind.mean[7], abs=0.02)
 
 
 # Whatever comes
@@ -239,31 +239,31 @@ def test_results_are_finite_and_silent(count, scores, where):
     }[where]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = posterior(raw, np.full(count, 1e-4), points)
-    assert found.mean.shape == found.sd.shape == (count,)
-    assert np.isfinite(found.mean).all()
-    assert (found.sd > 0).all()
-    assert scores == "tail" or (found.sd < 0.0101).all()  # never less sure than its own replicates make it
+        result = posterior(raw, np.full(count, 1e-4), points)
+    assert result.mean.shape == result.sd.shape == (count,)
+    assert np.isfinite(result.mean).all()
+    assert (result.sd > 0).all()
+    assert scores == "tail" or (result.sd < 0.0101).all()  # never less sure than its own replicates make it
     if count == 1:
-        assert found.mean[0] == pytest.approx(raw[0])
-        assert found.sd[0] == pytest.approx(0.01)
+        assert result.mean[0] == pytest.approx(raw[0])
+        assert result.sd[0] == pytest.approx(0.01)
 
 
 def test_the_answer_is_the_same_bit_for_bit():
     points, _, raw, variance = smooth(np.random.default_rng(7), 120, 0.5)
-    one, other = posterior(raw, variance, points), posterior(raw.copy(), variance.copy(), points.copy())
-    np.testing.assert_array_equal(one.mean, other.mean)
-    np.testing.assert_array_equal(one.sd, other.sd)
+    first, second = posterior(raw, variance, points), posterior(raw.copy(), variance.copy(), points.copy())
+    np.testing.assert_array_equal(first.mean, second.mean)
+    np.testing.assert_array_equal(first.sd, second.sd)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.01, 100), st.floats(-1000, 1000))
 def test_units_and_offset_do_not_matter(seed, unit, offset):
     points, _, raw, variance = smooth(np.random.default_rng(seed), 20, 0.5)
-    one = posterior(raw, variance, points)
-    other = posterior(unit * raw + offset, unit**2 * variance, points)
-    np.testing.assert_allclose((other.mean - offset) / unit, one.mean, atol=1e-3 * raw.std())
-    np.testing.assert_allclose(other.sd / unit, one.sd, rtol=1e-3)
+    first = posterior(raw, variance, points)
+    second = posterior(unit * raw + offset, unit**2 * variance, points)
+    np.testing.assert_allclose((second.mean - offset) / unit, first.mean, atol=1e-3 * raw.std())
+    np.testing.assert_allclose(second.sd / unit, first.sd, rtol=1e-3)
 
 
 @settings(max_examples=25, deadline=None)
