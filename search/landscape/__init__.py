@@ -1,1 +1,1 @@
-"""Landscapes: models of one configuration trained apart, points between them, and what they say of its seeds."""
+"""Landscapes: models of one configuration, points between the models, and what these say about seeds."""

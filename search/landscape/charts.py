@@ -36,19 +36,19 @@ def lines(numbers: dict) -> Iterator[Chart]:
     """Curves from the model of one language (a = 0) to that of both (a = 1), with bands over replicates."""
     for line, name, curves in _measured(numbers, (SCORE, NORMALISED, LOSS), "mean"):
         on, target, x = line["on"], line["target"], line["points"]
-        data, thin, told = [], [], []
+        data, thin, texts = [], [], []
         for rank, (language, curve) in enumerate(curves.items()):
             mean = curve["mean"]
             data += traces.with_band(language, x, curve, rank)
             thin += traces.singles(language, x, curve, rank)
             inside = [value for a, value in zip(x, mean, strict=True) if 0 <= a <= 1]
-            told.append(
+            texts.append(
                 f"{language} {number(mean[x.index(0.0)])} at 0, {number(mean[x.index(1.0)])} at 1, "
                 f"between {number(min(inside))} and {number(max(inside))} on the way"
             )
         if thin:
             thin[0]["showlegend"] = True  # one entry switches the replicates of all languages on
-        what = f"mean of {captions.averaged_over(curves.values())}: {'; '.join(told)}"
+        what = f"mean of {captions.averaged_over(curves.values())}: {'; '.join(texts)}"
         start = f"a = 0 is {model(numbers, on, target)}{' (zero-shot)' if on == SOURCE else ''}, a = 1 that of both. "
         caption = (
             f"{captions.mean_and_band(curves.values())} "
@@ -69,20 +69,20 @@ def lines(numbers: dict) -> Iterator[Chart]:
 def variance(numbers: dict) -> Iterator[Chart]:
     """The variance over replicates along the lines: where seeds agree, and where they do not."""
     for line, name, curves in _measured(numbers, (SCORE, NORMALISED), "variance"):
-        x, data, told = line["points"], [], []
+        x, data, texts = line["points"], [], []
         for rank, (language, curve) in enumerate(curves.items()):
             values = curve["variance"]
             hover = [f"{language}: variance {v:.2g} (sd {v**0.5:.4f}) at {a:g}" for a, v in zip(x, values, strict=True)]
             data.append(traces.curve(language, x, values, rank, hover))
             top = max(range(len(x)), key=values.__getitem__)
-            ends = (values[x.index(end)] for end in (0.0, 1.0))
-            told.append("{} {:.2g} at 0, {:.2g} at 1, most {:.2g} at {:g}".format(language, *ends, values[top], x[top]))
+            start, end = values[x.index(0.0)], values[x.index(1.0)]
+            texts.append(f"{language} {start:.2g} at 0, {end:.2g} at 1, most {values[top]:.2g} at {x[top]:g}")
         count = captions.averaged_over(curves.values())
-        start = f"Sample variance over {count} at every point; of so few it is itself uncertain. "
+        caption = f"Sample variance over {count} at every point; of so few it is itself uncertain. "
         highest = max(value for curve in _comparable(numbers, line["target"], name) for value in curve["variance"])
         y = traces.axis("variance over replicates", range=span([0.0, highest]), exponentformat="e")
-        text = f"variance of {measure(numbers, name)}", f"over {count}: {'; '.join(told)}"
-        yield _along(numbers, line, name, text, (start, ""), data, y)
+        text = f"variance of {measure(numbers, name)}", f"over {count}: {'; '.join(texts)}"
+        yield _along(numbers, line, name, text, (caption, ""), data, y)
 
 
 def seeds(numbers: dict) -> Iterator[Chart]:
@@ -100,7 +100,7 @@ def seeds(numbers: dict) -> Iterator[Chart]:
 
 def _seeds(numbers: dict, target: str, language: str, name: str, curves: list[tuple]) -> Chart:
     """`curves` are lines between two seeds, each with its curve and its barrier."""
-    data, told = [], []
+    data, texts = [], []
     for rank, (line, y, barrier) in enumerate(curves):
         pair, x = "seeds {} and {}".format(*line["replicates"]), line["points"]
         hover = [f"{pair}, barrier {number(barrier)}: {value:.4f} at {a:g}" for a, value in zip(x, y, strict=True)]
@@ -109,9 +109,9 @@ def _seeds(numbers: dict, target: str, language: str, name: str, curves: list[tu
         straight = data[-1] | {"name": f"{pair}, straight", "mode": "lines", "hoverinfo": "skip", "showlegend": False}
         straight |= {"x": [0.0, 1.0], "y": [y[x.index(end)] for end in (0.0, 1.0)]}
         data.append(straight | {"line": straight["line"] | traces.THIN, "text": [], "hovertemplate": ""})
-        told.append(f"{pair} {number(barrier)}")
+        texts.append(f"{pair} {number(barrier)}")
     measured, way = measure(numbers, name), "below" if name == SCORE else "above"
-    text = f"{measured} in {language} on the lines between source models of two seeds; barriers: {', '.join(told)}."
+    text = f"{measured} in {language} on the lines between source models of two seeds; barriers: {', '.join(texts)}."
     caption = (
         f"a = 0 and a = 1 are the two models. A barrier is how far the curve goes {way} the straight line between them "
         f"(dotted): {number(max(barrier for *_, barrier in curves))} at most. Nothing was trained on target labels. On "
@@ -136,21 +136,22 @@ def around(numbers: dict) -> Iterator[Chart]:
 
 def _around(numbers: dict, target: str, language: str, near: dict[str, dict]) -> Chart:
     """`near` are curves by what the model in their middle was trained on."""
-    data, told = [], []
+    data, texts = [], []
     for rank, on in enumerate((SOURCE, TARGET, BOTH)):
         if on in near:
             points, name = near[on]["points"], model(numbers, on, target)
             data += traces.with_band(name, points, near[on]["kept"][language], rank)
-            told.append(f"{captions.radius_in_words(near[on]['radius'][language], points)} around {name}")
-    kept = f"{100 * KEPT:g} % of the score is kept within a radius of {', '.join(told)}."
+            texts.append(f"{captions.radius_in_words(near[on]['radius'][language], points)} around {name}")
+    kept = f"{100 * KEPT:g} % of the score is kept within a radius of {', '.join(texts)}."
     text = f"{numbers['metric']} in {language} around trained models, as a share of the model's own. {kept}"
     caption = (
         f"{kept} The dotted line is that share. The radius is in lengths of the model's own filters, to both sides. "
         f"{captions.mean_and_band((around['kept'][language] for around in near.values()), captions.RUNS)} "
         f"{captions.analysis(target) if {TARGET, BOTH} & near.keys() else f'On dev sets; {captions.UNUSED}'}"
     )
-    comparable = [around["kept"].values() for around in numbers["around"] if around["target"] in ("", target)]
-    shown = span([KEPT, *(value for some in comparable for curve in some for edge in edges(curve) for value in edge)])
+    comparable = (around["kept"].values() for around in numbers["around"] if around["target"] in ("", target))
+    both = [edge for curves in comparable for curve in curves for edge in edges(curve)]
+    shown = span([KEPT, *(value for edge in both for value in edge)])
     layout = {"xaxis": traces.axis("radius along random directions"), "legend": LEGEND}
     layout |= {"yaxis": traces.axis("share of its own score", range=shown)}
     layout["shapes"] = [traces.mark(x0=0, x1=1, y0=KEPT, y1=KEPT, xref="paper")]

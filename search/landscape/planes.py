@@ -24,7 +24,10 @@ def planes(numbers: dict) -> Iterator[Chart]:
             same_target = [_surfaces(p, name) for p in numbers["planes"] if p["target"] == plane["target"]]
             for language in languages(numbers, plane["target"], surfaces):
                 comparable = [
-                    rows for some in same_target for key, rows in some.items() if name == NORMALISED or key == language
+                    rows
+                    for surface in same_target
+                    for key, rows in surface.items()
+                    if name == NORMALISED or key == language
                 ]
                 scale = focus([value for rows in comparable for row in rows for value in row])
                 yield _plane(numbers, plane, name, language, surfaces[language], scale)
@@ -46,10 +49,10 @@ def _plane(numbers: dict, plane: dict, name: str, language: str, rows: list[list
     flat = [value for row in rows for value in row]
     heights = {on: rows[axis.index(y)][axis.index(x)] for on, (x, y) in POINTS.items()}
     best = max(range(len(flat)), key=flat.__getitem__)
-    told = ", ".join(f"{number(height)} at {model(numbers, on, target)}" for on, height in heights.items())
+    at_models = ", ".join(f"{number(height)} at {model(numbers, on, target)}" for on, height in heights.items())
     text = (
         f"{measure(numbers, name)} in {language} over the plane of the three models, {captions.PARTS[part]}, replicate "
-        f"{plane['replicate']}: {told}; from {number(min(flat))} to {number(max(flat))}, the highest at "
+        f"{plane['replicate']}: {at_models}; from {number(min(flat))} to {number(max(flat))}, the highest at "
         f"a1 = {axis[best % len(axis)]:g}, a2 = {axis[best // len(axis)]:g}."
     )
     own = "Divided by the score of the model of both. " if name == NORMALISED else ""

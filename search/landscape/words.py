@@ -9,13 +9,13 @@ from seedwise.trainables.landscape.jobs import ALL, SOURCE
 
 def sentences(numbers: dict) -> list[str]:
     """The finding for each target, what lies between seeds and around source models, and what failed."""
-    found = [_of_target(finding, numbers) for finding in numbers["findings"] if finding["replicates"]]
+    texts = [_of_target(finding, numbers) for finding in numbers["findings"] if finding["replicates"]]
     if numbers["lines"] and ALL not in numbers["options"]["parts"]:
-        found.append("Whether the target rises is told where the whole model moves: add all to landscape.parts.")
-    found += _between_seeds(numbers) + _around_source(numbers)
+        texts.append("Whether the target rises is measured only where all parameters move: add all to landscape.parts.")
+    texts += _between_seeds(numbers) + _around_source(numbers)
     if numbers["left_out"]:
-        found.append(f"Failed and left out ({len(numbers['left_out'])}), such as {numbers['left_out'][0]}.")
-    return found
+        texts.append(f"Failed and left out ({len(numbers['left_out'])}), such as {numbers['left_out'][0]}.")
+    return texts
 
 
 def _of_target(finding: dict, numbers: dict) -> str:
@@ -39,7 +39,7 @@ def _of_target(finding: dict, numbers: dict) -> str:
     if finding["explained"] is None:
         why = "they do not differ" if finding["spread"] == 0 else "the models of two replicates are needed"
         why = why if several else "one replicate shows none"
-        return f"{shape} How much of the seeds' spread that explains cannot be told: {why}."
+        return f"{shape} How much of the seeds' spread this slope explains is unknown: {why}."
     share = f"{100 * finding['explained']:.0f} %" if finding["explained"] > 0 else "none"
     return (
         f"{shape} Seeds lie {values['displacement']} of the way apart along it (sd), and differ by {values['spread']} "
@@ -74,7 +74,7 @@ def _highest(numbers: dict, kind: str) -> dict[str, float]:
 
 def _around_source(numbers: dict) -> list[str]:
     """How far source models can be moved at random before they lose more than `KEPT` allows, by language."""
-    found = []
+    texts = []
     for around in numbers["around"]:
         radii = " and ".join(
             f"{radius_in_words(around['radius'][language], around['points'])} in {language}"
@@ -84,5 +84,5 @@ def _around_source(numbers: dict) -> list[str]:
         if around["on"] == SOURCE and radii:
             which = f"the model of {numbers['source']}" + (f" for {around['target']}" if around["target"] else "")
             kept = f"{100 * KEPT:.0f} % of its {numbers['metric']}"
-            found.append(f"Moved in random directions, {which} keeps {kept} within a radius of {radii}.")
-    return found
+            texts.append(f"Moved in random directions, {which} keeps {kept} within a radius of {radii}.")
+    return texts

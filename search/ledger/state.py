@@ -1,7 +1,7 @@
 """The append-only file of what was asked, started and finished: the only truth, everything else derives from it.
 
 One JSON object per line. A line counts once its newline is on disk, so a cut at any byte loses at most the line that
-was being written, and never one that somebody already relied on.
+was being written, and never a line that anybody relied on.
 """
 
 import contextlib

@@ -159,10 +159,10 @@ class Mirror:
 
     def _step(self, key: Key, metrics: dict[str, float]) -> None:
         """Add a step, unless a run that was restarted after an interruption repeats it."""
-        step, seen = self._run(key).step, self._steps.setdefault(key, {})
-        if seen.get(step) == metrics:
+        step, known = self._run(key).step, self._steps.setdefault(key, {})
+        if known.get(step) == metrics:
             return
-        seen[step] = metrics
+        known[step] = metrics
         self._add(key, {**metrics, SCORE: self._selection.score(metrics)}, step)
 
     def _outcome(self, key: Key) -> None:

@@ -1,4 +1,4 @@
-"""MLflow as a sink: the MLflow runs of one search, found, created, completed and closed."""
+"""MLflow as a tracker: finds, creates, completes and closes the MLflow runs of one search."""
 
 import contextlib
 import fcntl
@@ -18,7 +18,7 @@ from seedwise.search.tracking.mirror import DESCRIPTION, SCORE
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Update
 
 SEARCH_ID, PARENT = "seedwise.search_id", "mlflow.parentRunId"  # tags
-WRITTEN = "seedwise.ledger"  # tag of the search's run: up to where the ledger is in MLflow, in whole
+WRITTEN = "seedwise.ledger"  # tag of the search's run: how much of the ledger is in MLflow
 EXPERIMENT_TAGS = {
     "mlflow.experiment.primaryMetric.name": SCORE,
     "mlflow.experiment.primaryMetric.greaterIsBetter": "True",
@@ -27,23 +27,23 @@ EXPERIMENT_TAGS = {
 LEVELS = ("search", "configuration", "run")  # by the length of the key
 STATUSES = {RUNNING: "RUNNING", DONE: "FINISHED", FAILED: "FAILED", INTERRUPTED: "KILLED"}
 OWN_TAGS = {DESCRIPTION: "mlflow.note.content"}  # shown as the run's description
-LONGEST_NAME, LONGEST_PARAMETER, LONGEST_TAG = 250, 6000, 8000  # MLflow's limits
+MAX_NAME, MAX_PARAMETER, MAX_TAG = 250, 6000, 8000  # MLflow's limits
 CREDENTIALS = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")  # where MLflow looks for them
-DIGEST = 16  # letters of a SHA-256 that tell files apart; MLflow takes 36
+DIGEST = 16  # characters of a SHA-256, enough to distinguish files; MLflow takes 36
 
 
 class MlflowSink:
-    """The MLflow runs of one search: looked up once, then created, completed and closed as updates say.
+    """The MLflow runs of one search: looked up once, then created, completed and closed by updates.
 
-    `search` is the ledger's first event, `folder` the search folder that files and pictures are taken from.
+    `search` is the ledger's first event, `folder` the search folder with files and pictures.
     """
 
     def __init__(self, uri: str, search: Mapping, folder: Path) -> None:
         from mlflow import MlflowClient
 
-        logging.getLogger("mlflow").setLevel(logging.WARNING)  # that it creates tables is no news
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # not about the tables it creates
         name, artifacts = search["name"], search["specification"]["tracking"].get("artifacts")
-        with _alone(uri):
+        with _locked(uri):
             self._client = MlflowClient(without_credentials(uri))
             experiment = self._client.get_experiment_by_name(name)
             if experiment and experiment.lifecycle_stage != "active":
@@ -57,8 +57,8 @@ class MlflowSink:
                 self._client.set_experiment_tag(self._experiment, key, value)
         self._search_id, self._folder = search["search_id"], folder
         self._ids: dict[Key, str] = {}
-        self._statuses: dict[Key, tuple[str, int | None]] = {}  # and when it ended, in milliseconds
-        self._found: dict[Key, tuple[Collection[str], str | None]] = {}  # parameters and parent, not completed yet
+        self._statuses: dict[Key, tuple[str, int | None]] = {}  # with the end in milliseconds
+        self._incomplete: dict[Key, tuple[Collection[str], str | None]] = {}  # with their parameters and parent
         self.position = ""
         self._look_up()
 
@@ -82,16 +82,16 @@ class MlflowSink:
         self.position = position
 
     def _create_experiment(self, uri: str, name: str, artifacts: str | None) -> str:
-        """Artifacts go where the specification says; else those of a sqlite store next to it, a server has its place.
+        """Artifacts go to the specification's folder, by default next to a sqlite store or where the server keeps them.
 
-        Only the first search of an experiment decides: MLflow cannot move them later.
+        The first search of an experiment decides: MLflow cannot move artifacts later.
         """
         if artifacts is None and uri.startswith("sqlite:"):
             artifacts = (Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts").as_uri()
         return self._client.create_experiment(name, artifacts)
 
     def _look_up(self) -> None:
-        """Find this search's runs. A run that is there twice was created by a request whose answer got lost."""
+        """Find this search's runs, and delete duplicates, which requests whose answers were lost have created."""
         runs = runs_of(self._client, self._experiment, self._search_id)
         for run in sorted(runs, key=lambda run: (-len(run.data.metrics) - len(run.data.params), run.info.run_id)):
             key = _key(run.data.tags)
@@ -104,15 +104,15 @@ class MlflowSink:
 
     def _remember(self, key: Key, run: "Run") -> None:  # noqa: F821
         self._ids[key], self._statuses[key] = run.info.run_id, (run.info.status, run.info.end_time)
-        self._found[key] = run.data.params, run.data.tags.get(PARENT)
+        self._incomplete[key] = run.data.params, run.data.tags.get(PARENT)
 
     def _run_id(self, key: Key, nodes: Mapping[Key, Node]) -> str:
-        """The MLflow run of a key, created if it is missing, and its parents before it."""
+        """The MLflow run of a key; if missing it is created, after its parents."""
         if key not in self._ids:
             node = nodes[key]
             tags = _tags(node.tags) | {SEARCH_ID: self._search_id, "level": LEVELS[len(key)]}
             tags |= dict(zip(("config_id", "replicate"), map(str, key), strict=False)) | self._parent(key, nodes)
-            tags["mlflow.runName"] = node.name[:LONGEST_NAME]
+            tags["mlflow.runName"] = node.name[:MAX_NAME]
             self._remember(key, self._client.create_run(self._experiment, start_time=node.start, tags=tags))
         return self._ids[key]
 
@@ -120,23 +120,25 @@ class MlflowSink:
         return {} if key == TOP else {PARENT: self._run_id(key[:-1], nodes)}
 
     def _log(self, run_id: str, update: Update, nodes: Mapping[Key, Node]) -> None:
-        """One request, unless it is larger than MLflow's limits: its client cuts it then."""
+        """In one request; MLflow's client splits requests that exceed MLflow's limits."""
         from mlflow.entities import Metric, Param, RunTag
 
         node, params, tags = nodes[update.key], {}, _tags(update.tags)
-        if update.key in self._found:  # written for the first time here: it may lack what it was created with
-            found, parent = self._found[update.key]
-            params = {name: text for name, text in _params(node.params).items() if name not in found}
-            if (now := self._parent(update.key, nodes)).get(PARENT) != parent:  # it was deleted and created again
+        if update.key in self._incomplete:  # first written by this process: parameters may be missing
+            known, parent = self._incomplete[update.key]
+            params = {name: text for name, text in _params(node.params).items() if name not in known}
+            if (now := self._parent(update.key, nodes)).get(
+                PARENT
+            ) != parent:  # the parent was deleted and created again
                 tags |= now
-            if node.inputs and not found:
-                self._client.log_inputs(run_id, [_dataset(one) for one in node.inputs])
-        # Only finite numbers: MLflow keeps an infinity as 1.8e308, which ruins every chart that it is in.
+            if node.inputs and not known:
+                self._client.log_inputs(run_id, list(map(_dataset, node.inputs)))
+        # Only finite numbers: MLflow stores infinity as 1.8e308, which ruins every chart.
         points = [Metric(_name(name), *rest) for name, *rest in update.points if math.isfinite(rest[0])]
         if params or points or tags:
             params, tags = [Param(*item) for item in params.items()], [RunTag(*item) for item in tags.items()]
             self._client.log_batch(run_id, points, params, tags)
-        self._found.pop(update.key, None)
+        self._incomplete.pop(update.key, None)
 
     def _set_status(self, update: Update) -> None:
         key, status = update.key, STATUSES[update.status]
@@ -151,7 +153,7 @@ class MlflowSink:
 
 
 def runs_of(client: "MlflowClient", experiment: str, search_id: str) -> "list[Run]":  # noqa: F821
-    """All MLflow runs of a search, on all three levels, in the order in which they began."""
+    """All MLflow runs of a search, on all three levels, in the order of their starts."""
     token, runs = None, []
     while token != "":
         page = client.search_runs(
@@ -169,29 +171,29 @@ def _key(tags: dict[str, str]) -> Key:
     return tuple(kind(tags[name]) for name, kind in (("config_id", str), ("replicate", int)) if name in tags)
 
 
-def _dataset(one: Input) -> "DatasetInput":  # noqa: F821
+def _dataset(file: Input) -> "DatasetInput":  # noqa: F821
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    dataset = Dataset(one.path, one.checksum[:DIGEST], "local", json.dumps({"uri": one.path}))
-    return DatasetInput(dataset, [InputTag("mlflow.data.context", _name(one.key))])
+    dataset = Dataset(file.path, file.checksum[:DIGEST], "local", json.dumps({"uri": file.path}))
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", _name(file.key))])
 
 
 def _name(text: str) -> str:
-    """A name that MLflow accepts: its letters only, and nothing that would be another path."""
-    return posixpath.normpath(re.sub(r"[^\w\-. :/]", "_", text)).lstrip("./")[:LONGEST_NAME] or "_"
+    """A name that MLflow accepts: only certain characters, and no path to another folder."""
+    return posixpath.normpath(re.sub(r"[^\w\-. :/]", "_", text)).lstrip("./")[:MAX_NAME] or "_"
 
 
 def _params(params: Mapping[str, str]) -> dict[str, str]:
-    return {_name(name): text[:LONGEST_PARAMETER] for name, text in params.items()}
+    return {_name(name): text[:MAX_PARAMETER] for name, text in params.items()}
 
 
 def _tags(tags: Mapping[str, str]) -> dict[str, str]:
-    return {OWN_TAGS.get(name, name): text[:LONGEST_TAG] for name, text in tags.items()}
+    return {OWN_TAGS.get(name, name): text[:MAX_TAG] for name, text in tags.items()}
 
 
 @contextlib.contextmanager
-def _alone(uri: str) -> Iterator[None]:
-    """Two searches that begin at once must not create one database twice: its folder is locked meanwhile."""
+def _locked(uri: str) -> Iterator[None]:
+    """In this block a sqlite store's folder is locked, so that two searches do not create the database twice."""
     if not uri.startswith("sqlite:"):
         yield
         return
@@ -204,7 +206,7 @@ def _alone(uri: str) -> Iterator[None]:
 
 
 def without_credentials(uri: str) -> str:
-    """The address of a server with its user and password moved to where MLflow looks for them and never prints them."""
+    """A server's address with user and password moved to the environment, which MLflow reads and never prints."""
     parts = urlsplit(uri)
     if parts.scheme not in ("http", "https") or parts.username is None:
         return uri

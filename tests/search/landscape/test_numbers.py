@@ -231,7 +231,7 @@ def test_models_that_failed_are_left_out_and_said(tmp_path):
 def test_without_two_whole_replicates_the_sentence_does_not_say_that_seeds_do_not_differ(tmp_path):
     found = numbers_of(tmp_path, broken={(TRAIN, BOTH, "qan", 1), (TRAIN, BOTH, "qan", 2)})
     assert found["findings"][0]["explained"] is None
-    assert "cannot be told: the models of two replicates are needed" in sentences(found)[0]
+    assert "is unknown: the models of two replicates are needed" in sentences(found)[0]
     # The model of the target is not on the way: where it is missing, the others still tell.
     other = numbers_of(tmp_path, broken={(TRAIN, TARGET, "qan", 1)})
     assert other["findings"][0]["displacement"] is not None
@@ -316,7 +316,7 @@ def test_one_replicate_shows_no_spread_and_the_sentence_says_so(tmp_path):
         None
     ] * 6
     assert found["seeds"] == []
-    assert "cannot be told: one replicate shows none" in sentences(found)[0]
+    assert "is unknown: one replicate shows none" in sentences(found)[0]
 
 
 def test_without_labels_there_are_seeds_and_what_is_around_and_nothing_else(tmp_path):

@@ -25,7 +25,7 @@ from seedwise.folder import pictures_of
 from seedwise.search.drawing.svg import svg
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import Mirror, mask
-from seedwise.search.tracking.mlflow_sink import LONGEST_PARAMETER, WRITTEN
+from seedwise.search.tracking.mlflow_sink import MAX_PARAMETER, WRITTEN
 from seedwise.search.tracking.sink import Key, Point, Update
 from seedwise.trainables.pictures import checked
 from tests.search.story import (
@@ -128,7 +128,7 @@ def test_parameters_are_on_every_level(runs):
     of_search = runs[("search",)].data.params
     assert of_search["budget.runs"] == "6"
     assert of_search["task.targets"] == '["bel"]'
-    assert len(of_search["space.note"]) == LONGEST_PARAMETER
+    assert len(of_search["space.note"]) == MAX_PARAMETER
 
 
 def test_tags_say_what_a_run_is_and_which_code_made_it(runs):
