@@ -36,13 +36,13 @@ def _chosen(results: Results) -> Iterator[str]:
     params = results.in_short(row["params"])
     yield f"{verb}: {row['config_id']}{params and f' ({params})'}, by {results.selection.label}."
     estimate = f"estimate from {_seeds(row)} is {in_interval(row, 'estimate', 'estimate')}"
-    luck = "so the estimate is optimistic: the best of many was lucky too."
+    luck = "optimistic: the best of many was lucky too."
     if fresh is None:
-        yield f"Its {estimate}. It has not run on fresh seeds, {luck}"
+        yield f"Its {estimate}. It has not run on fresh seeds, so the estimate is {luck}"
         return
     if results.only_failed(row["config_id"], CONFIRM):
         count = {1: "its only", 2: "both"}.get(fresh["replicates"], f"all {fresh['replicates']}")
-        yield f"It failed on {count} fresh seeds, and has no score there. Its {estimate}, {luck}"
+        yield f"It failed on {count} fresh seeds, and has no score there. Its {estimate}, which is {luck}"
         return
     yield (
         f"On {_seeds(fresh, 'fresh ')} it scores {in_interval(fresh, 'mean', 'ci')}; the estimate of the search was "

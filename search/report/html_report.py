@@ -68,7 +68,7 @@ def _sections(results: Results, folder: Path) -> Iterator[Section]:
     yield "course", "Score over runs", _chart(charts.course(results))
     slices = "\n".join(chart.html() for chart in importance.slices(results))
     bars = "Bars are 95 % intervals, the" if results.estimate.replicated else "The"
-    about = f'<h3>Estimates against every parameter</h3>\n<p class="note">{bars} star is the chosen.'
+    about = f'<h3>Estimates against every parameter</h3>\n<p class="note">{bars} star is the chosen configuration.'
     slices = f'{about}</p>\n<div class="slices">\n{slices}\n</div>' if slices else ""
     yield "importance", "Which parameters matter", _chart(importance.chart(results)) + slices
     yield "target", "Selection score against target scores", _chart(charts.target(results))
