@@ -105,7 +105,7 @@ def test_another_method_starts_from_the_exported_encoder(searched):
         ),
         (["inputs.align=off"], r"^inputs\.lexicons: they are for inputs\.align\."),
         (["inputs.probes={qor: nowhere.txt}"], r"^inputs\.probes\.qor: nowhere\.txt: there is no such file"),
-        (["inputs.parallel={qzz: [a, b]}"], r"^inputs\.parallel\.qzz: not one of task\.targets"),
+        (["inputs.parallel={qzz: [a, b]}"], r"^inputs\.parallel\.qzz: not a language of the task"),
         (["inputs.synonyms=x.json"], r"^inputs\.synonyms: dcca does not read it\. Remove it\."),
         (["inputs.vectors={qan: x.vec}"], r"^inputs\.vectors: dcca does not read it\. Remove it\."),
         (["select={metric: macro_f1, on: unlabelled}"], r"^select\.on: unlabelled, but macro_f1 needs labels"),
