@@ -8,9 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 
 _changing = threading.Lock()
-_changed: dict[
-    str, tuple[str | None, int]
-] = {}  # variables set by blocks: their values before, and the number of blocks
+_changed: dict[str, tuple[str | None, int]] = {}  # by variable: its value before, and its blocks
 
 
 @contextlib.contextmanager

@@ -10,13 +10,7 @@ from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError, RequestErrors, nearest
 
 EXAMPLES = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
-KINDS = (
-    "literal[",
-    "Custom",
-    "function-",
-    "constr",
-    "dict[",
-)  # what pydantic adds to a location when it tries several kinds
+KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # pydantic adds the kinds that it tries to a location
 SCALARS = ("float", "int", "str", "bool", "[key]")
 
 

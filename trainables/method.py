@@ -48,9 +48,7 @@ class Method:
     """
 
     steps: int = 1  # how many times `step` is called
-    independent: bool = (
-        False  # whether steps do not need each other: an interrupted run then goes on after its last reported step
-    )
+    independent: bool = False  # steps do not need each other: an interrupted run goes on after its last reported step
     baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
 
     def __init_subclass__(cls, **options: Any) -> None:
