@@ -32,7 +32,7 @@ def add_dashboard(parser: argparse.ArgumentParser) -> None:
 
 
 def follow(options: argparse.Namespace, console: Console) -> int:
-    """Print its log until it ends, then fetch its results. Ctrl-C leaves it running."""
+    """Print the log of a job until the job ends, then fetch the results. Ctrl-C leaves the job running."""
     from seedwise.search.cluster import jobs
 
     with jobs.connected(options.address) as client:
@@ -60,7 +60,7 @@ def follow(options: argparse.Namespace, console: Console) -> int:
 
 
 def stop(options: argparse.Namespace, console: Console) -> int:
-    """Stop it as Ctrl-C would, and wait until it has; submitting the same specification continues the search."""
+    """Stop a job as Ctrl-C would and wait for its end; submitting the same specification continues the search."""
     from seedwise.search.cluster import jobs
 
     with jobs.connected(options.address) as client, console.status("waiting for the job to save its state"):
@@ -75,7 +75,7 @@ def stop(options: argparse.Namespace, console: Console) -> int:
 
 
 def fetch(options: argparse.Namespace, console: Console) -> int:
-    """Fetch its results so far."""
+    """Fetch the results of a job so far."""
     from seedwise.search.cluster import jobs
 
     with jobs.connected(options.address) as client:
@@ -84,7 +84,7 @@ def fetch(options: argparse.Namespace, console: Console) -> int:
 
 
 def status(options: argparse.Namespace, console: Console) -> int:
-    """Show whether and for how long it has been running, and the last line of its log."""
+    """Show whether and for how long a job has been running, and the last line of its log."""
     from seedwise.search.cluster import jobs
     from seedwise.text import minutes_in_words
 

@@ -20,12 +20,12 @@ from seedwise.search.commands.search import dry_run
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="an exported configuration (best.yaml), or a specification")
     parser.add_argument("--replicates", type=positive, metavar="N", help="seeds of every model (default: 3)")
-    match = "what all models get equally many of (default: updates; paper: epochs)"
+    match = "train all models for equally many updates, or epochs (default: updates; paper: epochs)"
     add_renamed(parser, "--equal", "--match", choices=("updates", "epochs"), help=match)
     parser.add_argument("--seeds-only", action="store_true", help="compare seeds alone: no target label is trained on")
     parser.add_argument("--baseline", metavar="NAME", help="plain fine-tuning, or another baseline of ear, instead")
     add_settings(parser, "any other key, e.g. landscape.directions=0")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="its folder (default: runs/NAME-landscape)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the landscape's folder (default: runs/NAME-landscape)")
     add_address(parser)
     add_allow_changed_inputs(parser)
     parser.add_argument("--dry-run", action="store_true", help="only print what would be trained and evaluated")

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = extracting.add_argument
     add("model", metavar="MODEL", help="a hub id or a folder")
     add("text", type=Path, metavar="TEXT", help="text of one language, one sentence a line; also .gz")
-    add("--language", required=True, help="its code, such as tr or tur_Latn: words are lower-cased by it")
+    add("--language", required=True, help="a code such as tr or tur_Latn, which decides how words are lower-cased")
     add("--to", type=Path, required=True, metavar="FILE", help="where to: NAME.vec or NAME.vec.gz")
     _add_options(extracting, "an option of the extraction, e.g. layer=4")
     add = aligning.add_argument
