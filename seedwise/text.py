@@ -2,8 +2,6 @@
 
 import time
 
-HOUR = 3600.0  # seconds
-
 
 def number(value: float | None) -> str:
     """A score with three decimals; a dash if there is none."""
@@ -29,7 +27,7 @@ def short(name: str, value: object) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds as 3.5 h, 12.0 min or 40.0 s: what a search cost, with one decimal."""
-    for unit, size in (("h", HOUR), ("min", 60.0)):
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
     return f"{seconds:.1f} s"

@@ -14,8 +14,8 @@ from seedwise.search.ranking.estimate import Estimate
 class Halving(Adaptive):
     """Successive halving over replicates: the best 1 / `eta` of those with r replicates get eta * r, up to `max`.
 
-    Asynchronous: a configuration that is among the best so far is promoted at once. When the budget pays for no other
-    configuration and none can be promoted, the next best is promoted, so that no worker idles.
+    Asynchronous: a configuration that is among the best so far is promoted at once. If the budget leaves no runs for
+    another configuration and none can be promoted, the next best is promoted, so that no worker idles.
     """
 
     eta: Annotated[int, Field(ge=2)] = 3
