@@ -4,6 +4,7 @@ from pathlib import Path
 
 LEDGER = "ledger.jsonl"  # all other files derive from it
 SPECIFICATION = "search.yaml"  # the resolved specification
+LEADERBOARD, LEADERBOARD_CSV = "leaderboard.json", "leaderboard.csv"
 BEST = "best.yaml"
 REPORT = "report.html"
 MODELS = "models"  # trained models of a landscape, each from a run

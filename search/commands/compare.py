@@ -1,6 +1,7 @@
 """Show the leaderboard; of several searches, which is better and by how much."""
 
 import argparse
+import math
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +13,12 @@ from seedwise.search.commands.conclude import opened
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", type=Path, metavar="DIR", nargs="+", help="search folders")
+    parser.add_argument(
+        "--format",
+        choices=("text", "markdown", "latex", "csv"),
+        default="text",
+        help="text: the table, and which search is better; others: the table alone, in full (default: text)",
+    )
     parser.add_argument("--ui", action="store_true", help="open MLflow's comparison page on the best configurations")
     parser.add_argument("--top", type=positive, default=10, metavar="N", help="how many of each search (default: 10)")
     add_port(parser, "of the server that --ui starts (default: 5000)")
@@ -22,15 +29,22 @@ def run(options: argparse.Namespace, console: Console) -> int:
     for folder in options.folders:
         with opened(folder, "Compare") as (_, results):
             searches[folder] = results
-    if len(searches) == 1:
-        from seedwise.search.report.table import show_leaderboard
+    from seedwise.search.report import compare_table, table
+    from seedwise.search.report.compare import compared_searches
 
-        show_leaderboard(*searches.values(), console)
+    if options.format == "text":
+        if len(searches) == 1:
+            table.show_leaderboard(*searches.values(), console)
+        else:
+            compare_table.show(compared_searches(searches), console)
     else:
-        from seedwise.search.report.compare import compared_searches
-        from seedwise.search.report.compare_table import show
-
-        show(compared_searches(searches), console)
+        if len(searches) == 1:
+            (results,) = searches.values()
+            rows = results.leaderboard
+            whole = table.as_table(rows, results.selection, width=math.inf, most=len(rows))
+        else:
+            whole = compare_table.as_table(compared_searches(searches), width=math.inf)
+        console.out(getattr(whole, options.format)().rstrip("\r\n"), highlight=False)
     if options.ui:
         from seedwise.search.tracking.mlflow_ui import show_comparison
 

@@ -1,5 +1,7 @@
-"""A table as plain data, rendered for a terminal, a page and Markdown."""
+"""A table as plain data, rendered for a terminal, a page, Markdown, LaTeX and CSV."""
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +12,18 @@ from rich.text import Text
 
 from seedwise.search.drawing.chart import escaped
 from seedwise.search.drawing.svg import plain
+
+LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "[": "{[}",  # after the end of a row, LaTeX reads a bracket as an argument, and a star as the starred form
+    "*": "{*}",
+}
 
 
 @dataclass(frozen=True)
@@ -42,7 +56,15 @@ class Table:
         rows = [[[text(record) for _, text in cells] for record in section] for section in sections]
         return cls([column for column, _ in cells], [section for section in rows if section], title, notes)
 
-    def __rich__(self) -> RichTable:
+    @property
+    def rows(self) -> list[Sequence[str]]:
+        return [row for section in self.sections for row in section]
+
+    @property
+    def head(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    def rich(self) -> RichTable:
         """For a terminal. Cells are no markup."""
         title, caption = Text(self.title, "table.title"), Text("; ".join(self.notes), "table.caption")
         left = {"title_justify": "left", "caption_justify": "left"}
@@ -55,6 +77,8 @@ class Table:
                 table.add_row(*map(Text, row))
             table.add_section()
         return table
+
+    __rich__ = rich
 
     def html(self, *, chosen: int | None = None, links: Mapping[int, str] | None = None) -> str:
         """For a page, where a table that is too wide scrolls; title and notes stand below the table.
@@ -75,19 +99,36 @@ class Table:
                 lines.append(_line("td", texts, classes, ' class="chosen"' if number == chosen else ""))
                 number += 1
             lines.append("</tbody>")
-        head = _line("th", [escaped(column.name) for column in self.columns], classes)
+        head = _line("th", map(escaped, self.head), classes)
         remarks = "; ".join(filter(None, (self.title, *self.notes)))
         note = f'\n<p class="note">{escaped(remarks)}</p>' if remarks else ""
         return "\n".join([f'<div class="wide"><table>\n<thead>{head}</thead>', *lines, f"</table></div>{note}"])
 
     def markdown(self) -> str:
         """For a model card, or a description in MLflow: head and rows only."""
-        head = [[column.name for column in self.columns], ["---"] * len(self.columns)]
-        rows = [row for section in self.sections for row in section]
-        return "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in (*head, *rows))
+        rows = [self.head, ["---"] * len(self.columns), *self.rows]
+        return "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in rows)
+
+    def csv(self) -> str:
+        """Head and rows only."""
+        file = io.StringIO(newline="")
+        csv.writer(file).writerows([self.head, *self.rows])
+        return file.getvalue()
+
+    def latex(self) -> str:
+        """For a paper that uses the package booktabs."""
+        alignment = "".join("r" if column.number else "l" for column in self.columns)
+        parts = [[self.head], *self.sections]
+        body = "\\midrule\n".join("".join(" & ".join(map(_latex, row)) + " \\\\\n" for row in part) for part in parts)
+        caption = f"\\caption{{{_latex(self.title)}}}\n" if self.title else ""
+        notes = f"\n{{\\footnotesize {_latex('; '.join(self.notes))}}}" if self.notes else ""
+        return (
+            f"\\begin{{table}}\n\\centering\n{caption}\\begin{{tabular}}{{{alignment}}}\n"
+            f"\\toprule\n{body}\\bottomrule\n\\end{{tabular}}{notes}\n\\end{{table}}\n"
+        )
 
 
-def _line(tag: str, texts: Sequence[str], classes: Sequence[str], attributes: str = "") -> str:
+def _line(tag: str, texts: Iterable[str], classes: Sequence[str], attributes: str = "") -> str:
     opened = [f'<{tag} class="{kind}">' if kind else f"<{tag}>" for kind in classes]
     cells = (f"{start}{text}</{tag}>" for start, text in zip(opened, texts, strict=True))
     return f"<tr{attributes}>{''.join(cells)}</tr>"
@@ -96,3 +137,7 @@ def _line(tag: str, texts: Sequence[str], classes: Sequence[str], attributes: st
 def _markdown(text: str) -> str:
     """A cell in a single line, with everything escaped that would end the cell."""
     return re.sub(r"([\\|])", r"\\\1", " ".join(plain(text).split())).replace("<", "&lt;")
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in " ".join(plain(text).split()))

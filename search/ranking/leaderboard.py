@@ -1,13 +1,9 @@
 """The leaderboard: one row per configuration, best first, as data, as files and as a table."""
 
-import csv
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
-from seedwise.files import write_atomically, writing
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, State
 from seedwise.search.ranking.baseline_scores import best_of_each, scores_of, title
 from seedwise.search.ranking.duplicates import duplicates
@@ -201,16 +197,6 @@ def per_language(metrics: list[dict[str, float]], *, intervals: bool = False) ->
         metric, _, language = name.rpartition("/")
         table.setdefault(metric or name, {})[language] = {key: values[key] for key in keys}
     return table
-
-
-def write(rows: list[dict], folder: Path) -> None:
-    """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
-    write_atomically(folder / "leaderboard.json", json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-    columns, lines = flat(rows)
-    with writing(folder / "leaderboard.csv") as file:
-        table = csv.writer(file)
-        table.writerow(columns)
-        table.writerows(lines)
 
 
 def flat(rows: list[dict]) -> tuple[list[str], list[list]]:

@@ -41,7 +41,7 @@ def show(searches: Sequence[ComparedSearch], console: Console) -> None:
     )
 
 
-def as_table(searches: Sequence[ComparedSearch], *, width: int) -> Table:
+def as_table(searches: Sequence[ComparedSearch], *, width: float) -> Table:
     """What every search has chosen, its best baselines below it, a column per language that any of them has.
 
     Cells are of a measure that all have, else of the first one's own metric on dev. In a terminal of a `width` that has

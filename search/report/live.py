@@ -6,11 +6,10 @@ from operator import attrgetter
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 from rich.text import Text
 
 from seedwise.search.decide.policy import replicate_name, run_name
+from seedwise.search.drawing.table import Column, Table
 from seedwise.search.ledger.state import DONE, RUNNING, Run, State
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import leaderboard
@@ -78,14 +77,17 @@ class Progress:
             left = sum(finished) - len(rows)
             lines.append(as_table(rows, self.selection, width=self.console.width, most=TABLE_ROWS, left=left))
         if running:
-            table = Table(box=None, show_header=False)
-            for run in running:
-                partial = self.selection.score(run.metrics) if run.metrics else None
-                bar = ProgressBar(total=run.epochs or 1, completed=run.step, width=BAR_COLUMNS)
-                table.add_row(
-                    "running", self.named(run), replicate_name(run.replicate), bar, f"epoch {run.step}", number(partial)
-                )
-            lines.append(table)
+            cells = [
+                (Column("running"), self.named),
+                (Column("seed"), lambda run: replicate_name(run.replicate)),
+                (Column(" " * BAR_COLUMNS), lambda run: "━" * int(BAR_COLUMNS * run.step / (run.epochs or 1))),
+                (Column("epoch", number=True), lambda run: str(run.step)),
+                (
+                    Column("score", number=True),
+                    lambda run: number(self.selection.score(run.metrics)),
+                ),
+            ]
+            lines.append(Table.of(cells, [running]))
         return Group(*lines)
 
     def headline(self) -> str:

@@ -1,10 +1,15 @@
-"""The leaderboard as a table, with the notes that explain it."""
+"""The leaderboard as a table, with the notes that explain it, and as files."""
+
+import json
+from pathlib import Path
 
 from rich.console import Console
 
+from seedwise.files import write_atomically
+from seedwise.folder import LEADERBOARD, LEADERBOARD_CSV
 from seedwise.search.drawing.leaderboard_columns import audited, columns
-from seedwise.search.drawing.table import Table
-from seedwise.search.ranking.leaderboard import best_baselines, in_words
+from seedwise.search.drawing.table import Column, Table
+from seedwise.search.ranking.leaderboard import best_baselines, flat, in_words
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 
@@ -15,7 +20,7 @@ NO_REPLICATES = (
 )
 
 
-def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 12, left: int = 0) -> Table:
+def as_table(rows: list[dict], selection: Selection, *, width: float, most: int = 12, left: int = 0) -> Table:
     """The leaderboard for a terminal of `width` columns: the best `most`, and the best of each baseline.
 
     `left` is how many configurations were left out of `rows`.
@@ -23,7 +28,7 @@ def as_table(rows: list[dict], selection: Selection, *, width: int, most: int = 
     ranked, baselines = [row for row in rows if not row["baseline"]], best_baselines(rows)
     shown = [*ranked[:most], *baselines]
     left += max(0, len(rows) - len(shown))
-    more = [f"{left} more in leaderboard.csv"] if left else []
+    more = [f"{left} more in {LEADERBOARD_CSV}"] if left else []
     return Table.of(
         columns(rows, selection, wide=width >= WIDE),
         [ranked[:most], baselines],
@@ -60,3 +65,10 @@ def show_leaderboard(results: Results, console: Console) -> None:
     console.print(f"{compared} configurations, {runs} runs: {results.state.finished or 'not finished'}.")
     if price := in_words(results.underspecification):
         console.print(price, soft_wrap=True)
+
+
+def write_leaderboard(rows: list[dict], folder: Path) -> None:
+    """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
+    write_atomically(folder / LEADERBOARD, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    columns, lines = flat(rows)
+    write_atomically(folder / LEADERBOARD_CSV, Table(list(map(Column, columns)), [lines]).csv())

@@ -14,16 +14,15 @@ from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.files import write_atomically
-from seedwise.folder import BEST, MODELS, REPORT
+from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, MODELS, REPORT
 from seedwise.program import called
 from seedwise.search.decide.baselines import distinguishing_parameters
 from seedwise.search.export.best import export_best
 from seedwise.search.landscape.page import NUMBERS, page, read_numbers
 from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import Run, State
-from seedwise.search.ranking import leaderboard
 from seedwise.search.ranking.results import Results
-from seedwise.search.report.table import show_leaderboard
+from seedwise.search.report.table import show_leaderboard, write_leaderboard
 from seedwise.search.spec.schema import Specification
 from seedwise.search.studies import decomposition
 from seedwise.search.studies.report import write_report
@@ -72,7 +71,7 @@ class Search:
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
         """Write its files, and return what goes into the ledger's last line."""
-        leaderboard.write(results.leaderboard, folder)
+        write_leaderboard(results.leaderboard, folder)
         if results.state.succeeded:
             export_best(results, folder / BEST)
         with optional(REPORT, folder, console):
@@ -84,7 +83,7 @@ class Search:
         show_leaderboard(results, console)
         succeeded = results.state.succeeded
         best = {"best": BEST} if succeeded else {}
-        show_files({"leaderboard": "leaderboard.csv", **best, "report": REPORT}, folder, console)
+        show_files({"leaderboard": LEADERBOARD_CSV, **best, "report": REPORT}, folder, console)
         if self.specification.tracking.uri != "off":
             console.print(f"compare in MLflow: {called('ui', folder)}", soft_wrap=True)
         if succeeded:
@@ -113,9 +112,9 @@ class Decomposition(Search):
         return bool(specification.decompose)
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
-        leaderboard.write(results.leaderboard, folder)
+        write_leaderboard(results.leaderboard, folder)
         decomposition.write(results, folder)
-        return {"files": ["leaderboard.json", "leaderboard.csv", decomposition.FILE]}
+        return {"files": [LEADERBOARD, LEADERBOARD_CSV, decomposition.FILE]}
 
     def show(self, results: Results, folder: Path, console: Console) -> bool:
         decomposition.show(results, console)

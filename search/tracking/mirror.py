@@ -9,7 +9,7 @@ from collections import defaultdict
 from statistics import fmean
 
 from seedwise.credentials import mask
-from seedwise.folder import BEST, REPORT, SPECIFICATION
+from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT, SPECIFICATION
 from seedwise.search.decide.policy import run_name
 from seedwise.search.ledger.state import CONFIRM, DONE, INTERRUPTED, RUNNING, SEARCH, Run, State
 from seedwise.search.ranking.baseline_scores import title
@@ -23,7 +23,7 @@ from seedwise.text import short
 SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, for trackers to sort by
 DESCRIPTION = "description"  # tag of the search: its description in Markdown
 MAX_NAME = 250  # characters of a node's name
-RESULTS = (BEST, "leaderboard.json", "leaderboard.csv", REPORT)  # exist once the ledger says `end`
+RESULTS = (BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT)  # exist once the ledger says `end`
 
 
 class Mirror:

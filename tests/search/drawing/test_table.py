@@ -1,5 +1,6 @@
-"""A table in three renderings, each read back by an independent parser."""
+"""A table in five renderings, each read back by an independent parser."""
 
+import csv
 import io
 import re
 from html.parser import HTMLParser
@@ -28,8 +29,7 @@ TABLE = Table(
     title="ranked by a & b",
     notes=["= tied", "50 % <left>"],
 )
-HEAD = [column.name for column in TABLE.columns]
-ROWS = [row for section in TABLE.sections for row in section]
+HEAD = ["name", "a | b", "n", "audit"]
 TEXTS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=12)
 
 
@@ -64,10 +64,29 @@ def markdown_cells(line):
     return [re.sub(r"\\(.)", r"\1", cell.strip()).replace("&lt;", "<") for cell in cells]
 
 
+def latex_cells(row):
+    """Split a row at & without a backslash; take the escapes out."""
+    names = {r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"$\pm$": "±"}
+    names |= {r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|", "{[}": "[", "{*}": "*"}
+    names |= {f"\\{letter}": letter for letter in "{}$&#%_"}
+    pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    cells = re.split(r"(?<!\\) & ", row.removesuffix(" \\\\"))
+    return [re.sub(pattern, lambda match: names[match.group()], cell) for cell in cells]
+
+
+def latex_rows(text):
+    body = text.partition("\\toprule\n")[2].partition("\\bottomrule")[0]
+    return [latex_cells(line) for line in body.splitlines() if line != "\\midrule"]
+
+
+def test_csv_is_read_back_by_the_csv_module():
+    assert list(csv.reader(io.StringIO(TABLE.csv(), newline=""))) == [HEAD, *TABLE.rows]
+
+
 def test_html_is_read_back_by_the_html_parser_and_is_xml():
     page = TABLE.html(chosen=0, links={2: 'a"b'})
     found = Cells(page)
-    assert found.rows == [HEAD, *ROWS]
+    assert found.rows == [HEAD, *TABLE.rows]
     assert "script" not in found.tags
     assert "b" not in found.tags
     root = ElementTree.fromstring(f"<div>{page}</div>")
@@ -83,7 +102,16 @@ def test_html_is_read_back_by_the_html_parser_and_is_xml():
 def test_markdown_is_split_at_its_bars():
     lines = TABLE.markdown().splitlines()
     assert lines[1] == "| --- | --- | --- | --- |"
-    assert [markdown_cells(line) for line in (lines[0], *lines[2:])] == [HEAD, *ROWS]
+    assert [markdown_cells(line) for line in (lines[0], *lines[2:])] == [HEAD, *TABLE.rows]
+
+
+def test_latex_has_rules_between_sections_and_every_special_escaped():
+    text = TABLE.latex()
+    assert latex_rows(text) == [HEAD, *TABLE.rows]
+    assert "\\begin{tabular}{llrr}" in text
+    assert text.count("\\midrule") == 2
+    assert "\\caption{ranked by a \\& b}" in text
+    assert "50 \\% \\textless{}left\\textgreater{}" in text
 
 
 def test_the_terminal_shows_cells_as_they_are():
@@ -109,6 +137,7 @@ def test_a_table_of_records_leaves_out_empty_sections():
     table = Table.of([(Column("n", number=True), lambda row: str(row["n"]))], [[{"n": 1}], [], [{"n": 2}]])
     assert table.sections == [[["1"]], [["2"]]]
     assert table.html().count("<tbody>") == 2
+    assert "caption" not in table.latex()
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=3))
@@ -117,5 +146,7 @@ def test_whatever_a_cell_holds_there_is_one_row_for_each(texts):
     assert len(ElementTree.fromstring(table.html()).findall(".//td")) == 2 * len(texts)
     for line in table.markdown().splitlines()[2:]:
         assert line.endswith(" | end |")
+    assert [row[0] for row in csv.reader(io.StringIO(table.csv(), newline=""))][1:] == texts
     console = Console(file=io.StringIO(), width=80)
     console.print(table)
+    assert [row[-1] for row in latex_rows(table.latex())] == ["two", *["end"] * len(texts)]

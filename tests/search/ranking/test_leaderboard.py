@@ -12,7 +12,7 @@ from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.live import Progress
-from seedwise.search.report.table import as_table
+from seedwise.search.report.table import as_table, write_leaderboard
 from seedwise.text import minutes_in_words
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
@@ -200,7 +200,7 @@ def test_the_order_of_results_does_not_matter():
 
 
 def test_files_hold_what_the_rows_hold(tmp_path):
-    leaderboard.write(rows(), tmp_path)
+    write_leaderboard(rows(), tmp_path)
     assert json.loads((tmp_path / "leaderboard.json").read_text()) == rows()
     table = list(csv.DictReader((tmp_path / "leaderboard.csv").read_text().splitlines()))
     assert [line["config_id"] for line in table] == ["good", "same", "poor"]
@@ -240,10 +240,12 @@ def test_progress_counts_runs_and_says_how_long():
     lines = list(events())[:-1]
     progress = Progress(console, replay(lines), ESTIMATOR, total=20)
     assert progress.headline() == "8/20 runs"
+    running = progress.state.configurations["poor"].runs[2]
+    running.step, running.epochs = 1, 4
     console.print(progress.view())
     text = console.file.getvalue()
-    assert "running" in text
-    assert "poor" in text
+    (line,) = (line for line in text.splitlines() if "replicate 2" in line)
+    assert line.split() == ["poor", "replicate", "2", "━━━━", "1", "-"]
     assert [minutes_in_words(value) for value in (0.5, 1.2, 12.4, 200)] == ["30 s", "72 s", "12 min", "3.3 h"]
 
 

@@ -1,5 +1,6 @@
 """Comparisons of searches against scipy's tests and against numbers by hand."""
 
+import csv
 import io
 
 import numpy as np
@@ -14,6 +15,7 @@ from seedwise.search.report.compare import ComparedSearch, pairs
 from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.parts import results_of
+from tests.search.drawing.test_table import latex_rows, markdown_cells
 from tests.search.hand_written import HandWritten, demo, metrics, specification
 from tests.search.studies.test_search import SPECIFICATION
 
@@ -194,6 +196,27 @@ def test_the_command_compares_and_says_how_many_pairs(tmp_path, capsys):
     output = capsys.readouterr().out
     assert "s0 and s1 cannot be told apart on qan: +0.000" in output
     assert "3 pairs, 12 comparisons; intervals are 95 %, Student's t, and not corrected for their number." in output
+
+
+def table_as(format, capsys, *folders):
+    assert main(["compare", *map(str, folders), "--format", format]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_whole_table_is_csv_markdown_and_latex(tmp_path, capsys):
+    """The same cells in each format, at any width of the terminal: of several searches, and of a leaderboard."""
+    one, two = (demo(name=name).write(tmp_path / name) for name in ("one", "two"))
+    for folders in ([one, two], [one]):
+        head, *rows = csv.reader(io.StringIO(table_as("csv", capsys, *folders), newline=""))
+        assert all(len(row) == len(head) for row in rows)
+        markdown = table_as("markdown", capsys, *folders).splitlines()
+        assert [markdown_cells(line) for line in (markdown[0], *markdown[2:])] == [head, *rows]
+        latex = table_as("latex", capsys, *folders)
+        assert latex_rows(latex) == [head, *rows]
+    assert head[0] == "configuration"
+    assert len(rows) == 6  # all configurations, and the best of each baseline
+    assert latex.startswith("\\begin{table}\n")
+    assert "ranked by the estimate of macro\\_f1 on source\\_dev" in latex
 
 
 def test_two_searches_of_one_name_are_called_by_their_folders(tmp_path, capsys):
