@@ -12,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 from transformers import PreTrainedModel
 
 from seedwise.trainables.dcca import scores
+from seedwise.trainables.dcca.export import export_encoder
 from seedwise.trainables.dcca.model import encoder_of, masked_model
 from seedwise.trainables.dcca.options import DccaOptions, MaskedOptions, MseOptions, UntouchedOptions
 from seedwise.trainables.dcca.pictures import losses
@@ -124,8 +125,6 @@ class Untouched(Method):
 
     def export(self, request: Request, folder: Path) -> list[Path]:
         """One Hugging Face folder: the encoder with its head for masked words."""
-        from seedwise.trainables.dcca.export import export_encoder
-
         return [export_encoder(self, request, folder / "encoder")]
 
     def save(self, folder: Path) -> None:

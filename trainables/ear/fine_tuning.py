@@ -14,8 +14,10 @@ from transformers import PreTrainedModel
 
 from seedwise.trainables.ear.augment import Dictionary
 from seedwise.trainables.ear.examples import Examples
+from seedwise.trainables.ear.export import export_model
 from seedwise.trainables.ear.heads import set_head
 from seedwise.trainables.ear.options import AugmentedOptions, PlainOptions
+from seedwise.trainables.ear.pictures import projection
 from seedwise.trainables.ear.prepare import EarInputs
 from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.inputs.text import Encoded
@@ -129,14 +131,10 @@ class FineTuning(Classifier):
 
     def pictures(self) -> list[dict]:
         """The words of parallel sentences before and after training, if the task has such sentences."""
-        from seedwise.trainables.ear.pictures import projection  # here, because most runs draw nothing
-
         return projection(self.inputs, self.learner) if self.inputs.parallel else []
 
     def export(self, request: Request, folder: Path) -> list[Path]:
         """One Hugging Face folder for all languages."""
-        from seedwise.trainables.ear.export import export_model
-
         return [export_model(self, request, folder / "model")]
 
     def save(self, folder: Path) -> None:

@@ -11,6 +11,7 @@ from seedwise.trainables.ear.embeddings import gaussian
 from seedwise.trainables.ear.examples import compacted
 from seedwise.trainables.ear.fine_tuning import CURVE_POINTS, FineTuning
 from seedwise.trainables.ear.options import EarOptions
+from seedwise.trainables.ear.pictures import losses
 from seedwise.trainables.ear.prepare import prepare, prepare_test
 from seedwise.trainables.ear.two_stream import TwoStream, TwoStreamOutput
 from seedwise.trainables.inputs.pieces import Sentences
@@ -86,8 +87,6 @@ class Ear(FineTuning):
         return metrics | ({"embedding_gain": norm.weight.norm().item()} if norm is not None else {})
 
     def pictures(self) -> list[dict]:
-        from seedwise.trainables.ear.pictures import losses
-
         return [*losses(self.curves, self.options), *super().pictures()]
 
 
