@@ -10,11 +10,11 @@ REPORT = "report.html"
 MODELS = "models"  # trained models of a landscape, each from a run
 
 
-def run_name(config_id: str, replicate: int) -> str:
+def run_id(config_id: str, replicate: int) -> str:
     """The name of a run in file names and in messages between processes."""
     return f"{config_id}-{replicate}"
 
 
 def pictures_of(folder: Path, config_id: str, replicate: int) -> Path:
     """The file with all pictures of a run, if the run has any."""
-    return folder / "pictures" / f"{run_name(config_id, replicate)}.json"
+    return folder / "pictures" / f"{run_id(config_id, replicate)}.json"

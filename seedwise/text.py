@@ -2,6 +2,8 @@
 
 import time
 
+HOUR, MINUTE = 3600.0, 60.0  # seconds
+
 
 def number(value: float | None) -> str:
     """A score with three decimals; a dash if there is none."""
@@ -25,21 +27,15 @@ def short(name: str, value: object) -> str:
     return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
 
 
-def duration(seconds: float) -> str:
-    """Seconds as 3.5 h, 12.0 min or 40.0 s: what a search cost, with one decimal."""
-    for unit, size in (("h", 3600.0), ("min", 60.0)):
+def duration(seconds: float, *, rough: bool = False) -> str:
+    """Seconds as 3.5 h, 12.0 min or 40.0 s; `rough`: as 3.5 h, 12 min or 40 s."""
+    digits = 0 if rough else 1
+    for unit, size, decimals in (("h", HOUR, 1), ("min", MINUTE, digits)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
-
-
-def minutes_in_words(minutes: float) -> str:
-    """Minutes, roughly, as 40 s, 12 min or 3.5 h."""
-    if minutes < 1.5:
-        return f"{minutes * 60:.0f} s"
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+            return f"{seconds / size:.{decimals}f} {unit}"
+    return f"{seconds:.{digits}f} s"
 
 
 def ago(moment: float) -> str:
     """The time since a moment of the ledger, by this machine's clock."""
-    return f"{minutes_in_words(max(0.0, time.time() - moment) / 60)} ago"
+    return f"{duration(max(0.0, time.time() - moment), rough=True)} ago"

@@ -86,14 +86,14 @@ def fetch(options: argparse.Namespace, console: Console) -> int:
 def status(options: argparse.Namespace, console: Console) -> int:
     """Show whether and for how long a job has been running, and the last line of its log."""
     from seedwise.search.cluster import jobs
-    from seedwise.text import minutes_in_words
+    from seedwise.text import duration
 
     with jobs.connected(options.address) as client:
         info = jobs.details(client, options.job)
         log = client.get_job_logs(options.job).strip().splitlines()
     _, remote, _ = jobs.search_of(info)
-    minutes = ((info.end_time or time.time() * 1000) - info.start_time) / 60_000
-    console.print(f"{options.job}: {info.status.value}, {minutes_in_words(minutes)}, in {remote}", soft_wrap=True)
+    seconds = (info.end_time or time.time() * 1000) / 1000 - info.start_time / 1000
+    console.print(f"{options.job}: {info.status.value}, {duration(seconds, rough=True)}, in {remote}", soft_wrap=True)
     console.print(*log[-1:], soft_wrap=True)
     return DONE
 

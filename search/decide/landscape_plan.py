@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from seedwise.folder import run_name
+from seedwise.folder import run_id
 from seedwise.search.decide.policy import Action, FromPlan, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
 from seedwise.spaces import config_id, load
@@ -25,7 +25,7 @@ class PlannedRun:
 
     @property
     def name(self) -> str:
-        return run_name(self.config_id, self.replicate)
+        return run_id(self.config_id, self.replicate)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from seedwise.imports import import_path
 from seedwise.search.ledger.counts import free_replicate
 from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, WAITING, Configuration, State
 from seedwise.search.ranking.estimator import Estimator
+from seedwise.text import HOUR
 
 FRESH = 1000  # the first replicate of the confirmation: no search gets so far
 EXHAUSTED = "the space has no further configuration"
@@ -114,7 +115,7 @@ class Policy:
         return self.late(state)
 
     def late(self, state: State) -> Stop | None:
-        over = self.hours is not None and state.worked >= self.hours * 3600
+        over = self.hours is not None and state.worked >= self.hours * HOUR
         return Stop(f"the budget of {self.hours:g} hours is spent") if over else None
 
     def repeats(self, state: State, configuration: Configuration) -> bool:

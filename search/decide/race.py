@@ -9,6 +9,7 @@ from pydantic import Field
 from seedwise.search.decide.policy import Action, Adaptive, Count, New, Replicate, Stop, free_replicate
 from seedwise.search.ledger.state import SEARCH, Configuration, State
 from seedwise.search.ranking.estimate import Estimate
+from seedwise.text import HOUR
 
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -75,7 +76,7 @@ class Race(Adaptive):
     def _budget_used(self, state: State) -> float:
         """How much of the budget is used, from 0 to 1."""
         runs = 0.0 if self.runs is None else state.tally.started[SEARCH] / max(1, self.runs - self.reserve)
-        return max(runs, 0.0 if self.hours is None else state.worked / (self.hours * 3600))
+        return max(runs, 0.0 if self.hours is None else state.worked / (self.hours * HOUR))
 
     def _contender(self, state: State, estimate: Estimate) -> Replicate | None:
         """Top-two Thompson sampling among those that may have another replicate."""

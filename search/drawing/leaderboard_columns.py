@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from seedwise.search.drawing.table import Cells, Column
+from seedwise.search.ledger.state import PRUNED
 from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.leaderboard import mean_of
 from seedwise.search.ranking.selection import Selection
@@ -59,7 +60,7 @@ def _all_failed(row: dict) -> bool:
 
 def _unmeasured(row: dict) -> str:
     """The word in place of a score where no run measured one; empty where a run did."""
-    return "pruned" if row["status"] == "pruned" else "failed" if _all_failed(row) else ""
+    return PRUNED if row["status"] == PRUNED else "failed" if _all_failed(row) else ""
 
 
 def _estimate(row: dict) -> str:

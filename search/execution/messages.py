@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from seedwise.folder import run_name
+from seedwise.folder import run_id
 from seedwise.search.ledger.state import DONE, State
 
 METRICS = "metrics/"  # Tune's prefix for the names of metrics in a flat result
@@ -55,7 +55,7 @@ class RunOrder(Message):
 
     @property
     def name(self) -> str:
-        return run_name(self.config_id, self.replicate)
+        return run_id(self.config_id, self.replicate)
 
 
 @dataclass(frozen=True)

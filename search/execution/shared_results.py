@@ -8,7 +8,7 @@ Ray's key-value store, within one session of a search.
 import json
 import time
 
-from seedwise.folder import run_name
+from seedwise.folder import run_id
 from seedwise.search.cluster.ray_internals import kv_get, kv_put
 from seedwise.search.execution.coordination import last_heartbeat
 from seedwise.search.execution.messages import Outcome, RunOrder, session_key
@@ -43,7 +43,7 @@ class SharedResults:
 
     def wait(self, epoch: int) -> Outcome | None:
         """The outcome of an epoch once it is published; None where its owner has left or fallen silent."""
-        owner, heartbeat, heard = run_name(*self.owner().split("/")), None, time.monotonic()
+        owner, heartbeat, heard = run_id(*self.owner().split("/")), None, time.monotonic()
         while True:
             if (latest := last_heartbeat(self.session, owner)) != heartbeat:
                 heartbeat, heard = latest, time.monotonic()

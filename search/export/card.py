@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from seedwise import yaml12
-from seedwise.search.decide.policy import FRESH
+from seedwise.search.decide.policy import replicate_name
 from seedwise.search.drawing.table import Column, Table
 from seedwise.text import interval, number, spread
 from seedwise.trainables.methods import built_in
@@ -156,8 +156,7 @@ class Card:
         return [_table(["", ""], [row for row in rows if row[1]]), "", params]
 
     def _own(self) -> list[str]:
-        fresh = " (a fresh seed)" if self.replicate >= FRESH else ""
-        seed = f"replicate {self.replicate}{fresh} of search seed {self.content['specification']['seed']}"
+        seed = f"{replicate_name(self.replicate)} of search seed {self.content['specification']['seed']}"
         about = f" {self.export.scores}" if self.export and self.export.scores else ""
         rows = [(*name, number(score)) for *name, score in self._own_scores()]
         table = _table(["split", "metric", "language", "score"], rows)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger.state import Configuration
+from seedwise.search.ledger.state import PRUNED, Configuration
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.spec.parts import space_of
@@ -83,7 +83,7 @@ def _trial(
         "fresh_mean": row["fresh"]["mean"] if row["fresh"] else None,
         "in_space": fixed is not None,  # an enqueued configuration need not be; Optuna then shows no parameters of it
     }
-    if row["status"] == "pruned":
+    if row["status"] == PRUNED:
         own = {run.replicate: selection.score(run.metrics) for run in configuration.runs.values()}
         scores = {replicate: score for replicate, score in own.items() if score is not None}
         outcome = {"state": TrialState.PRUNED}

@@ -8,7 +8,7 @@ from seedwise.errors import RequestError
 from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.renamed import with_new_names
-from seedwise.search.decide.policy import FRESH
+from seedwise.search.decide.policy import FRESH, replicate_name
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.schema import Specification
@@ -92,5 +92,5 @@ def differences(exported: dict, state: State) -> tuple[int, list[str]]:
         for name in sorted(recorded["metrics"].keys() | run.metrics.keys()):
             before, now = recorded["metrics"].get(name), run.metrics.get(name)
             if before != now:
-                lines.append(f"replicate {run.replicate}: {name} was {json.dumps(before)}, is {json.dumps(now)}")
+                lines.append(f"{replicate_name(run.replicate)}: {name} was {json.dumps(before)}, is {json.dumps(now)}")
     return len(shared), lines

@@ -16,7 +16,7 @@ from pathlib import Path
 from seedwise import paths
 from seedwise.errors import RequestError, SearchError
 from seedwise.files import check_file_name
-from seedwise.folder import LEDGER, run_name
+from seedwise.folder import LEDGER, run_id
 from seedwise.imports import imported
 from seedwise.program import called
 from seedwise.renamed import with_new_names
@@ -53,7 +53,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return run_name(self.config_id, self.replicate)
+        return run_id(self.config_id, self.replicate)
 
     @property
     def finished(self) -> bool:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, State
+from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, SEARCH, Configuration, State
 from seedwise.search.ranking.baseline_scores import best_of_each, scores_of, title
 from seedwise.search.ranking.duplicates import duplicates
 from seedwise.search.ranking.estimate import summary
@@ -41,7 +41,7 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
     if selection.second:
         mark_front(rows, *selection.second)
     pruned = [configuration for configuration in state.configurations.values() if configuration.pruned]
-    rows += [_row(configuration, {}) | {"status": "pruned"} for configuration in pruned]
+    rows += [_row(configuration, {}) | {"status": PRUNED} for configuration in pruned]
     rows += _baselines(state, selection) if most is None else []
     return [{"selected_by": selection.label, "replicated": estimate.replicated, **row} for row in rows][:most]
 
@@ -72,7 +72,7 @@ def _row(
         "p_best": 0.0,
         "tied": False,
         "same_as": "",
-        "status": ", ".join(sorted({run.status for run in runs if run.failed})) or "done",
+        "status": ", ".join(sorted({run.status for run in runs if run.failed})) or DONE,
         **summarised,
         "seconds": sum(run.seconds for run in configuration.of_phase(SEARCH)),
         "fresh": _summarised(configuration, dict(sorted(fresh.items())), intervals=True) if fresh else None,

@@ -15,8 +15,7 @@ from seedwise.search.ledger.state import CONFIRM, SEARCH
 from seedwise.search.ranking.difference import Statement, statement
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
-
-USUAL = ("macro_f1", "accuracy")  # looked for where searches select by different metrics
+from seedwise.trainables.tasks.classification import METRICS
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def common_measure(searches: Sequence[ComparedSearch], *, shared: bool = False) 
     With `shared` it must be on a language that all have.
     """
     fresh = all(search.results.chosen["fresh"] for search in searches)
-    for metric in dict.fromkeys([*(search.results.selection.metric for search in searches), *USUAL]):
+    for metric in dict.fromkeys([*(search.results.selection.metric for search in searches), *METRICS]):
         for split in ("test", "dev", "") if fresh else ("dev", ""):
             measure = Measure(metric, split, CONFIRM if fresh else SEARCH)
             languages = [search.metrics(measure).keys() for search in searches]

@@ -76,10 +76,10 @@ def chart(results: Results) -> Chart:
     lines = {row["config_id"]: line for line, row in enumerate(rows)}
     runs = [run for run in results.state.runs() if run.finished and run.config_id in lines]
     data = []
-    for done, name, colour, symbol in ((True, "done", BLUE, "circle-open"), (False, "failed", RED, "x-thin")):
+    for done, name, colour, symbol in ((True, DONE, BLUE, "circle-open"), (False, "failed", RED, "x-thin")):
         shown = [run for run in runs if (run.status == DONE) == done]
         x, y = [run.seconds for run in shown], [lines[run.config_id] for run in shown]
-        text = [label(f"{replicate_name(run.replicate)}, {run.status}: {run.seconds:.1f} s") for run in shown]
+        text = [label(f"{replicate_name(run.replicate)}, {run.status}: {duration(run.seconds)}") for run in shown]
         hover = {"text": text, "hovertemplate": "%{text}<extra></extra>"}
         data += [points(name, x, y, colour, symbol=symbol, **hover)] if shown else []
     seconds = sorted(run.seconds for run in runs)

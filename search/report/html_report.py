@@ -26,7 +26,7 @@ from seedwise.text import number
 Section = tuple[str, str, str]  # key, title, content
 FAILURES: list[Cells] = [
     (Column("configuration"), itemgetter("config_id")),
-    (Column("replicate", number=True), lambda row: str(row["replicate"])),
+    (Column("seed"), lambda row: replicate_name(row["replicate"])),
     (Column("phase"), itemgetter("phase")),
     (Column("kind"), itemgetter("kind")),
     (Column("seconds", number=True), lambda row: f"{row['seconds']:.1f}"),
@@ -127,7 +127,7 @@ def _pictures(row: dict, results: Results, folder: Path) -> str:
     config_id, figures = row["config_id"], []
     for run in results.state.configurations[config_id].of_phase(CONFIRM):
         for picture in read(folder, config_id, run.replicate) if run.status == DONE else []:
-            drawing = svg(picture, prefix=f"{config_id}-{run.replicate}-{picture['name']}-")
+            drawing = svg(picture, prefix=f"{run.name}-{picture['name']}-")
             caption = escaped(f"{picture['text']} {replicate_name(run.replicate).capitalize()}.")
             figures.append(f"<figure>\n{drawing}<figcaption>{caption}</figcaption>\n</figure>")
     title = f"{row['baseline'] and 'Baseline: ' + row['baseline'] + ', '}{config_id}"

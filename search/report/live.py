@@ -14,7 +14,7 @@ from seedwise.search.ledger.state import DONE, RUNNING, Run, State
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import leaderboard
 from seedwise.search.report.table import as_table
-from seedwise.text import minutes_in_words, number
+from seedwise.text import duration, number
 
 REFRESH_SECONDS = 1.0
 IDLE_FACTOR = 20  # the next drawing waits this many times what the last one took, so that drawing costs at most 5 %
@@ -53,7 +53,7 @@ class Progress:
             score = f"{run.step} points"  # of a landscape, where the metrics of the last point are no result
         outcome = score if run.status == DONE else run.error
         name, done = run_name(self.named(run), run.replicate), self._count(self.state.tally.finished)
-        self.console.print(f"{done}  {name}: {run.status}, {outcome} ({run.seconds:.1f} s)", soft_wrap=True)
+        self.console.print(f"{done}  {name}: {run.status}, {outcome} ({duration(run.seconds)})", soft_wrap=True)
 
     def say(self, text: str) -> None:
         """Print a line above the live table."""
@@ -99,7 +99,7 @@ class Progress:
         if rate > 0:
             parts.append(f"{rate:.1f} runs/min")
             if self.total is not None:
-                parts.append(f"about {minutes_in_words((self.total - done) / rate)} left")
+                parts.append(f"about {duration(60 * (self.total - done) / rate, rough=True)} left")
         return ", ".join(parts)
 
     def _count(self, done: int) -> str:

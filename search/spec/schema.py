@@ -17,6 +17,7 @@ from seedwise.trainables.methods import METHODS
 from seedwise.trainables.request import Inputs, Model, Task, Text
 from seedwise.trainables.spec import Count
 from seedwise.trainables.streams import STREAMS
+from seedwise.trainables.tasks.classification import METRICS
 from seedwise.trainables.training.options import STRICT
 from seedwise.validation import request_errors
 
@@ -93,7 +94,7 @@ class Second(Model):
 class Select(Model):
     """What ranks configurations."""
 
-    metric: Text = "macro_f1"
+    metric: Text = METRICS[0]
     """`macro_f1` or `accuracy`; with dcca also `correlation` and `mlm_probability`, which need no labels, and the
     oracles `retrieval` and `lexicon`."""
     on: Literal["source_dev", "pivot_dev", "target_dev", "unlabelled", "metric"] = "source_dev"

@@ -22,6 +22,7 @@ from pathlib import Path
 import seedwise
 from seedwise.credentials import check_address, mask
 from seedwise.errors import RequestError
+from seedwise.exit_codes import DONE, INCOMPLETE, WRONG
 from seedwise.folder import LEDGER
 from seedwise.process import environment
 from seedwise.program import command
@@ -35,7 +36,6 @@ REST, MAX_REST = 4, 5.0  # rest 4 times as long as writing took, at most 5 secon
 GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to keep trying after a search, and while a person waits
 CHUNK = 1 << 20  # bytes of the ledger that are read at once: their updates take a few times as much memory
 PART = 20  # updates that are written at once, and again after a failure
-INCOMPLETE = 3  # exit code: the search is over, and MLflow could not be reached
 ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # `follow` retries; MLflow's own retries block for minutes
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
@@ -81,7 +81,7 @@ def finish(process: subprocess.Popen, timeout: float) -> bool:
     """Let the follower catch up and end; whether all is in MLflow. After `timeout` the follower goes on alone."""
     process.stdin.close()
     try:
-        return process.wait(timeout) == 0
+        return process.wait(timeout) == DONE
     except subprocess.TimeoutExpired:
         return False
 
@@ -307,10 +307,10 @@ def main(folder: Path, grace: float = GRACE) -> int:
     try:
         follower = Follower(folder, over)
         if follower.follow(grace):
-            return 0
+            return DONE
     except RequestError as error:
         print(f"seedwise: {error}", flush=True)
-        return 2
+        return WRONG
     print(
         f"seedwise: MLflow at {mask(follower.address)} is incomplete ({follower.trouble}). "
         f"This completes the tracking: {command('resume', folder)}",

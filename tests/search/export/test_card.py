@@ -91,7 +91,7 @@ def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
     front = Card(other, "model", 1000, {}, USE).front()
     assert (front.base_model, front.datasets) == ("google-bert/bert-base-cased", ["Davlan/sib200"])
     assert front.language == ["eng", "fra"]
-    assert "replicate 1000 (a fresh seed)" in Card(other, "model", 1000, {}, USE).text()
+    assert "one run, fresh seed 1 of search seed" in Card(other, "model", 1000, {}, USE).text()
 
 
 def test_an_encoder_is_for_hidden_words_and_says_whose_its_scores_are():

@@ -13,7 +13,7 @@ from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.live import Progress
 from seedwise.search.report.table import as_table, write_leaderboard
-from seedwise.text import minutes_in_words
+from seedwise.text import duration
 
 SELECTION = Selection("macro_f1", "source_dev", "mean", "s", ("a",))
 ESTIMATOR = Estimator(SELECTION)
@@ -246,7 +246,7 @@ def test_progress_counts_runs_and_says_how_long():
     text = console.file.getvalue()
     (line,) = (line for line in text.splitlines() if "replicate 2" in line)
     assert line.split() == ["poor", "replicate", "2", "━━━━", "1", "-"]
-    assert [minutes_in_words(value) for value in (0.5, 1.2, 12.4, 200)] == ["30 s", "72 s", "12 min", "3.3 h"]
+    assert [duration(value, rough=True) for value in (30, 72, 744, 12000)] == ["30 s", "72 s", "12 min", "3.3 h"]
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -30,7 +30,7 @@ def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_
     ledger.close()
     output = capsys.readouterr().out
     assert "1/32 runs" in output
-    assert "running a replicate 1" in " ".join(output.split())
+    assert "a replicate 1 0 -" in " ".join(output.split())
     assert "search, 31 runs left; session 1, last line 5 min ago" in output
     assert "the search is running" in output
 
