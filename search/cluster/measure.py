@@ -17,14 +17,6 @@ NODE_SECONDS = 60.0  # how long nodes may take to report the memory of their GPU
 MEASURE_SECONDS = 60.0  # by then a run has seen enough batches, even within its first epoch
 
 
-def largest(specification: Specification, method: type[Method]) -> dict:
-    """The parameters of the run that takes most memory, as the method estimates it; of a landscape, of a training."""
-    parts = specification.parts
-    if parts.plan:
-        return list(parts.plan.trained.values())[-1].params  # on both languages, where such a training is planned
-    return max(parts.space.samples, key=method.size)
-
-
 def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     """The nodes with the memory of their GPUs, as torch sees it there; 0 for logical GPUs without hardware."""
     import ray
@@ -50,11 +42,10 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     return [replace(node, gpu_memory=known.get(node.id, 0)) for node in nodes]
 
 
-def measure(specification: Specification, method: type[Method], inputs: Any, *, gpu: bool) -> Need | None:
+def measure(specification: Specification, method: type[Method], params: dict, inputs: Any, *, gpu: bool) -> Need | None:
     """The peak memory of a run, which ends after one epoch or MEASURE_SECONDS; None where it fails otherwise."""
     import ray
 
-    params = largest(specification, method)
     threads = specification.resources.cpus_per_run
     threads = 1 if threads == "auto" else threads
     actor = ray.remote(num_cpus=threads, num_gpus=int(gpu), max_concurrency=2)(MeasuredRun).remote(threads, gpu)

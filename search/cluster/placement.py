@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from seedwise.errors import RequestError
+from seedwise.search.spec.schema import Resources
 
 MARGIN = 0.15  # share of a memory that stays free: fragments, and epochs larger than the measured one
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
@@ -72,19 +73,19 @@ class Placement:
         return {"event": "place", **asdict(self), **measured, "nodes": [asdict(node) for node in nodes]}
 
 
-def measures(resources: dict, nodes: Sequence[Node]) -> bool:
+def measures(resources: Resources, nodes: Sequence[Node]) -> bool:
     """Whether a run must be measured first: for `auto` CPUs, and for `auto` GPUs whose memory is known."""
-    shares = resources["gpus_per_run"] == "auto" and any(node.gpus >= 1 and node.gpu_memory for node in nodes)
-    return resources["cpus_per_run"] == "auto" or shares
+    shares = resources.gpus_per_run == "auto" and any(node.gpus >= 1 and node.gpu_memory for node in nodes)
+    return resources.cpus_per_run == "auto" or shares
 
 
-def place(resources: dict, nodes: Sequence[Node], need: Need | None = None) -> Placement:
+def place(resources: Resources, nodes: Sequence[Node], need: Need | None = None) -> Placement:
     """What one run occupies on these nodes. `need` is the measurement, where `measures` asks for it."""
-    gpus, why = resources["gpus_per_run"], ""
-    cpus = 1 if resources["cpus_per_run"] == "auto" else resources["cpus_per_run"]
+    gpus, why = resources.gpus_per_run, ""
+    cpus = 1 if resources.cpus_per_run == "auto" else resources.cpus_per_run
     if gpus == "auto":
         gpus, why = _share(nodes, cpus, need)
-    if resources["cpus_per_run"] == "auto":
+    if resources.cpus_per_run == "auto":
         cpus, more = _cpus(nodes, gpus, need)
         why = f"{why}; {more}" if why else more
     placement = Placement(cpus, gpus, why)
@@ -153,10 +154,10 @@ def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
     return RequestError("resources.gpus_per_run", problem, "Set it to auto, or lower.")
 
 
-def this_machine(resources: dict) -> tuple[Placement, int]:
+def this_machine(resources: Resources) -> tuple[Placement, int]:
     """The placement on this machine without Ray and without measuring, and how many runs fit."""
     node = Node("this machine", os.cpu_count() or 1)
-    if resources["gpus_per_run"] != 0:
+    if resources.gpus_per_run != 0:
         import torch
 
         node = replace(node, gpus=torch.cuda.device_count())

@@ -49,9 +49,9 @@ def dry_run(specification: "Specification", earlier: list[Path]) -> int:
 
     warm = read_earlier(earlier, specification.parts.estimator.selection, specification.parts.resolved["method"])
     print(mask(yaml12.dump(specification.as_dict())), end="")
-    placement, slots = this_machine(specification.resources.model_dump())
+    placement, slots = this_machine(specification.resources)
     print(f"# slots: {slots} ({placement.cpus} CPU and {placement.gpus:g} GPU per run)")
-    for line in study_of(specification).plan():
+    for line in study_of(specification).dry_run():
         print(f"# {line}")
     if warm:
         print(f"# from earlier searches: {len(warm)} configurations")

@@ -16,7 +16,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.report.status import show
 
     with opened(options.folder) as (study, results):
-        state, parts = results.state, study.specification.parts
-        words = {"total": parts.total_runs(state), "phase": study.phase(state), "named": partial(study.label, state)}
-        show(options.folder, state, parts, console, **words)
+        state = results.state
+        words = {"total": study.total_runs(state), "phase": study.phase(state), "named": partial(study.label, state)}
+        show(options.folder, state, study.specification.parts, console, **words)
     return DONE

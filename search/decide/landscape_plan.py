@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seedwise.folder import run_id
+from seedwise.search.decide.next_run import Dependencies
 from seedwise.search.decide.policy import Action, FromPlan, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
 from seedwise.spaces import config_id, load
@@ -29,7 +30,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Dependencies):
     """All runs of a landscape of the configuration `params`, in the order in which they are started."""
 
     params: dict
@@ -62,12 +63,11 @@ class Plan:
         return [self.trained[model] for model in planned.job.models(planned.replicate, shared=self.shared)]
 
     def needs(self, run: Run) -> list[str]:
-        """The names of the products that a run takes."""
         planned = next(planned for planned in self.runs if planned.name == run.name)
         return [model.name for model in self.models(planned)]
 
     def needed(self, state: State) -> set[str]:
-        """The names of the products that runs without a result take, but for runs with a model that failed."""
+        """Models for runs with a model that failed are not needed."""
         left = [planned for planned, run in self.with_runs(state) if run is None or not run.finished]
         possible = [planned for planned in left if not self._blocked(state, planned)]
         return {model.name for planned in possible for model in self.models(planned)}
@@ -91,7 +91,6 @@ class Plan:
         return Stop("what is left needs models that failed" if any(blocked) else "all points are evaluated")
 
     def beginning(self, state: State) -> int:
-        """How many runs could be at work now."""
         left = [planned for planned, run in self.with_runs(state) if run is None or not run.finished]
         return sum(self._ready(state, planned) for planned in left)
 

@@ -1,11 +1,11 @@
 """From the ledger to the next run: the policy, then, where it asks for something new, the proposer."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 from seedwise.search.decide.baselines import Baselines, ask_event
-from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.policy import Action, FromPlan, New, Replicate, Stop, Wait, first_interrupted
 from seedwise.search.decide.proposal import Known, Proposer
 from seedwise.search.decide.pruning import prunes
@@ -31,7 +31,7 @@ class Next:
     run: Replicate | Wait | Stop
 
 
-def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Baselines | None = None) -> Next:
+def next_run(state: State, policy: Decider, proposer: Proposer | None, baselines: Baselines | None = None) -> Next:
     """Pure and deterministic: the same ledger gives the same answer. Baselines come once the policy has stopped."""
     events, ask = [], {}
     if baselines is not None and state.policy_stopped:
@@ -66,23 +66,36 @@ def next_run(state: State, policy: Decider, proposer: Proposer, baselines: Basel
     return Next(events, action)
 
 
+class Dependencies:
+    """Which runs need the products of which: none, but in a plan."""
+
+    def needs(self, run: Run) -> list[str]:
+        """The names of the products that a run takes."""
+        return []
+
+    def needed(self, state: State) -> Collection[str]:
+        """The names of the products that runs without a result take."""
+        return ()
+
+    def beginning(self, state: State) -> int | None:
+        """How many runs could be at work now; None where that is not known."""
+        return None
+
+
 @dataclass
 class Decisions:
     """What decides over the runs of a phase: which is next, which ends early, how many there are."""
 
     phase: str
     policy: Decider
-    proposer: Proposer
+    selection: Selection
+    proposer: Proposer | None = None  # where the policy asks for new configurations
     baselines: Baselines | None = None
     prune: str = "off"
-    plan: Plan | None = None  # of runs that need the products of others
+    plan: Dependencies = field(default_factory=Dependencies)
     total: int | None = None  # runs in all, where that is known
     reserved: int = 0  # of these: for the confirmation, which begins when this phase is over
     whole_device: bool = True  # whether a run that is out of memory in its share could have a whole one later
-
-    @property
-    def selection(self) -> Selection:
-        return self.proposer.estimator.selection
 
     def next(self, state: State) -> Next:
         return next_run(state, self.policy, self.proposer, self.baselines)
@@ -98,9 +111,9 @@ class Decisions:
 
     def beginning(self, state: State) -> int | None:
         """How many runs of this phase are left, or can begin now; None where that is not known."""
-        if self.plan:
-            return self.plan.beginning(state)
-        return None if self.total is None else self.left(state) - self.reserved
+        left, can_begin = self.left(state), self.plan.beginning(state)
+        known = [count for count in (left and left - self.reserved, can_begin) if count is not None]
+        return min(known, default=None)
 
 
 def freeze(state: State, estimator: Estimator, because: str, top: int) -> dict:

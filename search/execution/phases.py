@@ -3,9 +3,8 @@
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 from ray import tune
 from rich.console import Console
@@ -16,39 +15,47 @@ from seedwise.search.cluster.measure import measure, with_gpu_memory
 from seedwise.search.cluster.nodes import Slots, nodes_now
 from seedwise.search.cluster.placement import Need, Placement, measures, place
 from seedwise.search.cluster.ray_internals import run_tune
-from seedwise.search.decide.baselines import Baselines
-from seedwise.search.decide.next_run import Decider, Decisions, freeze
-from seedwise.search.decide.policy import Confirmation, WholeDeviceRetries
+from seedwise.search.decide.next_run import Decisions
+from seedwise.search.decide.policy import WholeDeviceRetries
 from seedwise.search.execution.messages import RunOrder
 from seedwise.search.execution.session import Session, View
 from seedwise.search.execution.shared_results import publish_known
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
 from seedwise.search.execution.worker import RunTrainable
-from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, RUNNING, SEARCH, WAITING, Ledger, State
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, WAITING, Ledger, State
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.spec.schema import Specification
 
 
-@dataclass
-class Phases:
-    """Search and confirmation, each with workers of its own: those of the search never hold a test set.
-
-    A landscape has one phase, in which a plan takes the place of the policy. `view` makes what shows a phase.
-    """
+class Study(Protocol):
+    """What differs between kinds of studies, which `search/studies/study.py` has, in a later room."""
 
     specification: Specification
+
+    def method(self) -> type: ...  # of all runs
+
+    def largest(self) -> dict: ...  # the parameters of the run that takes most memory
+
+    def total_runs(self, state: State) -> int | None: ...  # None where only hours bound them
+
+
+@dataclass
+class Phases:
+    """Runs phases, each with workers of its own, so that those of a search never hold a test set.
+
+    `view` makes what shows a phase.
+    """
+
+    study: Study
     ledger: Ledger
-    folder: Path
-    method: type
     inputs: Any
     console: Console
     shutdown: Shutdown
     view: Callable[[State, Estimator, int | None], AbstractContextManager[View]]
 
     def __post_init__(self) -> None:
-        self.parts = self.specification.parts
-        self.plan = self.parts.plan
+        self.specification, self.method = self.study.specification, self.study.method()
         self.placement = self.place()
 
     def place(self) -> Placement:
@@ -57,19 +64,19 @@ class Phases:
         A resumed search keeps its number of threads, or its scores would change in their last bits. What was measured
         on the same devices is not measured again.
         """
-        resources, known, need = self.parts.resolved["resources"], self.ledger.state.placement, None
-        if known and resources["cpus_per_run"] == "auto":
-            resources = {**resources, "cpus_per_run": known["cpus"]}
+        resources, known, need = self.specification.resources, self.ledger.state.placement, None
+        if known and resources.cpus_per_run == "auto":
+            resources = resources.model_copy(update={"cpus_per_run": known["cpus"]})
         with self.console.status("measuring what one run needs"):
             nodes = nodes_now()
-            if resources["gpus_per_run"] == "auto":
+            if resources.gpus_per_run == "auto":
                 nodes = with_gpu_memory(nodes)
             if measures(resources, nodes):
                 if "need" in known and devices(known["nodes"]) == devices([asdict(node) for node in nodes]):
                     need = Need(**known["need"])
                 else:
                     gpu = any(node.gpu_memory for node in nodes)
-                    need = measure(self.specification, self.method, self.inputs, gpu=gpu)
+                    need = measure(self.specification, self.method, self.study.largest(), self.inputs, gpu=gpu)
         try:
             placement = place(resources, nodes, need)
         except RequestError as error:
@@ -86,70 +93,48 @@ class Phases:
         )
         return placement
 
-    def run_all(self) -> None:
-        """Run what is left of all phases. The configurations to confirm are chosen between the two of a search."""
-        state, parts = self.ledger.state, self.parts
-        if self.plan:
-            if not state.stopped:
-                self.ledger.append({"event": "freeze", "because": self.run(PLANNED, self.plan), "configs": []})
-            return
-        confirm = self.specification.replicates.confirm
-        if not state.stopped:
-            reason = self.run(SEARCH, parts.policy, parts.baselines)
-            self.ledger.append(freeze(state, parts.estimator, reason, confirm.top))
-        if state.frozen:
-            self.run(CONFIRM, Confirmation(confirm.fresh))
-
-    def run(self, phase: str, decider: Decider, baselines: Baselines | None = None) -> str:
+    def run(self, decisions: Decisions) -> str:
         """Run a phase to its end and return why it stopped.
 
         Runs that lost their worker after the last decision start again; then runs that were out of memory in their
         share get a whole device; what comes of them may lead to new decisions.
         """
-        tests = {}
+        phase, tests = decisions.phase, {}
         if phase == CONFIRM:
             with self.console.status("reading the test sets"):
                 tests = {"tests": self.method.prepare_test(self.specification)}
         while True:
-            reason = self.tune(phase, decider, baselines, tests, self.placement)
+            reason = self.tune(decisions, tests, self.placement)
             open_runs = {run.status for run in self.ledger.state.runs_of(phase) if not run.finished}
             if WAITING in open_runs and INTERRUPTED not in open_runs:
                 placement = self.placement.whole(nodes_now()) or self.placement
-                self.tune(phase, WholeDeviceRetries(phase), None, tests, placement)
+                retries = replace(decisions, policy=WholeDeviceRetries(phase), baselines=None)
+                self.tune(retries, tests, placement)
             elif RUNNING in open_runs:
-                raise SearchError(f"a run has no result. Resume the search: {called('resume', self.folder)}")
+                again = called("resume", self.ledger.path.parent)
+                raise SearchError(f"a run has no result. Resume the search: {again}")
             elif not open_runs:
                 return reason
 
-    def tune(self, phase: str, decider: Decider, baselines: Baselines | None, tests: dict, placement: Placement) -> str:
+    def tune(self, decisions: Decisions, tests: dict, placement: Placement) -> str:
         """Let Tune run what is decided, and return why it stopped."""
         state = self.ledger.state
-        total = self.parts.total_runs(state)
-        publish_known(state, phase)
+        whole = self.placement.whole(nodes_now()) is not None
+        decisions = replace(decisions, total=self.study.total_runs(state), whole_device=whole)
+        publish_known(state, decisions.phase)
         trainable = tune.with_parameters(RunTrainable, method=self.method, inputs=self.inputs, **tests)
         with (
             tempfile.TemporaryDirectory(prefix="seedwise-") as folder,
-            self.view(state, self.parts.estimator, total) as view,
+            self.view(state, self.specification.parts.estimator, decisions.total) as view,
             Slots(placement) as slots,
         ):
-            decisions = Decisions(
-                phase,
-                decider,
-                self.parts.proposer,
-                baselines,
-                self.specification.prune,
-                self.plan,
-                total,
-                reserved=self.parts.policy.reserve if phase == SEARCH else 0,
-                whole_device=self.placement.whole(nodes_now()) is not None,
-            )
-            session = Session(self.ledger, decisions, slots, self.parts.resolved, self.shutdown, view)
+            session = Session(self.ledger, decisions, slots, self.specification, self.shutdown, view)
             self.shutdown.graceful = True
             try:
                 run_tune(
                     tune.with_resources(trainable, {"cpu": placement.cpus, "gpu": placement.gpus}),
                     folder,  # for Tune's own files, which nobody reads
-                    name=f"session-{state.sessions}-{phase}",
+                    name=f"session-{state.sessions}-{decisions.phase}",
                     search_alg=LedgerSearcher(session),
                     scheduler=Pruner(session),
                     num_samples=-1,

@@ -11,7 +11,7 @@ from ray.exceptions import RayError
 from seedwise.errors import SearchError
 from seedwise.files import replacing, write_atomically
 from seedwise.folder import pictures_of
-from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.next_run import Dependencies
 from seedwise.search.execution.checkpoints import CheckpointStore
 from seedwise.search.execution.in_flight import InFlight
 from seedwise.search.ledger.state import Run, State
@@ -70,12 +70,11 @@ class RunFiles:
     checkpoints: CheckpointStore
     shared: bool
     products: Products
-    plan: Plan | None
+    plan: Dependencies
 
     def load_inputs(self, flight: InFlight) -> None:
         """Put what a run needs into the object store. Without a readable checkpoint the run starts over."""
-        if self.plan:
-            flight.products = tuple(self.products.share(name) for name in self.plan.needs(flight.run))
+        flight.products = tuple(self.products.share(name) for name in self.plan.needs(flight.run))
         try:
             checkpoint = None if self.shared else self.checkpoints.load(flight.run.name)
             flight.checkpoint = checkpoint and ray.put(checkpoint)
@@ -99,5 +98,4 @@ class RunFiles:
     def release(self, run: Run, state: State) -> None:
         """Drop what nobody needs once this run has ended: its checkpoint, and products in the object store."""
         self.checkpoints.remove(run.name)
-        if self.plan:
-            self.products.release(self.plan.needed(state))
+        self.products.release(self.plan.needed(state))

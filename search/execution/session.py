@@ -21,6 +21,7 @@ from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run
+from seedwise.search.spec.schema import Specification
 
 FAILED, OOM = "failed:error", "failed:oom"
 HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker; less where the limit of silence is short
@@ -37,14 +38,14 @@ class View(Protocol):
 
 
 class Session:
-    """One process's work on a phase of a search; `specification` is the resolved one."""
+    """One process's work on a phase of a search."""
 
     def __init__(
         self,
         ledger: Ledger,
         decisions: Decisions,
         slots: Slots,
-        specification: dict,
+        specification: Specification,
         shutdown: Shutdown,
         view: View,
     ):
@@ -53,21 +54,21 @@ class Session:
         self.progressed = False  # whether any run has completed a step
         self.failed_starts = 0  # of workers
         self.ended: list[Run] = []
-        resources, checkpoints = specification["resources"], specification["checkpoints"]
+        resources, checkpoints = specification.resources, specification.checkpoints
         key, folder = session_key(ledger.state, decisions.phase), ledger.path.parent
-        minutes, silence = resources["minutes_per_run"], resources["heartbeat_timeout_minutes"] * 60
+        minutes, silence = resources.minutes_per_run, resources.heartbeat_timeout_minutes * 60
         self.runs = RunsInFlight(key, minutes and minutes * 60, silence)
-        path = checkpoints["path"]
+        path = checkpoints.path
         shared = f"{path.rstrip('/')}/{ledger.state.search['search_id']}" if path else ""
         store = CheckpointStore(shared or str(folder.resolve() / "checkpoints"))
         self.files = RunFiles(folder, store, bool(shared), Products(folder / MODELS), decisions.plan)
         self.order = partial(  # what the orders of all runs have in common
             RunOrder,
-            seed=decisions.proposer.seed,
+            seed=specification.seed,
             session=key,
             threads=ledger.state.placement["cpus"],  # also of a run that has a whole device
             gpus=slots.placement.gpus,
-            checkpoint_seconds=checkpoints["seconds"],
+            checkpoint_seconds=checkpoints.seconds,
             heartbeat_seconds=min(HEARTBEAT_SECONDS, silence / CHECKS),
             checkpoint_store=shared,
         )
@@ -135,7 +136,7 @@ class Session:
     def record_result(self, trial_id: str, report: StepReport) -> None:
         """Write how a run ended. Tune may call twice: the second call does nothing."""
         flight = self.runs.by_trial.get(trial_id)
-        if flight is None or (self.files.plan and report.has_product and not self.keep_product(trial_id, flight)):
+        if flight is None or (report.has_product and not self.keep_product(trial_id, flight)):
             return
         self.runs.remove(trial_id)
         self.progressed |= report.status == DONE

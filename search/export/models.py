@@ -47,8 +47,8 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     try:
         with console.status("reading the inputs"):
             inputs = method.prepare(specification, specification.parts.candidates)
-        resources = specification.parts.resolved["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
-        placement, _ = this_machine(resources)
+        cpus = {"cpus_per_run": state.resources["cpus_per_run"]}
+        placement, _ = this_machine(specification.resources.model_copy(update=cpus))
         with device.borrowed(placement.cpus, placement.gpus) as hardware:
             run = method(inputs, dict(configuration.params), Streams(specification.seed, replicate), hardware)
             metrics = _train(run, configuration, replicate, console)

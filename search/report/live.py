@@ -48,12 +48,13 @@ class Progress:
         """Print the result of a run, where no live table shows it."""
         if self.live:
             return
-        score = f"{self.selection.label} {number(self.selection.score(run.metrics))}"
-        if "point/a" in run.metrics:
-            score = f"{run.step} points"  # of a landscape, where the metrics of the last point are no result
-        outcome = score if run.status == DONE else run.error
+        outcome = self.score(run) if run.status == DONE else run.error
         name, done = run_name(self.named(run), run.replicate), self._count(self.state.tally.finished)
         self.console.print(f"{done}  {name}: {run.status}, {outcome} ({duration(run.seconds)})", soft_wrap=True)
+
+    def score(self, run: Run) -> str:
+        """The result of a run that is done."""
+        return f"{self.selection.label} {number(self.selection.score(run.metrics))}"
 
     def say(self, text: str) -> None:
         """Print a line above the live table."""

@@ -4,8 +4,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from seedwise.imports import import_path
-from seedwise.search.decide.baselines import Baselines, baseline_spaces, every_candidate, total_runs
-from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.baselines import Baselines, baseline_spaces, every_candidate
 from seedwise.search.decide.policy import Policy, policy_of
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import State
@@ -89,14 +88,3 @@ class Parts:
         varying = (None, *keys.decompose) if keys.decompose else ()
         expected = self.policy.configurations()
         return Proposer(space, keys.sampler, keys.seed, self.estimator, tuple(first), expected, varying)
-
-    def total_runs(self, state: State) -> int | None:
-        """How many runs there will be, with baselines and confirmation; None if only hours bound them."""
-        if self.plan:
-            return len(self.plan.runs)
-        return total_runs(self.policy, self.baselines, self._specification.replicates.confirm, state)
-
-    @cached_property
-    def plan(self) -> Plan | None:
-        """All runs of a landscape; None of a search."""
-        return Plan.of(self._specification) if self._specification.landscape else None

@@ -22,7 +22,6 @@ from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.state import Ledger
 from seedwise.search.ranking.results import Results
-from seedwise.search.report.live import Progress
 from seedwise.search.spec import provenance
 from seedwise.search.spec.load import from_dict, recorded, set_all
 from seedwise.search.spec.schema import Specification
@@ -166,8 +165,8 @@ def _search(
     ):
         from seedwise.search.execution.phases import Phases  # imports Ray Tune, which reads its environment
 
-        view = partial(Progress, console, named=partial(study.label, ledger.state))
-        Phases(specification, ledger, folder, method, inputs, console, shutdown, view).run_all()
+        view = partial(study.progress, console, named=partial(study.label, ledger.state))
+        study.run(Phases(study, ledger, inputs, console, shutdown, view))
         results = Results(ledger.state, parts.estimator)
         ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})
     return Outcome(study, results, nothing_new=False)

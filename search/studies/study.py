@@ -7,8 +7,9 @@ import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console
 
@@ -16,18 +17,25 @@ from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, MODELS, REPORT
 from seedwise.program import called
-from seedwise.search.decide.baselines import distinguishing_parameters
+from seedwise.search.decide.baselines import distinguishing_parameters, total_runs
+from seedwise.search.decide.landscape_plan import Plan
+from seedwise.search.decide.next_run import Decisions, freeze
+from seedwise.search.decide.policy import Confirmation
 from seedwise.search.export.best import export_best
 from seedwise.search.landscape.page import NUMBERS, page, read_numbers
 from seedwise.search.landscape.words import sentences
-from seedwise.search.ledger.state import Run, State
+from seedwise.search.ledger.state import CONFIRM, PLANNED, SEARCH, Run, State
 from seedwise.search.ranking.results import Results
+from seedwise.search.report.live import Progress
 from seedwise.search.report.table import show_leaderboard, write_leaderboard
 from seedwise.search.spec.schema import Specification
 from seedwise.search.studies import decomposition
 from seedwise.search.studies.report import write_report
 from seedwise.text import short
 from seedwise.trainables.landscape.jobs import Job
+
+if TYPE_CHECKING:
+    from seedwise.search.execution.phases import Phases
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,7 @@ class Search:
 
     specification: Specification
     cannot_compare: ClassVar[str] = ""  # why the folder of a kind without competing configurations cannot be compared
+    progress: ClassVar[type[Progress]] = Progress  # what a terminal shows while it runs
 
     @staticmethod
     def matches(specification: Specification) -> bool:
@@ -50,6 +59,26 @@ class Search:
         """The parameters that distinguish its runs, by baseline; see `distinguishing_parameters`."""
         return distinguishing_parameters(self.specification.parts.candidates)
 
+    def largest(self) -> dict:
+        """The parameters of the run that takes most memory, as the method estimates it."""
+        return max(self.specification.parts.space.samples, key=self.method().size)
+
+    def total_runs(self, state: State) -> int | None:
+        """How many runs there will be, with baselines and confirmation; None where only hours bound them."""
+        parts = self.specification.parts
+        return total_runs(parts.policy, parts.baselines, self.specification.replicates.confirm, state)
+
+    def run(self, phases: "Phases") -> None:
+        """Run what is left of all phases. The configurations to confirm are chosen between the two."""
+        ledger, parts, confirm = phases.ledger, self.specification.parts, self.specification.replicates.confirm
+        policy, estimator = parts.policy, parts.estimator
+        if not ledger.state.stopped:
+            proposed = parts.proposer, parts.baselines, self.specification.prune
+            search = Decisions(SEARCH, policy, estimator.selection, *proposed, reserved=policy.reserve)
+            ledger.append(freeze(ledger.state, estimator, phases.run(search), confirm.top))
+        if ledger.state.frozen:
+            phases.run(Decisions(CONFIRM, Confirmation(confirm.fresh), estimator.selection))
+
     def phase(self, state: State) -> str:
         """What it is doing, in a word."""
         if state.stopped:
@@ -60,8 +89,8 @@ class Search:
         """A person's name for the configuration of a run."""
         return run.config_id
 
-    def plan(self) -> list[str]:
-        """What would be done, for a dry run."""
+    def dry_run(self) -> list[str]:
+        """What would be done."""
         parts = self.specification.parts
         lines = [f"space: {parts.space.size()}", f"budget: {parts.policy.in_words()}"]
         if baselines := parts.baselines:
@@ -124,10 +153,18 @@ class Decomposition(Search):
         raise refusal(folder, self, "Report on")
 
 
+class PointsProgress(Progress):
+    """The metrics of the last point that a run has evaluated are no result."""
+
+    def score(self, run: Run) -> str:
+        return f"{run.step} points" if "point/a" in run.metrics else super().score(run)
+
+
 class Landscape(Search):
     """The loss landscape between trained models of one configuration: all its runs are planned."""
 
     cannot_compare = "it holds the landscape of one configuration"
+    progress = PointsProgress
 
     @staticmethod
     def matches(specification: Specification) -> bool:
@@ -141,6 +178,22 @@ class Landscape(Search):
     def searched(self) -> dict[str, list[str]]:
         return {self.specification.landscape.baseline or "": [field.name for field in fields(Job)]}
 
+    @cached_property
+    def plan(self) -> Plan:
+        return Plan.of(self.specification)
+
+    def largest(self) -> dict:
+        return list(self.plan.trained.values())[-1].params  # on both languages, where such a training is planned
+
+    def total_runs(self, state: State) -> int:
+        return len(self.plan.runs)
+
+    def run(self, phases: "Phases") -> None:
+        if not phases.ledger.state.stopped:
+            selection = self.specification.parts.estimator.selection  # shown while models train
+            because = phases.run(Decisions(PLANNED, self.plan, selection, plan=self.plan))
+            phases.ledger.append({"event": "freeze", "because": because, "configs": []})
+
     def phase(self, state: State) -> str:
         return "landscape"
 
@@ -150,14 +203,14 @@ class Landscape(Search):
         names = state.search["searched"][params.get("baseline", "")]
         return " ".join(short(name, params[name]) for name in names if name in params)
 
-    def plan(self) -> list[str]:
-        return [f"landscape: {self.specification.parts.plan.in_words()}"]
+    def dry_run(self) -> list[str]:
+        return [f"landscape: {self.plan.in_words()}"]
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
         from seedwise.search.execution.products import Products  # imports Ray
         from seedwise.search.landscape.numbers import Numbers
 
-        numbers = Numbers(self.specification.parts.plan, results.state, Products(folder / MODELS)).all()
+        numbers = Numbers(self.plan, results.state, Products(folder / MODELS)).all()
         numbers["sentences"] = sentences(numbers)
         write_atomically(folder / NUMBERS, json.dumps(numbers, allow_nan=False, indent=1) + "\n")
         with optional(REPORT, folder, console):

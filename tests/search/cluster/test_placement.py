@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import MARGIN, Need, Node, Placement, measures, place
 from seedwise.search.ledger.state import read
+from seedwise.search.spec.schema import Resources
 from seedwise.trainables.training.device import memory_share
 
 GB = 1 << 30
@@ -18,7 +19,7 @@ def node(cpus=8, gpus=0, gpu_memory=0, memory=64, name="n"):
 
 
 def resources(gpus="auto", cpus=1):
-    return {"gpus_per_run": gpus, "cpus_per_run": cpus}
+    return Resources(gpus_per_run=gpus, cpus_per_run=cpus)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.state import CONFIRM, Ledger, read
-from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.spec.schema import Checkpoints, Resources
 from seedwise.trainables.pictures import checked
 from tests.search.report.test_html_report import without_scripts
 from tests.search.studies.test_search import board, run, write
@@ -142,16 +142,12 @@ def session_of(folder):
     for config_id, params in (("a", {"x": 1}), ("b", {"baseline": "ls"})):
         ledger.append({"event": "ask", "config_id": config_id, "params": params, "ask": 0})
     ledger.append({"event": "freeze", "because": "over", "configs": ["a"], "baselines": ["b"]})
-    estimator = Estimator(Selection("value", "metric", "mean", "", ()))
-    proposer = SimpleNamespace(seed=0, estimator=estimator)
+    selection = Selection("value", "metric", "mean", "", ())
     slots = SimpleNamespace(now=lambda: 1, placement=Placement(1, 0.0))
-    resolved = {
-        "resources": {"minutes_per_run": None, "heartbeat_timeout_minutes": 10.0},
-        "checkpoints": {"seconds": 60.0, "path": None, "grace": 20.0},
-    }
+    specification = SimpleNamespace(seed=0, resources=Resources(), checkpoints=Checkpoints())
     view = SimpleNamespace(result=lambda run: None)
     shutdown = Shutdown(grace=20.0, graceful=True)
-    return Session(ledger, Decisions(CONFIRM, Confirmation(2), proposer), slots, resolved, shutdown, view)
+    return Session(ledger, Decisions(CONFIRM, Confirmation(2), selection), slots, specification, shutdown, view)
 
 
 def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):

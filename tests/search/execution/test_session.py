@@ -12,7 +12,7 @@ from ray.exceptions import GetTimeoutError, RayActorError
 from seedwise.errors import SearchError
 from seedwise.search.cluster.code import own_code
 from seedwise.search.decide.baselines import Baselines
-from seedwise.search.decide.next_run import next_run
+from seedwise.search.decide.next_run import Dependencies, next_run
 from seedwise.search.decide.policy import Fixed, Stop, WholeDeviceRetries
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
@@ -110,19 +110,6 @@ FINE = StepReport(epoch=1, epochs=1, seconds=1.0, metrics={"value": 0.5}, done=T
 PRODUCED = replace(FINE, has_product=True)
 
 
-class PlanWithoutNeeds:
-    """A plan whose runs need nothing of each other."""
-
-    def needs(self, run):
-        return []
-
-    def needed(self, state):
-        return set()
-
-    def beginning(self, state):
-        return 1
-
-
 def trial_of(trial_id, actor):
     return SimpleNamespace(trial_id=trial_id, temporary_state=SimpleNamespace(ray_actor=actor))
 
@@ -138,7 +125,7 @@ def produced(folder, answer, monkeypatch):
 
     monkeypatch.setattr(ray, "get", get)
     session = session_of(folder)
-    session.files = replace(session.files, plan=PlanWithoutNeeds(), products=Products(folder / "models"))
+    session.files = replace(session.files, products=Products(folder / "models"))
     session.start_next("trial")
     actor = SimpleNamespace(take_output=SimpleNamespace(remote=lambda: "ref"))
     session.runs.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
@@ -181,7 +168,7 @@ def test_a_worker_gets_the_checkpoint_and_the_products_of_a_run_before_its_first
     """To its worker, and not in its configuration, which Tune keeps."""
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
     session, received = produced(tmp_path, None, monkeypatch), []
-    monkeypatch.setattr(PlanWithoutNeeds, "needs", lambda self, run: ["b-0"])
+    monkeypatch.setattr(Dependencies, "needs", lambda self, run: ["b-0"])
     session.files.products.save("b-0", {"x": np.arange(2.0)})
     session.files.checkpoints.save("a-1001", b"state")
     order = session.start_next("next")

@@ -104,6 +104,8 @@ def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(la
     home, output = landscape
     finding = numbers_of(home)["sentences"][0]
     run(home, "report", "runs/demo")
+    assert ": done, 33 points (" in output
+    assert ": done, macro_f1 on source_dev 0." in output  # of a model
     for page in ("runs/demo-landscape/report.html", "runs/demo/report.html"):
         assert finding.split(",")[0] in (home / page).read_text()
     assert f"to see it in the report of its search: {typed(home, 'report', home / 'runs' / 'demo')}" in output

@@ -3,7 +3,11 @@
 import sys
 from collections import Counter
 
+import pytest
+
+from seedwise import yaml12
 from seedwise.search.commands.main import main
+from seedwise.search.decide import policy
 from seedwise.search.ledger import state as ledger
 from seedwise.search.ranking import leaderboard
 from seedwise.search.studies import study
@@ -28,8 +32,10 @@ def count_calls(monkeypatch, function):
     return calls
 
 
-def test_a_demo_search_builds_each_space_replays_its_ledger_and_ranks_once(tmp_path, fake_loop, monkeypatch):
-    tiny.topics(tmp_path / "topics")
+@pytest.fixture
+def counts(tmp_path, fake_loop, monkeypatch):
+    """Counts of what a search does once, each filled while the test runs; and a small task."""
+    tiny.topics(tmp_path / "topics", rows={"train": 48, "dev": 12, "test": 4})
     built, made = Counter(), space.Space.__post_init__
 
     def counted(self):
@@ -38,13 +44,35 @@ def test_a_demo_search_builds_each_space_replays_its_ledger_and_ranks_once(tmp_p
 
     monkeypatch.setattr(space.Space, "__post_init__", counted)
     space._made.cache_clear()  # of the searches before
-    replayed, ranked = (count_calls(monkeypatch, one) for one in (ledger.replay, leaderboard.leaderboard))
-    priced = count_calls(monkeypatch, leaderboard.underspecification)
-    changes = [*SMALL, f"task.data={tmp_path / 'topics'}", "baselines={constant: {}, ls: {}}", "tracking.uri=off"]
-    run(tmp_path, "search", "demo", *tiny.words(changes))
-    assert Counter(key for key, _, _ in built) == {"space": 1, "baselines.constant": 1, "baselines.ls": 1}
+    counted_functions = ledger.replay, leaderboard.leaderboard, leaderboard.underspecification, policy.policy_of
+    return built, {function.__name__: count_calls(monkeypatch, function) for function in counted_functions}
+
+
+EAR = ["budget.runs=3", "replicates={policy: fixed, n: 1, confirm: {top: 1, fresh: 1}}", "task.targets=[qan]"]
+EAR += ["space={epochs: 1, batch_size: 4, push: none, pull: none}", "enqueue=[]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "baselines"),
+    [("demo", SMALL, "{constant: {}, ls: {}}"), ("demo-ear", EAR, "{plain: {lr: 0.001}}")],
+)
+def test_a_search_builds_each_space_replays_its_ledger_and_ranks_once(tmp_path, counts, name, changes, baselines):
+    built, calls = counts
+    more = [f"task.data={tmp_path / 'topics'}", f"baselines={baselines}", "tracking.uri=off"]
+    run(tmp_path, "search", name, *tiny.words([*changes, *more]))
+    assert sorted(key for key, _, _ in built) == sorted(
+        ["space", *(f"baselines.{name}" for name in yaml12.load(baselines))]
+    )
     assert set(built.values()) == {1}
-    assert (len(replayed), len(ranked), len(priced)) == (1, 1, 1)
+    assert {name: len(made) for name, made in calls.items()} == dict.fromkeys(calls, 1)
+
+
+def test_a_landscape_replays_its_ledger_once_and_makes_no_policy_and_no_leaderboard(tmp_path, counts):
+    _, calls = counts
+    changes = [f"task.data={tmp_path / 'topics'}", "task.targets=[]", "tracking.uri=off", "landscape.directions=0"]
+    changes += ["enqueue=[{push: none, pull: none, epochs: 1, batch_size: 4}]"]
+    run(tmp_path, "landscape", "demo-ear", "--seeds-only", "--replicates", 2, *tiny.words(changes))
+    assert {name: len(made) for name, made in calls.items() if made} == {"replay": 1}
 
 
 class Toy(study.Search):
