@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError, RequestErrors, nearest
 
-EXAMPLES = {"name": "name: my-search", "method": "method: stitching", "budget": "budget: {runs: 60}"}
 KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # pydantic adds the kinds that it tries to a location
 SCALARS = ("float", "int", "str", "bool", "[key]")
 
@@ -60,7 +59,8 @@ def _error(key: str, problems: list[dict], model: type | None) -> RequestError:
         *above, name = _location(problem)
         return RequestError(key, "there is no such key", nearest(name, _names(model, above)))
     if problem["type"] == "missing":
-        example = f", for example `{EXAMPLES[key]}`" if key in EXAMPLES else ""
+        examples = key in _fields(model) and _fields(model)[key].examples
+        example = f", for example `{key}: {examples[0]}`" if examples else ""
         return RequestError(key, "this key is missing", f"Add it{example}.")
     value = problem["input"]
     shown = HIDDEN if isinstance(value, str) and has_password(value) else mask(repr(value))

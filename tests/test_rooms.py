@@ -1,6 +1,7 @@
 """Rooms: a folder imports only from itself and from rooms before it, and none is larger than a person can take in."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -111,6 +112,15 @@ def test_a_method_says_no_more_of_later_rooms_than_the_names_of_its_spaces():
     text = "SPACE, LATER = 'seedwise.spaces.ear:default', 'seedwise.search.studies.launch:search'"
     assert len(list(against_the_order("seedwise.trainables.ear.spec", ast.parse(text), modules()))) == 1
     assert len(list(against_the_order("seedwise.trainables.ear.options", ast.parse(text), modules()))) == 2
+
+
+def test_only_the_table_of_methods_names_a_method():
+    """Elsewhere a method is named in its folder and its space; a page of docs/ may be named anywhere."""
+    own = re.compile(rf"(trainables|spaces)\.({'|'.join([*METHODS, 'world'])})\b")
+    named = re.compile(rf"(?<!docs/)\b({'|'.join(METHODS)})\b", re.IGNORECASE)
+    elsewhere = {name: path for name, path in modules().items() if not own.search(name) and name not in TABLES}
+    lines = [f"{name}: {line}" for name, path in elsewhere.items() for line in path.read_text().splitlines()]
+    assert [line for line in lines if named.search(line.partition(": ")[2])] == []
 
 
 def test_every_folder_is_a_room_and_none_is_too_large():

@@ -48,6 +48,11 @@ class Baseline:
     # Makes, from the configurations of the method, a function that sizes this baseline, so that none costs more.
     resize: Callable[[Sequence[dict]], Callable[[dict], dict]] | None = None
     needs: frozenset[str] = frozenset()  # inputs by name, and "target_train": the training sets of the targets
+    kind: str = ""  # a parameter whose values a leaderboard shows as baselines of their own
+
+    def title(self, params: dict) -> str:
+        """What a leaderboard calls a configuration of it."""
+        return f"{self.options.title} {params[self.kind]}" if self.kind in params else self.options.title
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,23 @@ class Metric:
     input: str = ""  # the key below `inputs:` that it needs
 
 
+def epochs_of_batches(params: dict) -> dict:
+    """The length of a run and its batches as keys of transformers.TrainingArguments."""
+    return {
+        "num_train_epochs": params["epochs"],
+        "per_device_train_batch_size": params["batch_size"],
+        "gradient_accumulation_steps": params["accumulation"],
+    }
+
+
 @dataclass(frozen=True)
 class Export:
     """Exported models: the hub's pipeline for them, and what people must know."""
 
     pipeline: str
     scores: str = ""  # what a score on the card means, if it is not the model's own
-    then: str = ""  # how to use a folder
+    then: str = 'use it with transformers: pipeline("{pipeline}", model="{folder}", truncation=True)'
+    arguments: Callable[[dict], dict] = epochs_of_batches  # for options that derive from OptimiserOptions
 
 
 @dataclass(frozen=True)

@@ -55,11 +55,11 @@ def _export_models(results: "Results", exported: dict, options: argparse.Namespa
     from seedwise.trainables.methods import built_in
 
     folders = export_models(results.state, exported, options.model, options.replicate, console)
+    spec = built_in(results.state.method)
+    export = spec and spec.export
     for folder in folders:
-        use = f'use it with transformers: pipeline("text-classification", model="{folder}", truncation=True)'
-        if (spec := built_in(results.state.method)) and spec.export and spec.export.then:
-            use = spec.export.then.format(folder=folder)
-        console.print(f"wrote {folder}; {use}", soft_wrap=True)
+        use = f"; {export.then.format(folder=folder, pipeline=export.pipeline)}" if export else ""
+        console.print(f"wrote {folder}{use}", soft_wrap=True)
     if options.register:
         from seedwise.search.export.model_registry import register
 

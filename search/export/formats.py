@@ -38,9 +38,11 @@ def training_arguments(content: dict) -> dict:
     scores will not agree to the last digit.
     """
     specification, spec = content["specification"], built_in(content["method"])
-    trains = spec is not None and issubclass(spec.options, OptimiserOptions)  # else the names may mean something else
+    known = {}
+    if spec and spec.export and issubclass(spec.options, OptimiserOptions):  # else names may mean something else
+        known = _known(content["params"]) | spec.export.arguments(content["params"])
     return {
-        **(_known(content["params"]) if trains else {}),
+        **known,
         "seed": specification["seed"],
         "metric_for_best_model": specification["select"]["metric"],
         "greater_is_better": True,
@@ -57,12 +59,4 @@ def _known(params: dict) -> dict:
     }
     if params["precision"] != "fp32":
         known[params["precision"]] = True
-    if "steps" in params:  # continued pretraining: `blocks` of text per update, `block_batch` at a time
-        whole = params["blocks"] % params["block_batch"] == 0
-        batch = params["block_batch"] if whole else params["blocks"]
-        accumulation = params["blocks"] // batch
-        known["max_steps"] = params["steps"]
-    else:
-        batch, accumulation = params["batch_size"], params["accumulation"]
-        known["num_train_epochs"] = params["epochs"]
-    return {**known, "per_device_train_batch_size": batch, "gradient_accumulation_steps": accumulation}
+    return known

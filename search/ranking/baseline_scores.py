@@ -41,11 +41,9 @@ def scores_of(state: State, selection: Selection, phase: str) -> dict[str, dict[
 
 
 def title(method: str | dict, params: dict) -> str:
-    """What a leaderboard calls a baseline. Maps count as kinds: they share one source model, so no source score tells
-    them apart."""
+    """What a leaderboard calls a baseline."""
     spec, name = built_in(method), params["baseline"]
-    name = spec.baselines[name].options.title if spec else name
-    return f"{name} {params['map']}" if "map" in params else name
+    return spec.baselines[name].title(params) if spec else name
 
 
 def varying(params: list[dict]) -> list[str]:

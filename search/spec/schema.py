@@ -95,8 +95,7 @@ class Select(Model):
     """What ranks configurations."""
 
     metric: Text = METRICS[0]
-    """`macro_f1` or `accuracy`; with dcca also `correlation` and `mlm_probability`, which need no labels, and the
-    oracles `retrieval` and `lexicon`."""
+    """A metric that the method reports, see the table below. The page of a method says what its own metrics need."""
     on: Literal["source_dev", "pivot_dev", "target_dev", "unlabelled", "metric"] = "source_dev"
     """The dev sets of the source, of `task.pivots`, or of the targets: an oracle, and labelled so wherever it is shown.
     `unlabelled`: the mean over the source and the targets of a metric that needs no labels and no translations.
@@ -171,7 +170,7 @@ class Landscape(Model):
     directions: NotNegative = 2
     """Random directions around every model; 0: none."""
     baseline: Text | None = None
-    """Of ear: `plain`, `rs_da`, `rs_rp` or `adv` in its place, with the same training options. Option: `--baseline`."""
+    """A baseline in the method's place, with the same training options, see docs/landscape.md. Option: `--baseline`."""
     origin: Text | None = None
     """The search folder that the configuration came from; its report shows the landscape too."""
 
@@ -179,15 +178,15 @@ class Landscape(Model):
 class Specification(Model):
     """One search, resolved: the file, the built-in defaults and the overrides of the command line."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$", examples=["my-search"])]
     """Of the search folder, `runs/NAME`, and of the experiment in MLflow."""
-    method: Literal[tuple(METHODS)] | Custom
+    method: Literal[tuple(METHODS)] | Custom = Field(examples=list(METHODS))
     """A built-in method, or a method of your own."""
     model: Text | None = None
     """The encoder: a hub id or a folder. Required by the built-in methods."""
     compat: Text = "ours"
-    """`paper` fixes parameters to the paper's choices where ours differ, `reference` (ear, dcca) to those of the
-    released code; `ours` fixes nothing."""
+    """`paper` fixes parameters to the paper's choices where ours differ, `reference` to those of the released code
+    where a method has one; `ours` fixes nothing."""
     task: Task | None = None
     """Labelled data. Required by the built-in methods."""
     inputs: Inputs = Inputs()

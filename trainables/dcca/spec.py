@@ -117,6 +117,17 @@ def _check_configurations(key: str, configurations: Iterable[dict], sets: dict, 
     return errors.values()
 
 
+def steps_of_blocks(params: dict) -> dict:
+    """Keys of transformers.TrainingArguments: each step reads `blocks` of text, `block_batch` at a time."""
+    whole = params["blocks"] % params["block_batch"] == 0
+    batch = params["block_batch"] if whole else params["blocks"]
+    return {
+        "max_steps": params["steps"],
+        "per_device_train_batch_size": batch,
+        "gradient_accumulation_steps": params["blocks"] // batch,
+    }
+
+
 CITATION = r"""@inproceedings{hammerl-etal-2022-combining,
     title = "Combining Static and Contextualised Multilingual Embeddings",
     author = {H{\"a}mmerl, Katharina and Libovick{\'y}, Jind{\v{r}}ich and Fraser, Alexander},
@@ -154,5 +165,6 @@ SPEC = MethodSpec(
         "fill-mask",
         scores="Classification scores are those of a classifier that was fine-tuned from it.",
         then="another search can start from it: --set model={folder}",
+        arguments=steps_of_blocks,
     ),
 )

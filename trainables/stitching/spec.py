@@ -69,6 +69,7 @@ BASELINES = {
     "ls": Baseline(
         options.LeastSquaresOptions,
         {"map": options.MAPS, "lr": RATES},
+        kind="map",  # maps share one source model, so no source score tells them apart
         canonical=strength_of_ridge_alone,
         unread=tuple(name for name in names_of(options.StitchingOptions) if name not in (*TRAINING, *options.ANCHORS)),
     ),

@@ -199,6 +199,7 @@ def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
     [
         ("name: [", "line 1: not YAML"),
         ("- a", "a specification is a mapping"),
+        ("name: x\nbudget: {runs: 50}\n", "method: this key is missing. Add it, for example `method: stitching`."),
         (
             "name: x\nmethod: stitching\n",
             "budget: neither runs nor hours is given. Write, for example, budget: {runs: 60}.",
