@@ -18,12 +18,13 @@ NEEDS_LABELS = (
 
 
 def completed(content: dict) -> dict:
-    """Plain data of a specification with `landscape`, without the keys of a search; idempotent.
+    """Plain data of a specification with `landscape`, without the keys of a search or a confirmation; idempotent.
 
     The configuration is the first of `enqueue`, or else the first of its space. While models train, the metric that
     ranks in a search is shown on the source; nothing is selected.
     """
     complete = {key: value for key, value in content.items() if key not in SEARCH_KEYS}
+    complete["replicates"] = {"confirm": {"top": 0}}  # so that no test set is looked for
     if isinstance(select := content.get("select", {}), dict):  # the schema refuses anything else
         complete["select"] = {"on": "source_dev"} | {key: select[key] for key in ("metric",) if key in select}
     spec = built_in(content.get("method"))

@@ -29,15 +29,16 @@ def check(specification: "Specification", *, elsewhere: bool = False) -> None:
 
 def _problems(specification: "Specification") -> list[RequestError]:
     """All problems, each once: a check is skipped if what it looks at is itself wrong."""
-    spec, landscape = built_in(specification.method), specification.landscape
+    spec = built_in(specification.method)
     problems = _collect(_check_space(specification))
-    if not problems and not landscape:
+    if specification.landscape:
+        problems += check_landscape(specification)
+    elif not problems:
         problems += _collect(_check_budget(specification))
     problems += _check_second(specification)
     if specification.decompose and len(specification.enqueue or []) != 1:
         fix = f"Export that configuration, then: {called('run', 'FILE', '--decompose')}"
         problems.append(RequestError("decompose", "it is for one configuration", fix))
-    problems += check_landscape(specification) if landscape else ()
     problems += _check_selection(specification, spec)
     if specification.task is None:
         return problems
@@ -166,10 +167,10 @@ def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iter
         yield RequestError("task.splits", problem, "Name three sets.")
         return
     target_train = NEEDS_LABELS if landscape and landscape.labels else ""
-    for name in specification.baselines if spec and not target_train else ():
+    for name in specification.baselines if spec else ():
         if name in spec.baselines and "target_train" in spec.baselines[name].needs:
             target_train = f"The baseline {name} is trained on it. Add it, or drop {name} from baselines."
-    confirmed = spec is not None and landscape is None and specification.replicates.confirm.top > 0
+    confirmed = spec is not None and specification.replicates.confirm.top > 0
     data.check(test=confirmed, target_train=target_train)
 
 

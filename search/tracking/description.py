@@ -16,9 +16,10 @@ def description(state: State, scores: Scores, names: Mapping[str, str]) -> str:
 
     Order and estimates are those of the freeze. Before the freeze there is no table: MLflow lists the configurations.
     """
-    ranked = "" if state.specification.get("landscape") else f"Ranked by {scores.selection.label}. "
+    rows = _rows(state, scores)
+    ranked = f"Ranked by {scores.selection.label}. " if rows else ""
     parts = [ranked + (f"Ended: {state.finished}." if state.finished else _unfinished(state))]
-    if rows := _rows(state, scores):
+    if rows:
         named = Column("configuration"), lambda row: f"{names.get(row['config_id'], '')} (`{row['config_id']}`)"
         rank = Column("", number=True), lambda row: row["rank"]
         parts.append(Table.of([rank, named, RUNS, MEAN, ESTIMATE, P_BEST, FRESH], [rows]).markdown())

@@ -4,6 +4,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.search.spec.load import from_dict, read
 from seedwise.spaces import space
+from tests import tiny
 
 DEMO = "demo"
 
@@ -332,3 +333,13 @@ def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():
     assert first("space.k=[5, 100]") == [50]  # k = 1 is not in this space
     assert first("space.lr=[1e-3, 2e-3]") == []  # nor is the paper's learning rate in this one
     assert first("enqueue=[{k: 3}]") == [3]
+
+
+def test_only_a_search_that_confirms_needs_test_sets(tmp_path):
+    tiny.topics(tmp_path, rows={"train": 4, "dev": 4})
+    with pytest.raises(RequestError, match="The confirmation reads it"):
+        read("demo", [f"task.data={tmp_path}"])
+    read("demo", [f"task.data={tmp_path}", "replicates.confirm.top=0"])
+    content = read("demo", [f"task.data={tmp_path}", "landscape={}", "replicates.confirm.top=3"]).as_dict()
+    assert "replicates" not in content
+    assert from_dict(content).as_dict() == content
