@@ -20,6 +20,7 @@ from seedwise.folder import LEDGER
 from seedwise.process import environment, quiet
 from seedwise.search.cluster import package
 from seedwise.search.cluster.fetch import in_shell
+from seedwise.search.spec.schema import Specification
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -90,35 +91,36 @@ def follow(client: "JobSubmissionClient", job: str, write: Callable[[str], None]
         time.sleep(PAUSE_SECONDS)
 
 
-def submit(resolved: dict, remote_dir: str, address: str, console: Console) -> str:
-    """Send a resolved specification, its files and our code. Returns the job's id; it writes to `remote_dir`."""
-    store = resolved["tracking"]["uri"]
+def submit(specification: Specification, remote_dir: str, address: str, console: Console) -> str:
+    """Send a specification, its files and our code. Returns the job's id; it writes to `remote_dir`."""
+    store = specification.tracking.uri
     local = store if re.match(r"sqlite:///[^/]", store) else ""
     if local:
-        resolved["tracking"]["uri"] = "off"  # the cluster cannot write to a local file
+        off = specification.tracking.model_copy(update={"uri": "off"})  # the cluster cannot write to a local file
+        specification = specification.model_copy(update={"tracking": off})
     command = f"python -m seedwise search {package.SPECIFICATION} --address auto --out {in_shell(remote_dir)}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "package.zip"
         with console.status("packing"):
-            package.write(resolved, path)
-        seconds = int(resolved["checkpoints"]["grace"]) + STOP_SECONDS
+            package.write(specification, path)
+        seconds = int(specification.checkpoints.grace) + STOP_SECONDS
         with connected(address) as client, console.status("submitting"):
             return client.submit_job(
                 entrypoint=command,
-                submission_id=f"{resolved['name']}-{secrets.token_hex(4)}",
+                submission_id=f"{specification.name}-{secrets.token_hex(4)}",
                 runtime_env={
                     "working_dir": str(path),
                     "env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": str(seconds), "COLUMNS": str(console.width)},
                 },
-                metadata={"seedwise": resolved["name"], "there": remote_dir, "store": local},
+                metadata={"seedwise": specification.name, "there": remote_dir, "store": local},
             )
 
 
-def check_folders(resolved: dict, remote_dir: str, out: Path) -> None:
+def check_folders(specification: Specification, remote_dir: str, out: Path) -> None:
     """Refuse folders below that of the job, which is deleted when it ends, and an `out` that holds something else."""
     kept = {
-        "checkpoints.path": resolved["checkpoints"]["path"],
-        "tracking.artifacts": resolved["tracking"]["artifacts"],
+        "checkpoints.path": specification.checkpoints.path,
+        "tracking.artifacts": specification.tracking.artifacts,
     }
     local = {key: path for key, path in kept.items() if path and "://" not in path}
     for key, path in {"--remote-dir": remote_dir, **local}.items():

@@ -11,19 +11,20 @@ from seedwise import yaml12
 from seedwise.credentials import has_password
 from seedwise.errors import RequestError
 from seedwise.folder import SPECIFICATION
-from seedwise.imports import import_path
 from seedwise.search.cluster.code import PACKAGE, files_below, own_code, package_files
 from seedwise.search.spec import provenance
+from seedwise.search.spec.schema import Specification
+from seedwise.trainables.tasks.sources import Classification
 
 LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (its DASHBOARD_CLIENT_MAX_SIZE)
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files: the same content is the same package, and sent once
 
 
-def write(resolved: dict, path: Path) -> None:
-    """Write the package of a resolved specification to `path`, a zip file."""
-    refuse_passwords(resolved)
+def write(specification: Specification, path: Path) -> None:
+    """Write the package of a job to `path`, a zip file."""
+    refuse_passwords(resolved := specification.as_dict())
     texts = {SPECIFICATION: yaml12.dump(resolved), f"{PACKAGE}/{provenance.REVISION.name}": provenance.revision()}
-    files = contents(resolved)
+    files = contents(specification)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as package:
         for name, text in texts.items():
             package.writestr(zipfile.ZipInfo(name, DATE), text, zipfile.ZIP_DEFLATED)
@@ -52,20 +53,16 @@ def refuse_passwords(resolved: dict) -> None:
             raise RequestError(key, "it has a password, which others on the cluster could read", fix)
 
 
-def contents(resolved: dict) -> dict[str, Path]:
+def contents(specification: Specification) -> dict[str, Path]:
     """The files of the package by name: paths relative to the current folder, as in a specification."""
-    from seedwise.trainables.request import Task
-    from seedwise.trainables.tasks.sources import Classification
-
     files: dict[str, Path] = {}
-    for key, name in provenance.named(resolved).items():
+    for key, name in provenance.named(specification).items():
         if relative(name) and Path(name).exists():
             files |= files_below(Path(name), _inside(name, key))
-    task = resolved["task"]
-    if task and relative(task["data"]):
-        files |= {_inside(str(file), "task.data"): file for file in Classification(Task(**task)).paths()}
-    if isinstance(resolved["method"], dict):  # then `own_code` knows its module and its imports
-        import_path(resolved["method"]["trainable"], "method.trainable")
+    if (task := specification.task) and relative(task.data):
+        files |= {_inside(str(file), "task.data"): file for file in Classification(task).paths()}
+    if not isinstance(specification.method, str):
+        specification.parts.method  # noqa: B018 (then `own_code` knows its module and its imports)
     for path in own_code():
         files |= files_below(path, path.name)
     return files | package_files()

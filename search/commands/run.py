@@ -49,8 +49,10 @@ def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Co
     """Refuse data or a model other than those of an exported configuration, unless --allow-changed-inputs is given."""
     from seedwise.search.export.rerun import other_inputs
     from seedwise.search.spec.provenance import checksums
+    from seedwise.search.spec.schema import Specification
 
-    if changed := other_inputs(exported, checksums(exported["specification"])):
+    specification = Specification.model_validate(exported["specification"])
+    if changed := other_inputs(exported, checksums(specification)):
         problem = f"not what it was made with: {', '.join(changed)}"
         if not options.allow_changed_inputs:
             fix = "Bring those files back, or run it on these with --allow-changed-inputs."

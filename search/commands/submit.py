@@ -24,10 +24,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.cluster.jobs import check_folders, submit
     from seedwise.search.spec.load import read
 
-    resolved = read(options.spec, options.set, elsewhere=True).as_dict()
-    remote = options.remote_dir or f"~/seedwise/runs/{resolved['name']}"
-    check_folders(resolved, remote, options.out or Path("runs") / resolved["name"])
-    options.job = submit(resolved, remote, options.address, console)
+    specification = read(options.spec, options.set, elsewhere=True)
+    remote = options.remote_dir or f"~/seedwise/runs/{specification.name}"
+    check_folders(specification, remote, options.out or Path("runs") / specification.name)
+    options.job = submit(specification, remote, options.address, console)
     console.print(f"submitted {options.job}; its search folder on the head is {remote}", soft_wrap=True)
     if not options.no_wait:
         return job.follow(options, console)

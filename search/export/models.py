@@ -36,7 +36,7 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
         raise RequestError(f"--replicate {replicate}", "replicates are counted from 0")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise RequestError(f"--model {to}", "it exists and is not an empty folder", "Name another one.")
-    if changed := other_inputs(exported, checksums(specification.parts.resolved)):
+    if changed := other_inputs(exported, checksums(specification)):
         problem = f"not what the search was made with: {', '.join(changed)}"
         raise RequestError(f"--model {to}", problem, "Bring those files back.")
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import seedwise
 from seedwise.trainables.inputs.files import checksum, path_of
 from seedwise.trainables.methods import all_inputs
-from seedwise.trainables.request import Task, files_of
+from seedwise.trainables.request import Request, files_of
 from seedwise.trainables.tasks.sources import Classification
 
 PACKAGES = ("torch", "transformers", "ray", "optuna", "entmax", "mlflow", "numpy")
@@ -52,21 +52,21 @@ def revision() -> str:
     return described.stdout.strip()
 
 
-def checksums(specification: dict) -> dict[str, str]:
+def checksums(request: Request) -> dict[str, str]:
     """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
-    sums, paths = {}, {key: path_of(name) for key, name in named(specification).items()}
-    if specification["task"] and (files := Classification(Task(**specification["task"])).paths()):
+    sums, paths = {}, {key: path_of(name) for key, name in named(request).items()}
+    if request.task and (files := Classification(request.task).paths()):
         sums["task.data"] = _checksum_of_all(files)
     return sums | {key: checksum(path) for key, path in paths.items() if path.exists()}
 
 
-def named(specification: dict) -> dict[str, str]:
+def named(request: Request) -> dict[str, str]:
     """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
-    names = {"model": specification["model"]} if specification["model"] else {}
-    languages = Task(**specification["task"]).languages() if specification["task"] else []
+    names = {"model": request.model} if request.model else {}
+    languages = request.task.languages() if request.task else []
     for name, described in all_inputs().items():
         if described.shape != "value":
-            names |= files_of(f"inputs.{name}", specification["inputs"].get(name), languages)
+            names |= files_of(f"inputs.{name}", getattr(request.inputs, name), languages)
     return names
 
 

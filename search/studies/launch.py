@@ -136,7 +136,7 @@ def _search(
     method = study.method()
     with console.status("reading the inputs"):
         inputs = method.prepare(specification, parts.candidates)
-        sums = provenance.checksums(resolved)
+        sums = provenance.checksums(specification)
     notes = list(getattr(inputs, "notes", ()))
     for note in notes:
         console.print(note, style="yellow", soft_wrap=True)

@@ -21,6 +21,7 @@ from seedwise.errors import RequestError
 from seedwise.search.cluster import fetch, jobs, pack_on_head, package
 from seedwise.search.commands.main import main
 from seedwise.search.spec.load import read
+from seedwise.search.spec.schema import Specification
 from tests.conftest import ROOT
 
 # Whose module is nowhere but in the folder that it is submitted from. Configurations wait for a file of their tenth.
@@ -142,7 +143,7 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
     inputs = {"vectors": {"de": "./near.vec", "fr": str(folder / "far.vec")}, "text": "text/{language}.txt"}
     resolved = read("spec.yaml").as_dict() | {"task": task, "model": "encoder"}
     resolved["inputs"] |= {**inputs, "synonyms": "world:synonyms.json", "multilingual": "owner/on-the-hub"}
-    files = package.contents(resolved)
+    files = package.contents(Specification.model_validate(resolved))
     sent = {"near.vec", "text/de.txt", "text/en.txt", "encoder/config.json", "sets/en/train.tsv", "data/words.txt"}
     ours = {path.name for path in folder.iterdir()}
     assert {name for name in files if name.partition("/")[0] in ours} == sent | {"mine.py"}
@@ -151,10 +152,10 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git checkout, whose files could be listed")
 def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_content(folder, tmp_path):
-    resolved = read("spec.yaml").as_dict()
+    specification = read("spec.yaml")
     packages = [tmp_path / "one.zip", tmp_path / "two.zip"]
     for path in packages:
-        package.write(resolved, path)
+        package.write(specification, path)
         os.utime("mine.py", (1, 2**31))
     assert packages[0].read_bytes() == packages[1].read_bytes()
     names = set(zipfile.ZipFile(packages[0]).namelist())
@@ -168,7 +169,7 @@ def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_conten
     assert {f"seedwise/{name}" for name in listed.stdout.split()} | {"seedwise/__main__.py"} <= names
     assert not [name for name in names if "__pycache__" in name]
     with zipfile.ZipFile(packages[0]) as written:
-        assert read_again(written.read("search.yaml").decode()) == resolved
+        assert read_again(written.read("search.yaml").decode()) == specification.as_dict()
 
 
 def read_again(text: str) -> dict:

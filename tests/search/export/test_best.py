@@ -14,6 +14,7 @@ from seedwise.search.export.formats import training_arguments
 from seedwise.search.export.rerun import other_inputs, read_best
 from seedwise.search.spec.parts import space_of
 from seedwise.search.spec.provenance import checksums
+from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 from seedwise.trainables.streams import Streams
 from tests.search.hand_written import HandWritten, demo, metrics, specification
@@ -199,7 +200,7 @@ def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeyp
     monkeypatch.chdir(tmp_path)
     exported(folder)
     content = yaml12.load((folder / "best.yaml").read_text())
-    now = checksums(content["specification"])
+    now = checksums(Specification.model_validate(content["specification"]))
     before = {**now, "model": "a" * 64}
     del before["inputs.lexicons.qan"]
     assert other_inputs({"checksums": now}, now) == []

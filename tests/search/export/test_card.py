@@ -13,6 +13,7 @@ from seedwise.search.export import best
 from seedwise.search.export.card import Card
 from seedwise.search.spec.parts import results_of
 from seedwise.search.spec.provenance import checksums
+from seedwise.search.spec.schema import Specification
 from seedwise.trainables.methods import METHODS, spec_of
 from tests.search.hand_written import HandWritten, demo, metrics, specification
 
@@ -124,7 +125,7 @@ def test_citations_are_whole_entries(method):
 def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path, monkeypatch, capsys):
     """One epoch of a real run: the smallest stitched model there is."""
     resolved = specification("space.epochs=1")
-    search = HandWritten(resolved, checksums(resolved))
+    search = HandWritten(resolved, checksums(Specification.model_validate(resolved)))
     search.ask("only", k=1)
     search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5) | metrics("test", 0.7, 0.123, 0.4))
     search.end()
@@ -145,7 +146,7 @@ def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path
 def test_no_model_is_trained_on_other_files_than_the_searchs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     resolved = specification("space.epochs=1")
-    search = HandWritten(resolved, checksums(resolved) | {"task.data": "d" * 64})
+    search = HandWritten(resolved, checksums(Specification.model_validate(resolved)) | {"task.data": "d" * 64})
     search.ask("only", k=1)
     search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
     assert main(["export", str(search.write(tmp_path / "s")), "--model", "models"]) == 2

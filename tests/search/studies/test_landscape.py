@@ -28,8 +28,8 @@ ROWS = {"train": 48, "dev": 12, "test": 4}
 
 def made(home, *changes):
     """A search of the demo with changes, written by hand, and the landscape of its configuration at two seeds."""
-    resolved = read_specification("demo", [*SEARCH, *changes]).as_dict()
-    search = HandWritten(resolved, checksums(resolved))
+    specification = read_specification("demo", [*SEARCH, *changes])
+    search = HandWritten(specification.as_dict(), checksums(specification))
     search.ask("one", k=10, weighting="softmax", tau=0.1)
     search.run("one", 0, metrics("dev", 0.8, 0.7))
     search.freeze()

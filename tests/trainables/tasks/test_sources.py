@@ -3,6 +3,7 @@ import gzip
 import json
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
 from seedwise.search.spec.provenance import checksums
-from seedwise.trainables.request import Task
+from seedwise.trainables.request import Inputs, Task
 from seedwise.trainables.tasks.sources import Classification
 from tests.conftest import real
 
@@ -278,12 +279,8 @@ def test_one_class_is_no_task(tmp_path):
 
 def test_a_task_keeps_its_checksum_when_it_moves_and_loses_it_when_it_changes(tmp_path):
     def of(folder: Path) -> str:
-        names = {
-            "model": None,
-            "inputs": {"vectors": {}, "lexicons": {}},
-            "task": task("sib200", folder).task.model_dump(),
-        }
-        return checksums(names)["task.data"]
+        named = SimpleNamespace(model=None, inputs=Inputs(), task=task("sib200", folder).task)
+        return checksums(named)["task.data"]
 
     for name in ("one", "two"):
         for language in ("aa", "bb", "unused"):
