@@ -1,7 +1,8 @@
 """Errors that are printed for the user."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class RequestError(Exception):
@@ -39,6 +40,29 @@ class RequestErrors(RequestError):
     @property
     def problems(self) -> list[RequestError]:
         return self._problems
+
+
+def collected(problems: Iterable[RequestError]) -> list[RequestError]:
+    """What a check yields, and what it raises in the end."""
+    known: list[RequestError] = []
+    try:
+        known.extend(problems)
+    except RequestError as error:
+        known += error.problems
+    return known
+
+
+def made_of_each(make: Callable[[Any, Any], Any], items: Iterable[tuple[Any, Any]]) -> dict:
+    """What `make` makes of every key and value, by key. All that is wrong with any of them is raised at once."""
+    made, problems = {}, []
+    for key, value in items:
+        try:
+            made[key] = make(key, value)
+        except RequestError as error:
+            problems += error.problems
+    if problems:
+        raise RequestErrors(problems)
+    return made
 
 
 class MissingFile(RequestError):

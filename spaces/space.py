@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from seedwise.errors import RequestError, nearest
+from seedwise.errors import RequestError, RequestErrors, made_of_each, nearest
 from seedwise.imports import import_path
 from seedwise.spaces.dimension import Dimension, overridden
 from seedwise.spaces.trials import MissingValue, RandomTrial, Trial, scripted
@@ -61,10 +61,13 @@ class Space:
     def searched(self) -> dict[str, Dimension]:
         """The dimensions with the overrides, among them parameters that only an override makes a dimension."""
         known = {name: self._default(name) for name in self.defaults} | self.dimensions
-        for name in self.overrides:
+
+        def changed(name: str, override: Any) -> Dimension:
             if name not in known:
                 raise RequestError(f"{self.key}.{name}", "there is no such dimension", nearest(name, known))
-        return self.dimensions | {name: self._overridden(name, known[name]) for name in self.overrides}
+            return overridden(f"{self.key}.{name}", known[name], override)
+
+        return self.dimensions | made_of_each(changed, self.overrides.items())
 
     def _default(self, name: str) -> Dimension:
         """A parameter that the function does not suggest, as the dimension of its default value: which type it has."""
@@ -94,8 +97,10 @@ class Space:
         key = key or self.key
         unknown = [name for name in params if self.defaults and name not in self.defaults]
         if unknown:
-            fix = nearest(unknown[0], self.defaults)
-            raise RequestError(f"{key}.{unknown[0]}", "the method has no such parameter", fix)
+            problem = "the method has no such parameter"
+            raise RequestErrors(
+                RequestError(f"{key}.{name}", problem, nearest(name, self.defaults)) for name in unknown
+            )
         full = {**self.defaults, **params}
         for name, default in self.defaults.items():  # tau: 1 is tau: 1.0
             if isinstance(default, float) and type(full[name]) is int:

@@ -31,7 +31,8 @@ class Input:
     of: Literal["targets", "scored", "all"] = "targets"  # scored: the pivots too; all: the source and the targets
     folder: bool = False  # a folder or a hub id, not a file
     required: bool = False
-    missing: str = ""  # the message if a required input is not given; files by language have a message of their own
+    missing: str = ""  # what is wrong if it is not given; files by language have a message of their own
+    fix: str = ""  # what to do then
     type: Any = None  # of a value
     default: Any = None  # of a value
     text: str = ""  # its documentation in docs/specification.md

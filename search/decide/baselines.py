@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seedwise.errors import RequestError, nearest
+from seedwise.errors import made_of_each
 from seedwise.search.decide.policy import Policy, Replicate, Stop, free_replicate
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.baseline_scores import title, varying
@@ -22,20 +22,15 @@ from seedwise.trainables.methods import built_in
 def baseline_spaces(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:
     """The space of every baseline that a specification names, beside the method's own."""
     spec = built_in(method)
-    known = spec.baselines if spec else ()
-    for name in chosen:
-        if name not in known:
-            fix = nearest(name, known) if known else "Remove it: this method has no baselines."
-            raise RequestError(f"baselines.{name}", "there is no such baseline", fix)
-    return {name: baseline_space(method, name, space, overrides) for name, overrides in chosen.items()}
+    known = ((name, chosen[name]) for name in chosen if spec and name in spec.baselines)  # a check reports the others
+    return made_of_each(lambda name, overrides: baseline_space(method, name, space, overrides), known)
 
 
 def every_candidate(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Candidates:
     """Every configuration that a search can run, baselines and enqueued ones among them."""
     configurations = {"space": space.samples} | {f"baselines.{name}": own.samples for name, own in baselines.items()}
-    for index, params in enumerate(enqueued):
-        configurations[f"enqueue.{index}"] = [space.complete(params, f"enqueue.{index}")]
-    return Candidates(configurations)
+    items = ((f"enqueue.{index}", params) for index, params in enumerate(enqueued))
+    return Candidates(configurations | made_of_each(lambda key, params: [space.complete(params, key)], items))
 
 
 def distinguishing_parameters(candidates: Candidates) -> dict[str, list[str]]:

@@ -35,7 +35,7 @@ def _check(key: str, described: Input, value: Any, task: Task) -> Iterable[Reque
     """The languages and the files of one input."""
     languages = task.languages(described.of)
     if described.required and described.missing and not value:
-        yield RequestError(key, described.missing)
+        yield RequestError(key, described.missing, described.fix)
     elif described.shape == "single":
         yield from _check_path(key, value, folder=described.folder) if value else ()
     elif described.shape == "sets":

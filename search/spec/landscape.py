@@ -1,10 +1,10 @@
 """A specification with a landscape: one configuration and no search. How it is completed, and what it must have."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError, nearest
-from seedwise.spaces import load
 from seedwise.trainables.methods import METHODS, built_in, spec_of
 
 if TYPE_CHECKING:
@@ -17,32 +17,23 @@ NEEDS_LABELS = (
 )
 
 
-def completed(content: dict) -> dict:
+def completed(specification: "Specification") -> dict:
     """Plain data of a specification with `landscape`, without the keys of a search or a confirmation; idempotent.
 
     The configuration is the first of `enqueue`, or else the first of its space. While models train, the metric that
     ranks in a search is shown on the source; nothing is selected.
     """
-    complete = {key: value for key, value in content.items() if key not in SEARCH_KEYS}
-    complete["replicates"] = {"confirm": {"top": 0}}  # so that no test set is looked for
-    if isinstance(select := content.get("select", {}), dict):  # the schema refuses anything else
-        complete["select"] = {"on": "source_dev"} | {key: select[key] for key in ("metric",) if key in select}
-    spec = built_in(content.get("method"))
+    content = specification.as_dict()
+    content["replicates"] = {"confirm": {"top": 0}}  # so that no test set is looked for
+    content["select"] = {"metric": content["select"]["metric"]}
+    spec = built_in(specification.method)
     if spec and spec.landscape:
-        params = _configuration(content)
-        # A space of one configuration, so that no input is read for others. Its parameters have what `compat` fixes.
-        complete |= {"space": params, "enqueue": [params], "compat": "ours"}
-    return complete
-
-
-def _configuration(content: dict) -> dict:
-    """All parameters of the one configuration."""
-    space = load(content["method"], content.get("space", "default"), content.get("compat", "ours"))
-    enqueued = content.get("enqueue")
-    enqueued = space.first() or [{}] if enqueued in (None, []) else enqueued
-    if not isinstance(enqueued, list) or not isinstance(enqueued[0], dict):
-        raise RequestError("enqueue", f"{enqueued!r}: write a list of configurations, such as [{{k: 10}}]")
-    return space.complete(enqueued[0], "enqueue.0")
+        with suppress(RequestError):  # a check reports it
+            space = specification.parts.space
+            params = space.complete([*(specification.enqueue or []), *space.first(), {}][0])
+            # A space of one configuration: no input is read for others. Its parameters have what `compat` fixes.
+            content |= {"space": params, "enqueue": [params], "compat": "ours"}
+    return content
 
 
 def check_landscape(specification: "Specification") -> Iterable[RequestError]:
@@ -53,11 +44,13 @@ def check_landscape(specification: "Specification") -> Iterable[RequestError]:
         name = method if isinstance(method, str) else method.trainable
         yield RequestError("landscape", f"{name} has none", f"Choose one of {', '.join(able)}.")
         return
-    spec, key = spec_of(method), f"landscape.baseline: {options.baseline}"
+    spec, key = spec_of(method), "landscape.baseline"
     if options.baseline and not spec.landscape.baselines:
-        yield RequestError(key, f"no baseline of {method} has a landscape", "Remove it.")
+        yield RequestError(key, f"{options.baseline}: no baseline of {method} has a landscape", "Remove it.")
     elif options.baseline and options.baseline not in spec.baselines:
-        yield RequestError(key, f"there is no such baseline of {method}", nearest(options.baseline, spec.baselines))
+        yield RequestError(
+            key, f"{options.baseline}: {method} has no such baseline", nearest(options.baseline, spec.baselines)
+        )
     if options.plane.replicates > options.replicates:
         problem = f"{options.plane.replicates}, but there are {options.replicates}"
         yield RequestError("landscape.plane.replicates", problem, "Write fewer.")

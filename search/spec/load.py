@@ -63,10 +63,10 @@ def recorded(state: State) -> Specification:
 @importable()  # a space function may import its neighbours
 def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
     """A checked specification from plain data; `elsewhere` as in `read`."""
-    if isinstance(content.get("landscape"), dict):
-        content = completed(content)
     with request_errors(model=Specification):
         specification = Specification.model_validate(content)
+        if specification.landscape:
+            specification = Specification.model_validate(completed(specification))
     check(specification, elsewhere=elsewhere)
     return specification
 

@@ -54,7 +54,7 @@ class Parts:
 
     @cached_property
     def space(self) -> Space:
-        return space_of(self.resolved)
+        return load(**self._specification.model_dump(mode="json", include={"method", "space", "compat"}))
 
     @cached_property
     def baseline_spaces(self) -> dict[str, Space]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from seedwise.errors import MissingFile, RequestError, RequestErrors, nearest
+from seedwise.errors import MissingFile, RequestError, RequestErrors, collected, nearest
 from seedwise.program import called
 from seedwise.search.spec.check_inputs import check_inputs
 from seedwise.search.spec.landscape import NEEDS_LABELS, check_landscape
@@ -18,47 +18,35 @@ if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
 
 
+LANGUAGES = {"task.source", "task.targets", "task.pivots"}
+
+
 def check(specification: "Specification", *, elsewhere: bool = False) -> None:
-    """Raise everything that would fail later. `elsewhere`: absolute paths are those of another machine."""
-    problems = _problems(specification)
-    if elsewhere:
-        problems = [problem for problem in problems if not (isinstance(problem, MissingFile) and problem.absolute)]
+    """Raise everything that would fail later, each problem once. `elsewhere`: absolute paths are another machine's.
+
+    Only inputs, which are listed by language, are not looked at where the languages themselves are wrong.
+    """
+    problems: dict[str, RequestError] = {}  # by text: two checks that need the same part fail alike
+
+    def add(check_of_part: Iterable[RequestError]) -> None:
+        for problem in collected(check_of_part):
+            if not (elsewhere and isinstance(problem, MissingFile) and problem.absolute):
+                problems[str(problem)] = problem
+
+    spec, task = built_in(specification.method), specification.task
+    add(_check_space(specification))
+    add((check_landscape if specification.landscape else _check_budget)(specification))
+    add(_check_second(specification))
+    add(_check_selection(specification, spec))
+    add(_check_task(specification, spec) if task else ())
+    add(_check_baselines(specification, spec))
+    wrong = {problem.key for problem in problems.values() if not isinstance(problem, MissingFile)}
+    if task and spec and specification.select.on != "metric" and not wrong & LANGUAGES:
+        add(check_inputs(specification, spec))
+        known = {problem.key for problem in problems.values()}
+        add(problem for problem in _check_method(specification, spec) if problem.key not in known)
     if problems:
-        raise RequestErrors(problems)
-
-
-def _problems(specification: "Specification") -> list[RequestError]:
-    """All problems, each once: a check is skipped if what it looks at is itself wrong."""
-    spec = built_in(specification.method)
-    problems = _collect(_check_space(specification))
-    if specification.landscape:
-        problems += check_landscape(specification)
-    elif not problems:
-        problems += _collect(_check_budget(specification))
-    problems += _check_second(specification)
-    if specification.decompose and len(specification.enqueue or []) != 1:
-        fix = f"Export that configuration, then: {called('run', 'FILE', '--decompose')}"
-        problems.append(RequestError("decompose", "it is for one configuration", fix))
-    problems += _check_selection(specification, spec)
-    if specification.task is None:
-        return problems
-    of_task = _collect(_check_task(specification, spec))
-    problems += of_task
-    if spec is None or specification.select.on == "metric" or of_task:
-        return problems
-    problems += check_inputs(specification, spec)
-    problems += _check_baselines(specification, spec)
-    return problems or [*spec.check(specification, specification.parts.candidates)]
-
-
-def _collect(check: Iterable[RequestError]) -> list[RequestError]:
-    """What a check yields, and what it raises in the end."""
-    problems: list[RequestError] = []
-    try:
-        problems.extend(check)
-    except RequestError as error:
-        problems += error.problems
-    return problems
+        raise RequestErrors(problems.values())
 
 
 def _check_space(specification: "Specification") -> Iterable[RequestError]:
@@ -74,14 +62,18 @@ def _check_space(specification: "Specification") -> Iterable[RequestError]:
         for key, value in compat_of(specification.method, compat).items():
             if params.get(key, value) != value:
                 yield RequestError(f"enqueue.{index}.{key}", f"compat: {compat} fixes it to {value!r}")
+    if specification.decompose and len(specification.enqueue or []) != 1:
+        fix = f"Export that configuration, then: {called('run', 'FILE', '--decompose')}"
+        yield RequestError("decompose", "it is for one configuration", fix)
     specification.parts.candidates  # noqa: B018 (raises if baselines or enqueued configurations do not fit)
 
 
 def _check_budget(specification: "Specification") -> Iterable[RequestError]:
     """A budget must leave runs for a configuration besides the confirmation."""
-    budget, policy = specification.budget, specification.parts.policy
+    budget = specification.budget
     if budget.runs is None and budget.hours is None:
         yield RequestError("budget", "neither runs nor hours is given", "Write, for example, budget: {runs: 60}.")
+    policy = specification.parts.policy
     least, confirm = policy.least_replicates(), specification.replicates.confirm
     if budget.runs is None or budget.runs >= policy.reserve + least:
         return
@@ -144,12 +136,6 @@ def _check_second(specification: "Specification") -> Iterable[RequestError]:
 def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iterable[RequestError]:
     """Languages and splits; and, read from disk, whether the data have them."""
     task, landscape = specification.task, specification.landscape
-    if spec and "pairs" not in spec.tasks and (LAYOUTS[task.name].second or task.second):
-        key = "name" if LAYOUTS[task.name].second else "second"
-        *singles, last = (name for name, layout in LAYOUTS.items() if not layout.second)
-        fix = f"Choose {', '.join(singles)} or {last}." if key == "name" else "Remove it."
-        yield RequestError(f"task.{key}", f"{getattr(task, key)}: {spec.name} classifies single sentences", fix)
-        return
     seeds_only = landscape and not landscape.labels and spec and spec.landscape and spec.landscape.shared
     if not task.targets and not seeds_only:
         yield RequestError("task.targets", "there is none", "Name the languages to transfer to.")
@@ -160,6 +146,12 @@ def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iter
     for key, languages in (("task.targets", task.targets), ("task.pivots", task.pivots)):
         if task.source in languages:
             yield RequestError(key, f"{task.source} is the source", "Remove it: zero-shot targets have no labels.")
+    if spec and "pairs" not in spec.tasks and (LAYOUTS[task.name].second or task.second):
+        key = "name" if LAYOUTS[task.name].second else "second"
+        *singles, last = (name for name, layout in LAYOUTS.items() if not layout.second)
+        fix = f"Choose {', '.join(singles)} or {last}." if key == "name" else "Remove it."
+        yield RequestError(f"task.{key}", f"{getattr(task, key)}: {spec.name} classifies single sentences", fix)
+        return
     data = Classification(task)
     names = [data.name_of(split) for split in ("train", "dev", "test")]
     if len(set(names)) < len(names):
@@ -174,10 +166,20 @@ def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iter
     data.check(test=confirmed, target_train=target_train)
 
 
-def _check_baselines(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
-    """The inputs that a baseline needs and the method does not."""
-    for name in specification.baselines.keys() & spec.baselines.keys():
-        for key in sorted(spec.baselines[name].needs & spec.inputs.keys()):
+def _check_baselines(specification: "Specification", spec: MethodSpec | None) -> Iterable[RequestError]:
+    """Names of baselines, and the inputs that a baseline needs and the method does not."""
+    known = spec.baselines if spec else {}
+    for name in specification.baselines:
+        if name not in known:
+            fix = nearest(name, known) if known else "Remove it: this method has no baselines."
+            yield RequestError(f"baselines.{name}", "there is no such baseline", fix)
+            continue
+        for key in sorted(known[name].needs & spec.inputs.keys()):
             if not getattr(specification.inputs, key):
                 problem = f"the baseline {name} needs {spec.inputs[key].missing}"
-                yield RequestError(f"inputs.{key}", problem)
+                yield RequestError(f"inputs.{key}", problem, spec.inputs[key].fix)
+
+
+def _check_method(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
+    """What the method itself checks, if its configurations can be made."""
+    yield from spec.check(specification, specification.parts.candidates)

@@ -195,7 +195,7 @@ def test_every_input_is_a_key_of_the_schema_with_its_type_and_default(method):
             assert Inputs(**{name: key.default}) == Inputs()
         elif key.required and key.shape in ("single", "pattern", "sets"):
             assert key.missing  # the others say for which language there is none
-        assert key.missing.endswith(".") or not key.missing
+        assert key.fix.endswith(".") if key.missing else not key.fix
 
 
 def test_methods_that_share_the_name_of_an_input_mean_the_same_by_it():

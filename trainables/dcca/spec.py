@@ -31,8 +31,9 @@ INPUTS = {
         "pattern",
         of="all",
         required=True,
-        missing="dcca pretrains on unlabelled text. Add a file for each language, one sentence a line: "
-        "text: {en: FILE, fr: FILE}, or a path with {language} in it.",
+        missing="dcca pretrains on unlabelled text",
+        fix="Add a file for each language, one sentence a line: text: {en: FILE, fr: FILE}, or a path with "
+        "{language} in it.",
         text="Unlabelled text, one sentence a line: a file by language, or a path with `{language}`.",
     ),
     "text_blocks": Input(

@@ -20,8 +20,8 @@ INPUTS = {
     "synonyms": Input(
         "single",
         required=True,
-        missing="ear replaces words with synonyms. Add a file: JSON {word: [synonyms]}, or lines of word, tab, "
-        "synonyms.",
+        missing="ear replaces words with synonyms",
+        fix="Add a file: JSON {word: [synonyms]}, or lines of word, tab, synonyms.",
         text="Synonyms of the source language: JSON `{word: [synonyms]}`, or lines of word, tab, synonyms.",
     ),
     "max_length": MAX_LENGTH,

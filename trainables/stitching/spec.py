@@ -39,7 +39,8 @@ INPUTS = {
     "multilingual": Input(
         "single",
         folder=True,
-        missing="a multilingual encoder. Add a hub id or a folder.",
+        missing="a multilingual encoder",
+        fix="Add a hub id or a folder.",
         text="The encoder of the baseline `zero_shot`.",
     ),
     "splitting": Input(

@@ -1,10 +1,11 @@
 """The labelled data of a search: texts and class numbers by language and split."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from seedwise.errors import MissingFile, RequestError, nearest
+from seedwise.errors import MissingFile, RequestError, RequestErrors, collected, nearest
 from seedwise.paths import resolved
 from seedwise.trainables.inputs.files import read_lines
 from seedwise.trainables.request import Task
@@ -87,22 +88,36 @@ class Classification:
         `test`: whether the test sets of the source and the targets will be read as well. `target_train`: what reads the
         training sets of the targets, and what to do if there are none; empty if nothing reads them.
         """
-        if self.files is None:
-            return
-        known, source_labels = self._languages("dev"), self._listed(self.task.source)
+        if self.files is not None and (problems := collected(self._problems(test=test, target_train=target_train))):
+            raise RequestErrors(problems)
+
+    def _problems(self, *, test: bool, target_train: str) -> Iterator[RequestError]:
+        """Languages and files that are missing; a file that cannot be used ends it, since others are usually alike."""
+        known, unknown = self._languages("dev"), set()
         for language, key in self.languages.items():
             if language not in known and not self.files.path(language, "train").is_file():
-                raise RequestError(key, f"{language}: {self.task.data} has no such language", nearest(language, known))
-            for split in ("train", "dev") if language == self.task.source else ("dev",):
-                self._check_file(language, split, key, f"Add it, or drop {language}.")
+                unknown.add(language)
+                yield RequestError(key, f"{language}: {self.task.data} has no such language", nearest(language, known))
+        source_labels = self._listed(self.task.source)
+        for language, key in self.languages.items():
+            if language in unknown:
+                continue
+            fix = f"Add it, or drop {language}."
+            splits = ("train", "dev") if language == self.task.source else ("dev",)
+            files = [(split, key, fix) for split in splits]
             if test and key != "task.pivots":
                 fix = "The confirmation reads it. Add it, or set replicates.confirm.top: 0."
-                self._check_file(language, "test", "task.data", fix)
+                files.append(("test", "task.data", fix))
             if target_train and key == "task.targets":
-                self._check_file(language, "train", "task.data", target_train)
+                files.append(("train", "task.data", target_train))
+            for split, key_of_file, fix in files:
+                try:
+                    self._check_file(language, split, key_of_file, fix)
+                except MissingFile as error:
+                    yield error
             labels = self._listed(language)
-            if labels and set(labels) != set(source_labels):
-                raise RequestError(
+            if labels and self.task.source not in unknown and set(labels) != set(source_labels):
+                yield RequestError(
                     key,
                     f"the labels.txt of {language} ({', '.join(labels)}) is not that of {self.task.source} "
                     f"({', '.join(source_labels)})",

@@ -195,6 +195,28 @@ def test_what_is_wrong_with_an_absolute_path_is_left_to_the_cluster(folder):
         read("spec.yaml", [task.replace("/far", "./near")], elsewhere=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "overrides", "keys"),
+    [
+        ("demo-dcca", ["prune=asha", "inputs.text=/data/{language}.txt"], ["prune"]),
+        (
+            "demo",
+            ["task.data=/data/topics", "inputs.vectors={}", "model=null"],
+            ["model", "inputs.vectors.qan", "inputs.vectors.qor"],
+        ),
+        (
+            "demo-ear",
+            ["task.data=/far/x", "inputs.synonyms=null", "inputs.vectors={qan: a}"],
+            ["inputs.vectors", "inputs.synonyms"],
+        ),
+    ],
+)
+def test_everything_else_is_checked_before_a_search_leaves(name, overrides, keys):
+    with pytest.raises(RequestError) as refused:
+        read(name, overrides, elsewhere=True)
+    assert [problem.key for problem in refused.value.problems] == keys
+
+
 @pytest.mark.parametrize("name", ["~/a b/$HOME", "/tmp/`touch x`", "~/x; touch y", "/it's"])
 def test_a_folder_is_one_word_of_the_shell_whatever_is_in_its_name(tmp_path, name):
     said = subprocess.run(

@@ -188,7 +188,7 @@ def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
             "demo-ear",
             {"baseline": "plane"},
             [],
-            "landscape.baseline: plane: there is no such baseline of ear. Did you mean pl",
+            "landscape.baseline: plane: ear has no such baseline. Did you mean pl",
         ),
         (
             "demo-ear",
@@ -213,7 +213,7 @@ def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
         ),
         ("demo-ear", {}, ["landscape=null"], "landscape: None: write its keys, such as --set landscape.directions=0."),
         ("demo-ear", {}, ["select=3"], "select: 3 is wrong"),
-        ("demo-ear", {}, ["enqueue={}"], "enqueue: {}: write a list of configurations, such as [{k: 10}]."),
+        ("demo-ear", {}, ["enqueue={}"], "enqueue: {} is wrong: input should be a valid list."),
         ("demo-ears", {}, [], "demo-ears: no such file, and no built-in specification. Did you mean demo-ear?"),
     ],
 )

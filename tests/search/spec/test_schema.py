@@ -83,7 +83,6 @@ def fewer_walks(monkeypatch):
         ("task.label=topic", "qel/train.tsv has no column 'topic'. It has: index_id, category, text."),
         ("task.splits={devel: x}", "task.splits.devel"),
         ("task.splits={dev: test}", "task.splits: train, dev and test would be train, test, test: one set would serve"),
-        ("task.splits={dev: devel}", "devel.tsv is missing. Add it, or drop qel."),
         ("task.targets=[qan, qel]", "task.targets: qel is the source."),
         (
             "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
@@ -162,11 +161,41 @@ def test_all_mistakes_are_told_at_once_one_line_each():
         read("demo-ear", ["method=stitching", "select.metric=f1", "baselines=[plian]"])
     lines = str(refused.value).splitlines()
     assert lines[0].startswith("space.layer: there is no such dimension.")
-    assert {line.partition(": ")[0] for line in lines[1:]} == {
+    assert {line.partition(": ")[0] for line in lines if not line.startswith("space.")} == {
+        "baselines.plian",
         "select.metric",
         "inputs.synonyms",
         *(f"inputs.{kind}.{language}" for kind in ("vectors", "lexicons") for language in ("qan", "qor")),
     }
+
+
+@pytest.mark.usefixtures("fewer_walks")
+@pytest.mark.parametrize(
+    ("name", "overrides", "keys"),
+    [
+        ("demo-dcca", ["prune=asha", "budget.runs=1"], ["budget.runs", "prune"]),
+        ("demo", ["task.data=/none", "inputs.vectors.qan=no"], ["task.data", "inputs.vectors.qan"]),
+        ("demo", ["task.targets=[qin, qon]"], ["task.targets", "task.targets"]),
+        ("demo", ["task.splits={dev: devel}"], ["task.source", "task.targets", "task.targets"]),
+        ("demo", ["baselines=[xx, yy]"], ["baselines.xx", "baselines.yy"]),
+        (
+            "demo",
+            ["space={kk: 1, taus: 2}", "replicates.mim=3", "baselines=[xx]"],
+            ["space.kk", "space.taus", "replicates.mim", "baselines.xx"],
+        ),
+        (
+            "demo",
+            ["enqueue=[{k: 0}, {kk: 1, kkk: 2}, {k: x}]"],
+            ["enqueue.0.k", "enqueue.1.kk", "enqueue.1.kkk", "enqueue.2.k"],
+        ),
+        ("demo-ear", ["landscape={}", "budget={runs: x}", "nonsense=1"], ["budget.runs", "nonsense"]),
+        ("demo-ear", ["landscape={baseline: x}", "space={lr: 2024-01-01}"], ["space.lr", "landscape.baseline"]),
+    ],
+)
+def test_a_check_is_skipped_only_where_its_own_keys_are_wrong(name, overrides, keys):
+    with pytest.raises(RequestError) as refused:
+        read(name, overrides)
+    assert [problem.key for problem in refused.value.problems] == keys
 
 
 def test_what_compat_fixes_is_not_enqueued_otherwise():

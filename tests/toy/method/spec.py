@@ -17,7 +17,9 @@ SPEC = MethodSpec(
     spaces=("default",),
     baselines={"plain": Baseline(PlainOptions)},  # EAR has one of this name too
     inputs={
-        "ignored": Input("single", required=True, missing="toy leaves words out. Add a file with one word a line."),
+        "ignored": Input(
+            "single", required=True, missing="toy leaves words out", fix="Add a file with one word a line."
+        ),
         "lower": Input("value", type=bool, default=False),
     },
     encoder="an encoder with a tokenizer",
