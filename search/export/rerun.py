@@ -13,6 +13,7 @@ from seedwise.search.ledger.state import State
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
+from seedwise.validation import request_errors
 
 LEAST_DECOMPOSED = 8  # replicates per stream: a variance needs more of them than a mean
 SHORT = 10  # letters of a checksum that a person is shown
@@ -60,7 +61,9 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
     streams = []
     if decompose:
         n = replicates or max(n, LEAST_DECOMPOSED)
-        streams = list(from_dict(exported["specification"]).parts.method.streams_used(exported["params"]))
+        with request_errors(model=Specification):
+            method = Specification.model_validate(exported["specification"]).parts.method
+        streams = list(method.streams_used(exported["params"]))
     specification = from_dict(
         {
             **exported["specification"],

@@ -11,7 +11,7 @@ from scipy import stats
 from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.export.formats import training_arguments
-from seedwise.search.export.rerun import other_inputs, read_best
+from seedwise.search.export.rerun import other_inputs, read_best, rerun_specification
 from seedwise.search.spec.parts import space_of
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import Specification
@@ -182,6 +182,17 @@ def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, e
     assert own["config_id"] == "only"
     assert own["params"] == space_of(search.resolved).complete(params)
     assert own["seeds"]["0"] == Streams(0, 0).all_seeds()
+
+
+def test_a_decomposition_is_checked_once_and_varies_the_streams_of_its_method(tmp_path, monkeypatch):
+    folder = exported(one_run("demo", k=50, weighting="standard").write(tmp_path / "s"))
+    checked = []
+    monkeypatch.setattr("seedwise.search.spec.load.check", lambda specification, **_: checked.append(specification))
+    content = read_best(folder / "best.yaml")
+    content["config_id"] = config_id(content["params"])
+    specification = rerun_specification(content, None, decompose=True)
+    assert checked == [specification]
+    assert specification.decompose == ["head", "order", "dropout"]  # it draws no anchors
 
 
 def test_half_precision_and_methods_of_ones_own():
