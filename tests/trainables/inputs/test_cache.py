@@ -85,7 +85,7 @@ def _sum(number: int) -> float:
 
 
 def test_many_processes_at_once_get_the_same(cache):
-    # Spawned: a process forked from this one would inherit the locks and signal handlers of Ray and torch, and may hang.
+    # Spawned: a forked process would inherit the locks and signal handlers of Ray and torch, and may hang.
     with multiprocessing.get_context("spawn").Pool(4) as pool:
         assert pool.map(_sum, range(16)) == [3000.0] * 16
     entry_of(cache, "kind")
