@@ -294,7 +294,7 @@ def test_what_libraries_print_in_the_follower_goes_through_the_same_filter(monke
         ("trackin.uri=http://me:Sesam@host", "trackin: there is no such key"),
         ("budget.runs.x=http://me:Sesam@host", "--set budget.runs.x=***: runs is 4 there"),
         ("tracking.uri={http://me:Sesam@host", "--set tracking.uri=***: the value is not YAML"),
-        ("http://me:Sesam@host", "--set http***: write key=value"),
+        ("http://me:Sesam@host", "--set http***: there is no value. Write key=value"),
     ],
 )
 def test_a_password_that_cannot_be_kept_back_is_refused_in_a_line_without_it(tmp_path, capsys, override, told):

@@ -8,7 +8,7 @@ import ray
 
 from seedwise.search.cluster.ray_internals import worker_of
 from seedwise.search.execution import coordination
-from seedwise.search.execution.worker_loss import SILENT
+from seedwise.search.execution.worker_loss import SILENT, Loss
 from seedwise.search.ledger.state import Run
 
 TIMEOUT = "failed:timeout"
@@ -25,7 +25,7 @@ class InFlight:
     products: tuple[ray.ObjectRef, ...] = ()  # of other runs, until a worker has them
     trial: Any = None  # Tune's, once the run has a worker
     pruned: str = ""  # why
-    lost: str = ""  # why its worker is gone
+    lost: Loss | None = None  # why its worker is gone
     heartbeat: bytes | None = None  # the last that was seen
     heard: float = 0.0  # when the heartbeat last changed
     began: float | None = None  # when the first heartbeat was seen
@@ -37,7 +37,7 @@ class InFlight:
     def kill(self, reason: str) -> None:
         """End the worker, if there is one. Tune then reports the run as lost."""
         if worker := worker_of(self.trial):
-            self.lost = reason
+            self.lost = Loss(reason)
             ray.kill(worker)
 
 

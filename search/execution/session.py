@@ -169,7 +169,7 @@ class Session:
         try:
             product = flight.fetch_output(self.runs.silence)
         except (RayError, ConnectionError) as error:  # the worker died just now, or cannot send it
-            flight.lost = f"its product could not be fetched: {type(error).__name__}"
+            flight.lost = worker_loss.Loss(f"its product could not be fetched: {type(error).__name__}")
             self.record_loss(trial_id)
             return False
         try:
@@ -186,12 +186,13 @@ class Session:
         seconds = round(self.runs.remove(trial_id), 3)
         if self.shutdown.requested:
             return  # the workers may have got the same signal: no fault of the run
-        run, reason = flight.run, mask(flight.lost or worker_loss.DIED)
+        run, loss = flight.run, flight.lost or worker_loss.Loss(worker_loss.DIED)
         node = coordination.node_of(self.runs.session, run.name)
-        if reason == worker_loss.DIED and not node:  # no heartbeat yet
-            reason = worker_loss.ENDED_AT_START
-        if reason.startswith(worker_loss.NOT_STARTED) and self.no_worker_starts(reason):
+        if loss.reason == worker_loss.DIED and not node:  # no heartbeat yet
+            loss = worker_loss.ENDED_AT_START
+        if loss.at_start and self.no_worker_starts(loss):
             return
+        reason = loss.reason
         ended = {"step": run.step, "metrics": run.metrics, "seconds": seconds}
         if reason == TIMEOUT:
             limit = f"{self.runs.limit / 60:g}"
@@ -204,18 +205,18 @@ class Session:
         else:
             self.write({"event": "lost", **identity(run), "because": reason, "node": node})
 
-    def no_worker_starts(self, reason: str) -> bool:
+    def no_worker_starts(self, loss: worker_loss.Loss) -> bool:
         """Stop the search where workers start on no node, as where code is missing. Returns whether that is so.
 
         Nothing is written of the run, so that it starts when the search is resumed.
         """
         self.failed_starts += 1
-        killed = reason == worker_loss.ENDED_AT_START  # which may have been by chance
+        killed = loss == worker_loss.ENDED_AT_START  # which may have been by chance
         enough = max(len(nodes_now()), worker_loss.RESTARTS + 1 if killed else 1)
         if self.progressed or self.failed_starts < enough:
             return False
-        cause, folder = reason.removeprefix(f"{worker_loss.NOT_STARTED}: "), self.ledger.state.search["folder"]
-        self.fail(f"no run can start: {cause}. Install what is missing where runs are, or put it into {folder}. Then:")
+        fix = f"Install what is missing where runs are, or put it into {self.ledger.state.search['folder']}. Then:"
+        self.fail(f"no run can start: {loss.at_start}. {fix}")
         return True
 
     def module_is_missing(self, error: str) -> bool:

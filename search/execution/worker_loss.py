@@ -4,7 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
+from seedwise.credentials import mask
 from seedwise.search.cluster.ray_internals import what_happened
 
 NODE = "its node was lost"
@@ -12,7 +14,6 @@ SILENT = "its worker gave no sign of life"
 DIED = "its worker process died"
 OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
 NOT_STARTED = "its worker could not start"
-ENDED_AT_START = f"{NOT_STARTED}: its process ended before the first step"
 RESTARTS = 2  # of a run whose worker process died: it continues from its last checkpoint
 NODES = 20  # nodes that a run may lose: hardly its own fault, but a run that takes its node down must end
 IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")  # how the error of a run without a package begins
@@ -20,17 +21,31 @@ SAME_IMPORT_ERRORS = 3  # configurations, and no others, after which the search 
 TAIL = 10_000  # characters of Tune's error file that hold the last error
 
 
-def cause_of(error_file: Path) -> str:
+class Loss(NamedTuple):
+    """Why a worker is gone; `at_start` is what kept it from starting, if it never began a run."""
+
+    reason: str
+    at_start: str = ""
+
+    @classmethod
+    def before_start(cls, error: str) -> "Loss":
+        return cls(f"{NOT_STARTED}: {error}", error)
+
+
+ENDED_AT_START = Loss.before_start("its process ended before the first step")
+
+
+def cause_of(error_file: Path) -> Loss:
     """Why Ray lost a worker, from Tune's error file."""
     try:
         text = error_file.read_text(errors="replace")[-TAIL:]
     except OSError:
-        return DIED
+        return Loss(DIED)
     kind = what_happened(text)
     if kind in ("memory", "node", "process"):
-        return {"memory": OUT_OF_MEMORY, "node": NODE, "process": DIED}[kind]
-    last = text.strip().splitlines()[-1][:300]
-    return f"{NOT_STARTED if kind == 'start' else 'its worker failed'}: {last}"
+        return Loss({"memory": OUT_OF_MEMORY, "node": NODE, "process": DIED}[kind])
+    last = mask(text.strip().splitlines()[-1][:300])
+    return Loss.before_start(last) if kind == "start" else Loss(f"its worker failed: {last}")
 
 
 def lacks_module(error: str) -> bool:

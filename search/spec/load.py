@@ -85,7 +85,7 @@ def _set(content: dict, override: str) -> None:
     if has_password(override):
         shown = f"--set {key.partition(':')[0]}{equals}{HIDDEN}"
     if not equals or not key:
-        raise RequestError(shown, "write key=value, for example --set budget.runs=20")
+        raise RequestError(shown, "there is no value", "Write key=value, for example --set budget.runs=20.")
     try:
         parsed = yaml12.load(value)
     except yaml12.YAMLError as error:

@@ -156,7 +156,7 @@ class Causes(FIFOScheduler):
         self.causes = causes
 
     def on_trial_error(self, tune_controller, trial):
-        self.causes[trial.config["kind"]] = cause_of(Path(trial.error_file))
+        self.causes[trial.config["kind"]] = cause_of(Path(trial.error_file)).reason
 
 
 class Workers(tune.Callback):
@@ -251,7 +251,7 @@ def cause_of_a_lost_worker(cluster, folder, kill_node=None):
         kill_node(first.strip())
     rest, _ = process.communicate("node\n" if kill_node else "\n", timeout=PATIENCE)
     (folder / "error.txt").write_text(first + rest)
-    return cause_of(folder / "error.txt")
+    return cause_of(folder / "error.txt").reason
 
 
 @pytest.mark.extended

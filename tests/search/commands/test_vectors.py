@@ -73,7 +73,10 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
             ["extract", "world:multilingual-encoder", "nowhere.txt", "--language", "fr", "--to", "x.vec"],
             "TEXT: nowhere.txt",
         ),
-        (["align", "en", "fr=x.vec", "--to", "x"], "en: write LANG=FILE, for example fr=fr.vec."),
+        (
+            ["align", "en", "fr=x.vec", "--to", "x"],
+            "en: there is no language or no file. Write LANG=FILE, for example fr=fr.vec.",
+        ),
         (["align", "en=a.vec", "en=b.vec", "--to", "x"], "en=b.vec: en is listed twice."),
         (
             ["align", "en=a.vec", "fr=b.vec", "--dictionary", "fi=c.txt", "--to", "x"],

@@ -224,8 +224,8 @@ def test_when_a_run_is_given_up(losses, alive, expected):
 )
 def test_causes_in_the_words_of_ray(tmp_path, text, cause):
     (tmp_path / "error.txt").write_text(f"Failure # 1\n{text}\n")
-    assert cause_of(tmp_path / "error.txt") == cause
-    assert cause_of(tmp_path / "none.txt") == DIED
+    assert cause_of(tmp_path / "error.txt").reason == cause
+    assert cause_of(tmp_path / "none.txt").reason == DIED
 
 
 class TestWatchdog:

@@ -16,7 +16,7 @@ from seedwise.search.decide.next_run import Dependencies, next_run
 from seedwise.search.decide.policy import Fixed, Stop, WholeDeviceRetries
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
-from seedwise.search.execution.worker_loss import NOT_STARTED
+from seedwise.search.execution.worker_loss import Loss
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
@@ -75,7 +75,7 @@ def test_workers_that_cannot_start_after_a_resume_stop_the_search_whatever_succe
     session.ledger.append({"event": "search", "search_id": "x"})
     session.ledger.state.search["folder"] = "here"
     session.start_next("trial")
-    session.runs.by_trial["trial"].lost = f"{NOT_STARTED}: ModuleNotFoundError: No module named 'x'"
+    session.runs.by_trial["trial"].lost = Loss.before_start("ModuleNotFoundError: No module named 'x'")
     session.record_loss("trial")
     with pytest.raises(SearchError, match="no run can start: ModuleNotFoundError: No module named 'x'"):
         session.on_turn()

@@ -111,7 +111,7 @@ def fewer_walks(monkeypatch):
         ("space.clip=-1", "space.clip: -1.0 is wrong: input should be greater than or equal to 0."),
         ("select.metric=f1", "select.metric: 'f1' is not recorded."),
         ("name=a/b", "name: 'a/b' is wrong"),
-        ("budget.runs", "--set budget.runs: write key=value"),
+        ("budget.runs", "--set budget.runs: there is no value. Write key=value"),
         ("budget.runs=[", "--set budget.runs=[: the value is not YAML"),
     ],
 )
