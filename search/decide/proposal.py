@@ -17,17 +17,15 @@ import numpy as np
 import optuna
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
+from seedwise.search.decide.samplers import SAMPLERS
 from seedwise.search.ledger.state import Configuration, State
 from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.spaces import Space, config_id
 
-SAMPLERS = ("tpe", "gp", "random", "grid")
-REMOVED = "cmaes"  # a sampler of earlier versions: their searches can be read, and go on with another one
 MAX_DRAWS = 200  # of configurations that are known, before a space counts as exhausted
 SAMPLER_DRAWS = 4  # of these: by the sampler, the others at random
 STARTUP = (4, 10)  # the first third of the configurations is drawn at random, but at least and at most so many
-MAX_TRIALS = {"tpe": 300, "gp": 100}  # that a sampler learns from: beyond them it only gets slower
 TRIED_AGAIN = 2  # configurations of earlier searches that go first
 BEST_SHARE = 1 / 3  # of the trials that a sampler learns from are the best; the others are spread over the rest
 
@@ -129,27 +127,16 @@ class Proposer:
         return points[index] if index < len(points) else None
 
     def _draw(self, ask: int, state: State, sampler: str) -> tuple[dict, dict]:
+        seed = int.from_bytes(hashlib.sha256(f"{self.seed}/ask/{ask}".encode()).digest()[:4], "big")
+        low, high = STARTUP
+        startup = high if self.expected is None else min(high, max(low, self.expected // 3))
         with quiet():
-            study = optuna.create_study(direction="maximize", sampler=self._sampler(ask, sampler))
-            if sampler != "random":
+            study = optuna.create_study(direction="maximize", sampler=SAMPLERS[sampler].make(seed, startup))
+            if SAMPLERS[sampler].max_trials:
                 study.add_trials(self._trials(state))
             trial = study.ask()
             params = self.space(trial)
         return params, trial.params
-
-    def _sampler(self, ask: int, name: str) -> optuna.samplers.BaseSampler:
-        seed = int.from_bytes(hashlib.sha256(f"{self.seed}/ask/{ask}".encode()).digest()[:4], "big")
-        low, high = STARTUP
-        startup = high if self.expected is None else min(high, max(low, self.expected // 3))
-        if name == "random":
-            return optuna.samplers.RandomSampler(seed=seed)
-        if name == "gp":
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                return optuna.samplers.GPSampler(seed=seed, n_startup_trials=startup, warn_independent_sampling=False)
-        # One dimension at a time: with the tens of configurations that a budget pays for, this found better ones
-        # than the multivariate variant did (worlds below 1000 of benchmarks/racing.py).
-        return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup)
 
     def _trials(self, state: State) -> list[FrozenTrial]:
         """Configurations as trials: complete with their posterior mean, pruned, or running, which repels samplers.
@@ -187,7 +174,7 @@ class Proposer:
 
     def _selected(self, state: State, estimate: Estimate | None) -> list[Configuration]:
         """All configurations, or, where they are too many, the best and a spread of the others; in order of asking."""
-        configurations, most = list(state.configurations.values()), MAX_TRIALS[self.sampler]
+        configurations, most = list(state.configurations.values()), SAMPLERS[self.sampler].max_trials
         if estimate is None or len(configurations) <= most:
             return configurations
         best = int(BEST_SHARE * most)

@@ -8,7 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from seedwise.credentials import check_address
 from seedwise.search.decide.policy import options_of
-from seedwise.search.decide.proposal import REMOVED, SAMPLERS
+from seedwise.search.decide.samplers import REMOVED, SAMPLERS
 from seedwise.search.ranking.selection import AGGREGATES
 from seedwise.search.spec.landscape import SEARCH_KEYS
 from seedwise.search.spec.parts import Parts
@@ -200,7 +200,7 @@ class Specification(Model):
     enqueue: list[dict[str, Any]] | None = None
     """Configurations that go first, such as `[{k: 1}]`; none: those that the space names, such as degenerate points and
     the paper's setting."""
-    sampler: Literal[SAMPLERS] | SkipJsonSchema[Literal[REMOVED]] = "tpe"
+    sampler: Literal[tuple(SAMPLERS)] | SkipJsonSchema[Literal[REMOVED]] = "tpe"
     """What proposes configurations."""
     budget: Budget = Budget()
     """Runs, hours, or both are required."""

@@ -17,7 +17,7 @@ from seedwise.folder import LEDGER, SPECIFICATION
 from seedwise.imports import importable
 from seedwise.program import called
 from seedwise.search.cluster.nodes import ray_running
-from seedwise.search.decide.proposal import REMOVED, SAMPLERS
+from seedwise.search.decide.samplers import REMOVED, SAMPLERS
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.state import Ledger

@@ -2,7 +2,8 @@ import optuna
 import pytest
 
 from seedwise import spaces
-from seedwise.search.decide.proposal import MAX_TRIALS, Known, Proposer
+from seedwise.search.decide.proposal import Known, Proposer
+from seedwise.search.decide.samplers import SAMPLERS
 from seedwise.search.ledger.state import State, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
@@ -185,7 +186,7 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
 def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
     """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR)
-    events, most = [{"event": "search"}], MAX_TRIALS[sampler]
+    events, most = [{"event": "search"}], SAMPLERS[sampler].max_trials
     draws = search(Proposer(SPACE, "random", 0, ESTIMATOR), 2 * most, score=lambda params: params["lr"])
     for number, event in enumerate(event for event in draws if event["event"] == "ask"):
         status = "running" if number % 50 == 49 else "pruned" if number % 8 else "done"
