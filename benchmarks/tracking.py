@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from seedwise.search.ledger.state import Ledger
-from seedwise.search.tracking import follower
+from seedwise.search.tracking import follower, mlflow_sink
 from tests.servers import own_port
 
 METRICS, STEPS, REPLICATES = 20, 5, 5
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=500, help="runs of each side (default: 500)")
     runs = parser.parse_args().runs
-    os.environ.update(follower.ENVIRONMENT)
+    os.environ.update(mlflow_sink.ENVIRONMENT)
     for where in ("sqlite", "http"):
         with tempfile.TemporaryDirectory() as folder, store(where, Path(folder)) as (first, second):
             alone = tell(Path(folder) / "alone", runs)

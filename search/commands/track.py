@@ -19,14 +19,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     from seedwise.search.ledger.state import read_search
     from seedwise.search.tracking.follower import track
+    from seedwise.search.tracking.trackers import tracker_of
 
     search = read_search(options.folder).search
+    uri = options.uri or search["specification"]["tracking"]["uri"]
+    tracker, where = tracker_of(uri).name, mask(uri)
     with Progress(console=console, transient=True) as bar:
-        task = bar.add_task("writing to MLflow", total=None)
+        task = bar.add_task(f"writing to {tracker}", total=None)
         trouble = track(options.folder, options.uri, lambda done, total: bar.update(task, completed=done, total=total))
-    where = mask(options.uri or search["specification"]["tracking"]["uri"])
     if trouble:
-        console.print(f"MLflow at {where} is incomplete: {trouble}. The same command continues.", soft_wrap=True)
+        console.print(f"{tracker} at {where} is incomplete: {trouble}. The same command continues.", soft_wrap=True)
         return FAILED
     console.print(f"{search['name']} is in {where}, complete.", soft_wrap=True)
     return DONE

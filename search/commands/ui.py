@@ -18,8 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.ledger.state import read_search
-    from seedwise.search.tracking.follower import address_of, for_mlflow
+    from seedwise.search.tracking.mlflow_sink import for_mlflow
     from seedwise.search.tracking.mlflow_ui import Pages, serve
+    from seedwise.search.tracking.trackers import address_of
 
     search = read_search(options.folder).search if options.folder else {}
     uri = search["specification"]["tracking"]["uri"] if search else DEFAULT_STORE

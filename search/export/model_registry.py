@@ -12,8 +12,8 @@ from seedwise.errors import RequestError
 from seedwise.process import quiet
 from seedwise.program import called
 from seedwise.search.ledger.state import State
-from seedwise.search.tracking.follower import address_of, for_mlflow
-from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
+from seedwise.search.tracking.mlflow_sink import for_mlflow, runs_of, without_credentials
+from seedwise.search.tracking.trackers import address_of
 from seedwise.trainables.methods import built_in
 
 if TYPE_CHECKING:

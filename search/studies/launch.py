@@ -28,6 +28,7 @@ from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.study import Search, study_of
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
+from seedwise.search.tracking.trackers import tracker_of
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
 INTERRUPTED_SECONDS = 5.0  # the same, after an interrupt
@@ -109,7 +110,7 @@ def _search(
     resolved = specification.as_dict()
     uri = specification.tracking.uri
     if uri != "off":  # the ledger has an absolute path, for whatever folder it is resumed from, and no password
-        uri = follower.resolve_uri(uri, Path.cwd())
+        uri = tracker_of(uri).resolve(uri, Path.cwd())
         resolved["tracking"]["uri"] = mask(uri)
     if first := ledger.state.search:
         if earlier_folders:
@@ -174,7 +175,7 @@ def _search(
 
 @contextlib.contextmanager
 def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
-    """In this block MLflow follows the ledger. An outage is reported once, at the end, and loses nothing."""
+    """In this block a tracker follows the ledger. An outage is reported once, at the end, and loses nothing."""
     if uri == "off":
         yield
         return
@@ -186,8 +187,8 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
         timeout = INTERRUPTED_SECONDS
         raise
     finally:
-        with console.status("writing the last runs to MLflow"):
+        with console.status(f"writing the last runs to {tracker_of(uri).name}"):
             complete = follower.finish(process, timeout)
         if not complete:
             fix = f"Nothing is lost, this completes it: {called('resume', folder)}"
-            console.print(f"MLflow did not answer. {fix}", soft_wrap=True)
+            console.print(f"{tracker_of(uri).name} did not answer. {fix}", soft_wrap=True)

@@ -1,8 +1,8 @@
-"""The process that writes MLflow from the ledger.
+"""The process that writes the ledger to a tracker.
 
-The follower reads the ledger while the search writes it. An outage of MLflow delays MLflow's pages but never stops or
-slows a search: the driver neither imports MLflow nor waits for it. The follower asks MLflow what is already there, so
-following again repairs whatever a killed follower or a deleted database left incomplete.
+The follower reads the ledger while the search writes it. An outage of the tracker delays its pages but never stops or
+slows a search: the driver neither imports the tracker nor waits for it. The follower asks the tracker what is already
+there, so following again repairs whatever a killed follower or a deleted database left incomplete.
 """
 
 import contextlib
@@ -15,41 +15,26 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
 import seedwise
-from seedwise.credentials import check_address, mask
+from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, INCOMPLETE, WRONG
 from seedwise.folder import LEDGER
-from seedwise.process import environment
 from seedwise.program import command
 from seedwise.search.ledger.state import busy, scan
 from seedwise.search.tracking.mirror import Mirror
-from seedwise.search.tracking.mlflow_sink import CREDENTIALS, MlflowSink
-from seedwise.search.tracking.sink import Key, Sink, Update
+from seedwise.search.tracking.sink import Key, Sink, Tracker, Update
+from seedwise.search.tracking.trackers import TRACKERS, address_of, tracker_of
 
 POLL = 0.5  # seconds between two looks at the ledger
 REST, MAX_REST = 4, 5.0  # rest 4 times as long as writing took, at most 5 seconds: the CPUs belong to the search
 GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to keep trying after a search, and while a person waits
 CHUNK = 1 << 20  # bytes of the ledger that are read at once: their updates take a few times as much memory
 PART = 20  # updates that are written at once, and again after a failure
-ENVIRONMENT = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # `follow` retries; MLflow's own retries block for minutes
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-}
-
-
-@contextlib.contextmanager
-def for_mlflow() -> Iterator[None]:
-    """In this block the environment has MLflow's settings; afterwards it is restored."""
-    credentials = {name: os.environ.get(name) for name in CREDENTIALS}  # an address with a password sets these
-    with environment(ENVIRONMENT | credentials):
-        yield
 
 
 def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
@@ -63,7 +48,7 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
         "PYTHONSAFEPATH": "1",  # a folder `seedwise` in the current directory is not this package
-        **({"MLFLOW_TRACKING_URI": uri} if uri else {}),
+        **({tracker_of(uri).variable: uri} if uri else {}),
     }
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "tracking.log", "ab") as log:
@@ -78,7 +63,7 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen, timeout: float) -> bool:
-    """Let the follower catch up and end; whether all is in MLflow. After `timeout` the follower goes on alone."""
+    """Let the follower catch up and end; whether all is written. After `timeout` the follower goes on alone."""
     process.stdin.close()
     try:
         return process.wait(timeout) == DONE
@@ -86,34 +71,12 @@ def finish(process: subprocess.Popen, timeout: float) -> bool:
         return False
 
 
-def resolve_uri(uri: str, base: Path) -> str:
-    """The tracking address, with a sqlite path made absolute, relative to `base`, and its folder created."""
-    check_address("tracking.uri", uri)
-    scheme, _, path = uri.partition(":///")
-    if "://" not in uri or scheme == "file":
-        raise RequestError(
-            "tracking.uri",
-            f"MLflow cannot write to {mask(uri)!r}",
-            "Give a database, such as sqlite:///runs/mlflow.db, or the address of a server, such as "
-            "http://127.0.0.1:5000.",
-        )
-    if scheme != "sqlite":
-        return uri
-    file = (base / path).absolute()
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RequestError("tracking.uri", f"{file.parent}: {error.strerror}", "Name another folder.") from error
-    return f"sqlite:///{file}"
-
-
 class Follower:
     """Writes the ledger to a tracker until the search is over and all is written.
 
     The ledger is the queue: the next part is read only when the tracker has the part before, so memory does not grow
-    during an outage. `uri` is the tracker's address (default: the specification's); `sink` opens a tracker for an
-    address, the ledger's first event and a folder. `progress` is given the bytes of the ledger that are written, and
-    all its bytes.
+    during an outage. `uri` is the tracker's address (default: the specification's). `progress` is given the bytes of
+    the ledger that are written, and all its bytes.
     """
 
     def __init__(
@@ -122,11 +85,12 @@ class Follower:
         over: threading.Event,
         uri: str = "",
         progress: Callable[[int, int], None] = lambda done, total: None,
-        sink: Callable[[str, dict, Path], Sink] = MlflowSink,
     ) -> None:
         self.trouble = ""  # why the tracker cannot be written; empty while it can
         self.address = uri
-        self._folder, self._over, self._progress, self._open = folder, over, progress, sink
+        self._folder, self._over, self._progress = folder, over, progress
+        self._tracker: Tracker | None = None  # known once there is an address
+        self._environment = contextlib.ExitStack()  # of the tracker, until all is written
         self._lock = open(folder / "tracking.log", "ab")  # noqa: SIM115 (held for the life of this process)
         self._mirror = Mirror()
         self._end = 0  # bytes of the ledger that were read
@@ -137,8 +101,17 @@ class Follower:
         self._had: frozenset[Key] = frozenset()  # the tracker's nodes before the last failure
         self._doubtful = False  # a request failed, but the server may have carried it out
 
+    @property
+    def where(self) -> str:
+        """The tracker and its address, for messages."""
+        return f"{tracker_of(self.address).name} at {mask(self.address)}"
+
     def follow(self, grace: float) -> bool:
         """Whether all is written. Gives up once the search is over and `grace` seconds passed without success."""
+        with self._environment:
+            return self._follow(grace)
+
+    def _follow(self, grace: float) -> bool:
         failures, success = 0, time.monotonic()
         while True:
             last, began, left = self._over.is_set(), time.monotonic(), len(self._updates)
@@ -162,7 +135,10 @@ class Follower:
         path = self._folder / LEDGER
         if not path.exists() or not (first := scan(path, most=1)[0]):
             return True
-        self.address = self.address or address_of(first[0]["specification"]["tracking"]["uri"])
+        if not self._tracker:
+            self.address = self.address or address_of(first[0]["specification"]["tracking"]["uri"])
+            self._tracker = tracker_of(self.address)
+            self._environment.enter_context(self._tracker.environment())
         if last and self._doubtful:
             self._lose_sink()  # the next sink removes runs that were created twice
             self._doubtful = False
@@ -184,7 +160,7 @@ class Follower:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RuntimeError("another process is writing this search to it") from None
-        self._sink = self._open(self.address, search, self._folder)
+        self._sink = self._tracker.open(self.address, search, self._folder)
 
     def _catch_up(self, path: Path) -> bool:
         """Go on from the tracker's position, or from the first line if the tracker lost any node; whether that worked.
@@ -228,12 +204,15 @@ class Follower:
         except Exception as error:
             reason = mask(f"{type(error).__name__}: {error}", self.address).split("\n")[0][:300]
             if not self.trouble:
-                print(f"MLflow at {mask(self.address)} cannot be written, trying again. {reason}", flush=True)
+                print(
+                    f"{self.where} cannot be written, trying again. {reason}",
+                    flush=True,
+                )
             self._lose_sink()
             self.trouble, self._doubtful = reason, True
             return False
         if self.trouble:
-            print(f"MLflow at {mask(self.address)} answers again.", flush=True)
+            print(f"{self.where} answers again.", flush=True)
         self.trouble = ""
         return True
 
@@ -247,7 +226,6 @@ def covered(path: Path, position: str) -> int:
         return file.tell() if fits else 0
 
 
-@for_mlflow()
 def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
     """Write a whole search that is not running into a store; why that failed, or an empty text.
 
@@ -259,24 +237,11 @@ def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
     over = threading.Event()
     over.set()
     try:
-        follower = Follower(folder, over, resolve_uri(uri, Path.cwd()) if uri else "", progress)
+        follower = Follower(folder, over, tracker_of(uri).resolve(uri, Path.cwd()) if uri else "", progress)
     except OSError as error:
         fix = "Copy the folder to where you may write."
         raise RequestError(f"{folder}/tracking.log", error.strerror, fix) from error
     return "" if follower.follow(TRACK_GRACE) else follower.trouble
-
-
-def address_of(uri: str) -> str:
-    """The tracking address of a specification; if it lacks its password, the address in the environment."""
-    if uri == "off":
-        raise RequestError("tracking.uri", "it is off in this search", "Name a store with --uri.")
-    if "***" not in uri:
-        return resolve_uri(uri, Path.cwd())
-    if not (whole := os.environ.get("MLFLOW_TRACKING_URI")):
-        fix = "Set MLFLOW_TRACKING_URI to the whole address, and repeat."
-        raise RequestError("tracking.uri", f"{uri} lacks its password", fix)
-    check_address("MLFLOW_TRACKING_URI", whole)
-    return whole
 
 
 def _watch_input(over: threading.Event) -> None:
@@ -291,7 +256,9 @@ class _Masked(io.TextIOWrapper):
     """Output of this process and its libraries, without the password of the tracking address."""
 
     def write(self, text: str) -> int:
-        return super().write(mask(text, os.environ.get("MLFLOW_TRACKING_URI", "")))
+        for tracker in TRACKERS.values():
+            text = mask(text, os.environ.get(tracker.variable, ""))
+        return super().write(text)
 
 
 def main(folder: Path, grace: float = GRACE) -> int:
@@ -299,7 +266,6 @@ def main(folder: Path, grace: float = GRACE) -> int:
     sys.stdout, sys.stderr = (
         _Masked(stream.detach(), encoding="utf-8", line_buffering=True) for stream in (sys.stdout, sys.stderr)
     )
-    os.environ.update(ENVIRONMENT)
     os.nice(5)  # the CPUs belong to the search
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to all processes of a stopped job
     over = threading.Event()
@@ -312,7 +278,7 @@ def main(folder: Path, grace: float = GRACE) -> int:
         print(f"seedwise: {error}", flush=True)
         return WRONG
     print(
-        f"seedwise: MLflow at {mask(follower.address)} is incomplete ({follower.trouble}). "
+        f"seedwise: {follower.where} is incomplete ({follower.trouble}). "
         f"This completes the tracking: {command('resume', folder)}",
         flush=True,
     )

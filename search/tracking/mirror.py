@@ -22,7 +22,6 @@ from seedwise.text import short
 
 SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, for trackers to sort by
 DESCRIPTION = "description"  # tag of the search: its description in Markdown
-MAX_NAME = 250  # characters of a node's name
 RESULTS = (BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT)  # exist once the ledger says `end`
 
 
@@ -155,7 +154,7 @@ class Mirror:
             **({"oracle": "true"} if self._selection.oracle else {}),
         }
         inputs = _inputs(self.state.search) if len(key) < 2 else []
-        self.nodes[key], self._tags[key] = Node(name[:MAX_NAME], self._moment, tags, params, inputs), {}
+        self.nodes[key], self._tags[key] = Node(name, self._moment, tags, params, inputs), {}
 
     def _step(self, key: Key, metrics: dict[str, float]) -> None:
         """Add a step, unless a run that was restarted after an interruption repeats it."""

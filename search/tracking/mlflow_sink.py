@@ -12,10 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from seedwise.credentials import check_address, mask
+from seedwise.errors import RequestError
+from seedwise.process import environment
 from seedwise.search.drawing import svg
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING
 from seedwise.search.tracking.mirror import DESCRIPTION, SCORE
-from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Update
+from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Tracker, Update
 
 SEARCH_ID, PARENT = "seedwise.search_id", "mlflow.parentRunId"  # tags
 WRITTEN = "seedwise.ledger"  # tag of the search's run: how much of the ledger is in MLflow
@@ -29,6 +32,12 @@ STATUSES = {RUNNING: "RUNNING", DONE: "FINISHED", FAILED: "FAILED", INTERRUPTED:
 OWN_TAGS = {DESCRIPTION: "mlflow.note.content"}  # shown as the run's description
 MAX_NAME, MAX_PARAMETER, MAX_TAG = 250, 6000, 8000  # MLflow's limits
 CREDENTIALS = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")  # where MLflow looks for them
+ENVIRONMENT = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the follower retries; MLflow's own retries block for minutes
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+}
 DIGEST = 16  # characters of a SHA-256, enough to distinguish files; MLflow takes 36
 
 
@@ -212,3 +221,35 @@ def without_credentials(uri: str) -> str:
         return uri
     os.environ.update(zip(CREDENTIALS, (unquote(parts.username), unquote(parts.password or "")), strict=True))
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+@contextlib.contextmanager
+def for_mlflow() -> Iterator[None]:
+    """In this block the environment has MLflow's settings; afterwards it is restored."""
+    credentials = {name: os.environ.get(name) for name in CREDENTIALS}  # an address with a password sets these
+    with environment(ENVIRONMENT | credentials):
+        yield
+
+
+def resolve_uri(uri: str, base: Path) -> str:
+    """The tracking address, with a sqlite path made absolute, relative to `base`, and its folder created."""
+    check_address("tracking.uri", uri)
+    scheme, _, path = uri.partition(":///")
+    if "://" not in uri or scheme == "file":
+        raise RequestError(
+            "tracking.uri",
+            f"MLflow cannot write to {mask(uri)!r}",
+            "Give a database, such as sqlite:///runs/mlflow.db, or the address of a server, such as "
+            "http://127.0.0.1:5000.",
+        )
+    if scheme != "sqlite":
+        return uri
+    file = (base / path).absolute()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError("tracking.uri", f"{file.parent}: {error.strerror}", "Name another folder.") from error
+    return f"sqlite:///{file}"
+
+
+MLFLOW = Tracker("MLflow", "MLFLOW_TRACKING_URI", MlflowSink, resolve_uri, for_mlflow)

@@ -22,9 +22,9 @@ from seedwise.errors import RequestError
 from seedwise.process import kept_handlers
 from seedwise.program import called
 from seedwise.search.ranking.results import Results
-from seedwise.search.tracking.follower import ENVIRONMENT, address_of, for_mlflow
 from seedwise.search.tracking.mirror import SCORE
-from seedwise.search.tracking.mlflow_sink import runs_of, without_credentials
+from seedwise.search.tracking.mlflow_sink import ENVIRONMENT, for_mlflow, runs_of, without_credentials
+from seedwise.search.tracking.trackers import address_of
 
 HOST = "127.0.0.1"
 START_TIMEOUT = 180.0  # seconds; the first start on a new database takes ten

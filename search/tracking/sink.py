@@ -1,7 +1,9 @@
 """The contract of a tracker: it receives nodes and updates from the mirror of the ledger."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 Key = tuple[()] | tuple[str] | tuple[str, int]  # search, configuration, run; the parent of a key is key[:-1]
@@ -69,3 +71,17 @@ class Sink(Protocol):
 
     def mark(self, position: str) -> None:
         """Store how far the tracker got. Called after all updates up to there were written."""
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """A kind of tracker, with a line in `TRACKERS`.
+
+    `variable` is the environment variable with the whole address where a specification hides the password.
+    """
+
+    name: str  # in messages
+    variable: str
+    open: Callable[[str, dict, Path], Sink]  # from an address, the ledger's first event and the search folder
+    resolve: Callable[[str, Path], str]  # checks an address, and makes it absolute, relative to a folder
+    environment: Callable[[], AbstractContextManager]  # a block in which sinks are opened and written

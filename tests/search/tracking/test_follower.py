@@ -25,7 +25,7 @@ from seedwise.folder import pictures_of
 from seedwise.search.drawing.svg import svg
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import Mirror, mask
-from seedwise.search.tracking.mlflow_sink import MAX_PARAMETER, WRITTEN
+from seedwise.search.tracking.mlflow_sink import MAX_PARAMETER, WRITTEN, resolve_uri
 from seedwise.search.tracking.sink import Key, Point, Update
 from seedwise.trainables.pictures import checked
 from tests.search.story import (
@@ -376,17 +376,17 @@ def test_credentials_are_masked(text, shown):
 
 
 def test_a_relative_database_is_made_absolute_and_its_folder_is_there(tmp_path):
-    assert follower.resolve_uri("sqlite:///runs/mlflow.db", tmp_path) == f"sqlite:///{tmp_path}/runs/mlflow.db"
+    assert resolve_uri("sqlite:///runs/mlflow.db", tmp_path) == f"sqlite:///{tmp_path}/runs/mlflow.db"
     assert (tmp_path / "runs").is_dir()
     absolute = f"sqlite:///{tmp_path}/other/mlflow.db"
-    assert follower.resolve_uri(absolute, Path("/elsewhere")) == absolute
-    assert follower.resolve_uri("http://host:5000", tmp_path) == "http://host:5000"
+    assert resolve_uri(absolute, Path("/elsewhere")) == absolute
+    assert resolve_uri("http://host:5000", tmp_path) == "http://host:5000"
 
 
 @pytest.mark.parametrize("uri", ["runs/mlruns", "file:///runs/mlruns"])
 def test_a_folder_is_no_tracking_store(uri, tmp_path):
     with pytest.raises(RequestError, match="Give a database"):
-        follower.resolve_uri(uri, tmp_path)
+        resolve_uri(uri, tmp_path)
 
 
 def test_importing_tracking_does_not_import_mlflow():

@@ -2,16 +2,22 @@
 
 import contextlib
 import json
+import os
 import random
 import threading
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from seedwise.process import environment
+from seedwise.search.commands.main import main
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.follower import Follower
 from seedwise.search.tracking.mirror import Mirror
-from seedwise.search.tracking.sink import TOP
+from seedwise.search.tracking.sink import TOP, Tracker
+from seedwise.search.tracking.trackers import TRACKERS
 from tests.search.tracking.random_ledgers import RandomLedger
 from tests.search.tracking.stores import MemoryStore, MlflowStore
 
@@ -43,14 +49,20 @@ def write(folder: Path, events: list[dict]) -> None:
     (folder / "ledger.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
 
 
+def tracker(store) -> Tracker:
+    settings = partial(environment, {"STORE_SETTING": "1"})
+    return Tracker("A store", "STORE_URI", store.open, lambda uri, base: uri, settings)
+
+
 @contextlib.contextmanager
 def following(folder: Path, store):
     """A follower that gives up its lock, as it does when its process ends."""
-    one = Follower(folder, threading.Event(), "store", sink=store.open)
-    try:
-        yield one
-    finally:
-        one._lock.close()
+    with patch.dict(TRACKERS, store=tracker(store)):
+        one = Follower(folder, threading.Event(), "store://")
+        try:
+            yield one
+        finally:
+            one._lock.close()
 
 
 def complete(folder: Path, store) -> None:
@@ -77,6 +89,23 @@ def after(changes: int, error: type[BaseException]):
             raise error
 
     return interrupt
+
+
+def test_one_line_adds_a_tracker_which_the_scheme_of_an_address_chooses(tmp_path, capsys, monkeypatch):
+    store, settings = MemoryStore(None), []
+    store.open = lambda *arguments: settings.append(os.environ["STORE_SETTING"]) or MemoryStore.open(store, *arguments)
+    write(tmp_path, EVENTS)
+    with patch.dict(TRACKERS, store=tracker(store)):
+        assert main(["track", str(tmp_path), "--uri", "store://shelf"]) == 0
+        assert capsys.readouterr().out.endswith("is in store://shelf, complete.\n")
+        assert store.nodes.keys() >= {TOP, RUN}
+        assert settings == ["1"]
+    assert "STORE_SETTING" not in os.environ
+    monkeypatch.setattr(follower, "TRACK_GRACE", 0.0)
+    store.open = lambda *arguments: 1 / 0
+    with patch.dict(TRACKERS, store=tracker(store)):
+        assert main(["track", str(tmp_path), "--uri", "store://shelf"]) == 1
+    assert "A store at store://shelf cannot be written, trying again." in capsys.readouterr().out
 
 
 @often

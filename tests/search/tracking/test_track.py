@@ -177,9 +177,8 @@ def test_a_store_that_comes_back_empty_gets_everything_again(told, database, tmp
     assert picture(uri) == picture(whole)
 
 
-def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path, monkeypatch):
+def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path):
     """The ledger is the queue: an outage of hours costs no memory."""
-    monkeypatch.setitem(os.environ, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     over = threading.Event()
     over.set()
     with silent_port() as port:
