@@ -8,8 +8,11 @@ import pytest
 from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.decide import policy
+from seedwise.search.decide.next_run import Decisions
 from seedwise.search.ledger import state as ledger
+from seedwise.search.ledger.state import SEARCH
 from seedwise.search.ranking import leaderboard
+from seedwise.search.report.live import Progress
 from seedwise.search.studies import study
 from seedwise.spaces import space
 from tests import tiny
@@ -75,14 +78,28 @@ def test_a_landscape_replays_its_ledger_once_and_makes_no_policy_and_no_leaderbo
     assert {name: len(made) for name, made in calls.items() if made} == {"replay": 1}
 
 
+class Counting(Progress):
+    def score(self, run):
+        return "counted"
+
+
 class Toy(study.Search):
-    """Counts its runs, and compares nothing."""
+    """Counts the runs of its only phase, and compares nothing."""
 
     cannot_compare = "it counts runs"
+    progress = Counting
 
     @staticmethod
     def matches(specification):
         return specification.name.startswith("toy")
+
+    def total_runs(self, state):
+        return 3
+
+    def run(self, phases):
+        parts = self.specification.parts
+        decisions = Decisions(SEARCH, parts.policy, parts.estimator.selection, parts.proposer)
+        phases.ledger.append({"event": "freeze", "because": phases.run(decisions), "configs": []})
 
     def write(self, results, folder, console):
         (folder / "count.txt").write_text(f"{results.state.results}\n")
@@ -95,8 +112,12 @@ class Toy(study.Search):
 
 def test_a_kind_of_study_is_added_by_a_class_and_a_line(tmp_path, fake_loop, monkeypatch, capsys):
     monkeypatch.setattr(study, "STUDIES", [Toy, *study.STUDIES])
-    write(tmp_path, name="toy", budget={"runs": 3})
-    assert "3 runs were counted" in run(tmp_path, "search", "spec.yaml")
+    replicates = {"policy": "fixed", "n": 1, "confirm": {"top": 1, "fresh": 1}}
+    write(tmp_path, name="toy", budget={"runs": 4}, replicates=replicates)  # a search would confirm with the fourth
+    output = run(tmp_path, "search", "spec.yaml")
+    assert "3/3  " in output
+    assert output.count(": done, counted (") == 3
+    assert "3 runs were counted" in output
     folder = tmp_path / "runs" / "toy"
     assert (folder / "count.txt").read_text() == "3\n"
     assert not (folder / "leaderboard.json").exists()
