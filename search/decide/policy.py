@@ -3,8 +3,8 @@
 A policy of one's own is a class with a `choose`, named in the specification by its import path (docs/extending.md).
 """
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field
 
@@ -44,14 +44,7 @@ class Replicate:
     config_id: str
     replicate: int
     because: str
-    phase: ClassVar[str] = SEARCH
-
-
-@dataclass(frozen=True)
-class Confirm(Replicate):
-    """Run a chosen configuration at a fresh replicate, and read the test sets."""
-
-    phase: ClassVar[str] = CONFIRM
+    phase: str = field(default=SEARCH, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -59,7 +52,7 @@ class FromPlan(Replicate):
     """Run a configuration of a plan, which has its parameters."""
 
     params: dict
-    phase: ClassVar[str] = PLANNED
+    phase: str = field(default=PLANNED, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -220,7 +213,8 @@ class Confirmation:
             runs = state.configurations[config_id].runs
             for replicate in range(FRESH, FRESH + self.fresh):
                 if replicate not in runs or runs[replicate].status == INTERRUPTED:
-                    return Confirm(config_id, replicate, f"{replicate_name(replicate)} of {self.fresh}")
+                    because = f"{replicate_name(replicate)} of {self.fresh}"
+                    return Replicate(config_id, replicate, because, phase=CONFIRM)
         return Stop("confirmed")
 
 
@@ -234,10 +228,8 @@ class WholeDeviceRetries:
         run = next((run for run in state.runs_of(self.phase) if run.status == WAITING), None)
         if run is None:
             return Stop("nothing waits for a whole device")
-        start = run.config_id, run.replicate, "it was out of memory in its share of a device"
-        if self.phase == PLANNED:
-            return FromPlan(*start, state.configurations[run.config_id].params)
-        return Confirm(*start) if self.phase == CONFIRM else Replicate(*start)
+        because = "it was out of memory in its share of a device"
+        return Replicate(run.config_id, run.replicate, because, phase=self.phase)
 
 
 POLICIES = {

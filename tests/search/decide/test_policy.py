@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from seedwise.errors import RequestError
 from seedwise.search.decide.halving import Halving
 from seedwise.search.decide.next_run import freeze, next_run
-from seedwise.search.decide.policy import FRESH, Confirm, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
+from seedwise.search.decide.policy import FRESH, Confirmation, Fixed, New, Policy, Replicate, Stop, options_of
 from seedwise.search.decide.race import Race
-from seedwise.search.ledger.state import State, replay
+from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from tests.simulate import drive as simulated
@@ -151,7 +151,7 @@ def test_the_confirmation_runs_the_frozen_ones_at_fresh_replicates():
     state.apply({"event": "freeze", "because": "over", "configs": ["b", "a"]})
     confirmation, done = Confirmation(fresh=2), []
     while not isinstance(action := confirmation.next_action(state), Stop):
-        assert isinstance(action, Confirm)
+        assert action.phase == CONFIRM
         assert action.phase == "confirm"
         done.append((action.config_id, action.replicate))
         state.apply({"event": "start", "config_id": done[-1][0], "replicate": done[-1][1], "phase": "confirm"})
