@@ -35,4 +35,4 @@ def show(
     if begun := [run_name(run.config_id, run.replicate) for run in state.runs() if not run.finished]:
         console.print(f"without a result: {'; '.join(begun)}", soft_wrap=True)
     console.print(f"interrupted; continue with: {called('resume', folder)}", soft_wrap=True)
-    console.print("If another machine is running it, wait: its lock may be invisible from here.", style="dim")
+    console.print("If another machine works on it, wait: its lock may be invisible from here.", style="dim")
