@@ -9,8 +9,15 @@ TAKE_REQUEST = ("prepare", "prepare_test", "export")  # they took the specificat
 
 
 def adapt(cls: type) -> None:
-    """Give a class with the names of 0.8 the names of today. Any other class stays as it is."""
-    if next(name for parent in cls.__mro__ for name in ("step", "epoch") if name in vars(parent)) == "epoch":
+    """Give a class with the names of 0.8 the names of today. Any other class stays as it is.
+
+    A class with both `epoch` and `step` is one of 0.8 if it has `epochs`; its `step` is a helper then.
+    """
+    parent = next(parent for parent in cls.__mro__ if vars(parent).keys() & {"step", "epoch"})
+    helper = parent is cls and hasattr(cls, "epochs") and vars(cls).get("step")
+    if "epoch" in vars(parent) and (helper or "step" not in vars(parent)):
+        if helper:
+            cls._helper = helper
         cls.step = _step
         cls.steps = property(lambda run: getattr(run, "epochs", 1))
     for name in TAKE_REQUEST:
@@ -20,8 +27,15 @@ def adapt(cls: type) -> None:
             setattr(cls, name, kind(_adapted(getattr(own, "__func__", own), bound, optional=name == "prepare")))
 
 
-def _step(run: Any, number: int) -> dict[str, float]:
-    return run.epoch(number)
+def _step(run: Any, *arguments: Any, **named: Any) -> Any:
+    """Run an epoch. Within it, call the helper that the class has under this name."""
+    if vars(run).get("_in_epoch"):
+        return run._helper(*arguments, **named)
+    run._in_epoch = True
+    try:
+        return run.epoch(*arguments)
+    finally:
+        run._in_epoch = False
 
 
 def _adapted(function: Callable, bound: int, *, optional: bool) -> Callable:

@@ -126,6 +126,23 @@ class Moved(Old):
         return {"value": -1.0}
 
 
+class WithHelper(Method):
+    """Its epochs call a helper that has today's name of an epoch."""
+
+    epochs = 2
+
+    def step(self, batch, rate=1.0):
+        return batch * rate
+
+    def epoch(self, number):
+        return {"value": self.step(number + 1, rate=5.0)}
+
+
+class OfHelper(WithHelper):
+    def epoch(self, number):
+        return {"value": super().epoch(number)["value"] + self.step(1)}
+
+
 def run_of(kind, params=None):
     return kind(None, params or {}, Streams(0, 0), None)
 
@@ -139,6 +156,8 @@ def run_of(kind, params=None):
         (Beside, {}, [1]),
         (Today, {}, [0, 1]),
         (Moved, {}, [-1, -1, -1, -1]),
+        (WithHelper, {}, [5, 10]),
+        (OfHelper, {}, [6, 11]),
     ],
 )
 def test_epochs_are_steps(kind, params, values):
