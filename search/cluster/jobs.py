@@ -20,6 +20,7 @@ from seedwise.folder import LEDGER
 from seedwise.process import environment, quiet
 from seedwise.search.cluster import package
 from seedwise.search.cluster.fetch import in_shell
+from seedwise.search.cluster.ray_internals import JOB_LOGGERS
 from seedwise.search.spec.schema import Specification
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
         raise RequestError(where, f"Ray's jobs need {error.name}", "Install it: pip install 'ray[default]'.") from error
-    loggers = [f"ray.dashboard.modules.{name}" for name in ("dashboard_sdk", "job.sdk")]
     others = {"RAY_ADDRESS": None, "RAY_API_SERVER_ADDRESS": None}  # Ray would prefer them to `address`
     try:
-        with quiet(logging.WARNING, *loggers), environment(others):
+        with quiet(logging.WARNING, *JOB_LOGGERS), environment(others):
             yield JobSubmissionClient(address)
     except AuthenticationError as error:
         raise RequestError(where, "this cluster needs another token", f"Set {TOKEN}.") from error

@@ -18,7 +18,7 @@ from seedwise.errors import RequestError, SearchError
 from seedwise.process import environment, kept_handlers, quiet
 from seedwise.search.cluster.code import assemble, own_code
 from seedwise.search.cluster.placement import Node, Placement
-from seedwise.search.cluster.ray_internals import is_job_with_code, loopback, over_client
+from seedwise.search.cluster.ray_internals import is_job_with_code, loopback, over_client, reason_of
 
 # Tune's loggers would write five files per run, its snapshots are never read, its signal handler would hide Ctrl-C, and
 # errors are in the ledger. The searcher decides how many runs wait for a worker.
@@ -108,14 +108,11 @@ def join(address: str) -> None:
             except ConnectionAbortedError:  # a busy head may be slow to start the process for a client
                 ray.init(**options)
         except (OSError, ImportError, ValueError, RuntimeError) as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            # The server may send a heading and a traceback.
-            reason = lines[-1 if lines[0].endswith(":") else 0].rstrip(".")
             fix = (
                 "Is Ray running there? On a node of a cluster write auto, from outside ray://HEAD:10001 (which needs "
                 "ray[client]), or submit the search."
             )
-            raise RequestError(f"--address {address}", reason, fix) from error
+            raise RequestError(f"--address {address}", reason_of(error), fix) from error
 
 
 def nodes_now() -> list[Node]:

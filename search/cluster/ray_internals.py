@@ -15,6 +15,7 @@ from seedwise.process import environment
 
 PYTHON_ERROR = re.compile(r"ray::[\w.]+\(\)")  # the heading of an error that Python raised in a worker
 CLUSTER_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": as on a Mac, where Ray never listens on a network
+JOB_LOGGERS = ("ray.dashboard.modules.dashboard_sdk", "ray.dashboard.modules.job.sdk")  # what a client of jobs logs to
 JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # variable of a job's process: how it was submitted, as JSON
 
 
@@ -50,6 +51,12 @@ def over_client() -> bool:
     import ray
 
     return ray.util.client.ray.is_connected()
+
+
+def reason_of(error: Exception) -> str:
+    """Why Ray could not connect, in a line; its server may send a heading and a traceback."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1 if lines[0].endswith(":") else 0].rstrip(".")
 
 
 def is_job_with_code() -> bool:

@@ -1,5 +1,6 @@
 """What Ray does not promise to keep: fails by name where a new Ray changed it."""
 
+import importlib
 import inspect
 import os
 import re
@@ -25,7 +26,8 @@ from tests.test_rooms import modules
 
 PRIVATE = re.compile(
     r"ray[\w.]*\._[a-z]|from ray[\w.]* import[^\n]*\b_[a-z]|internal_kv|ray\.experimental|ray\.util\.client|_remote=|"
-    r"temporary_state|__ray_ready__|RAY_JOB_CONFIG|running low on memory|node (has )?died|NodeDied|creation task"
+    r"temporary_state|__ray_ready__|RAY_JOB_CONFIG|running low on memory|node (has )?died|NodeDied|creation task|"
+    r"ray\.dashboard"
 )
 
 
@@ -133,6 +135,23 @@ def sources():
 @pytest.mark.parametrize("variable", [*ENVIRONMENT, "RAY_JOB_STOP_WAIT_TIME_S", "RAY_API_SERVER_ADDRESS"])
 def test_a_variable_is_one_that_ray_reads(variable, sources):
     assert f'"{variable}"' in sources
+
+
+@pytest.mark.parametrize("name", ray_internals.JOB_LOGGERS)
+def test_a_client_of_jobs_logs_under_this_name(name):
+    assert importlib.import_module(name).logger.name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Traceback (most recent call last):\n  File x\nConnectionError: no GCS.\n", "ConnectionError: no GCS"),
+        ("ray client connection timeout\nhints", "ray client connection timeout"),
+        ("", "OSError"),
+    ],
+)
+def test_the_reason_of_a_failed_connection_is_one_line(text, reason):
+    assert ray_internals.reason_of(OSError(text)) == reason
 
 
 class Dies(tune.Trainable):
