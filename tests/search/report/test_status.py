@@ -41,7 +41,7 @@ def test_without_its_lock_it_says_what_was_begun_and_that_another_machine_may_ha
     output = capsys.readouterr().out
     assert "without a result: a, replicate 1" in output
     assert f"interrupted; continue with: {called('resume', folder)}" in output
-    assert "If another machine is running it, wait" in output
+    assert "If another machine works on it, wait" in output
 
 
 def test_a_finished_search_says_why_and_when(tmp_path, capsys):
