@@ -12,11 +12,11 @@ from seedwise.program import called
 
 if TYPE_CHECKING:
     from seedwise.search.ranking.results import Results
-    from seedwise.search.studies.launch import Outcome
+    from seedwise.search.studies.launch import SearchOutcome
     from seedwise.search.studies.study import Search
 
 
-def conclude(outcome: "Outcome", folder: Path, console: Console, *, spec: str = "SPEC") -> int:
+def conclude(outcome: "SearchOutcome", folder: Path, console: Console, *, spec: str = "SPEC") -> int:
     """Print how a search ended and what to do next; the exit code."""
     state = outcome.results.state
     if outcome.nothing_new:

@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.export.best import Request
+    from seedwise.search.export.best import ExportRequest
 
-    request = Request(
+    request = ExportRequest(
         options.to, options.top, options.tied, options.format, options.model, options.optuna, options.register
     )
     with opened(options.folder, "Export from") as (_, results):

@@ -11,7 +11,7 @@ from typing import Any, Self
 from seedwise.folder import run_id
 from seedwise.search.ledger.state import DONE, State
 
-METRICS = "metrics/"  # Tune's prefix for the names of metrics in a flat result
+PREFIX = "metrics/"  # Tune's prefix for the names of metrics in a flat result
 
 
 def session_key(state: State, phase: str) -> str:
@@ -28,7 +28,7 @@ class Message:
     @classmethod
     def of(cls, sent: Mapping[str, Any]) -> Self:
         """The message in a configuration or a flat result of Tune."""
-        metrics = {name.removeprefix(METRICS): float(value) for name, value in sent.items() if name.startswith(METRICS)}
+        metrics = {name.removeprefix(PREFIX): float(value) for name, value in sent.items() if name.startswith(PREFIX)}
         return cls(**{key.name: metrics if key.name == "metrics" else sent[key.name] for key in fields(cls)})
 
 

@@ -118,7 +118,7 @@ def _tests(row: dict) -> dict:
 
 
 @dataclass(frozen=True)
-class Request:
+class ExportRequest:
     """What a person wants exported. Options that do not go together are refused at once, before anything is read.
 
     Defaults of `to`: the file best.yaml (or as `form` ends) in the search folder, or its folder top or tied.

@@ -35,7 +35,7 @@ INTERRUPTED_SECONDS = 5.0  # the same, after an interrupt
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchOutcome:
     """The study of a search folder and its results."""
 
     study: Search
@@ -51,7 +51,7 @@ def search(
     *,
     address: str | None = None,
     earlier_folders: Sequence[Path] = (),
-) -> Outcome:
+) -> SearchOutcome:
     """Run a search to its end, from where its ledger stops. A finished search stays as it is.
 
     `address` is a Ray cluster (default: Ray on this machine). `earlier_folders` are searches for a warm start; their
@@ -61,7 +61,9 @@ def search(
         return _search(study_of(specification), ledger, folder, console, address, earlier_folders)
 
 
-def resume(folder: Path, console: Console, *, address: str | None = None, settings: Sequence[str] = ()) -> Outcome:
+def resume(
+    folder: Path, console: Console, *, address: str | None = None, settings: Sequence[str] = ()
+) -> SearchOutcome:
     """Continue the search of a folder. `settings` (KEY=VALUE) change its specification: only `sampler` is accepted."""
     for setting in settings:
         if (key := setting.partition("=")[0]) != "sampler":
@@ -104,7 +106,7 @@ def _search(
     earlier_folders: Sequence[Path] = (),
     *,
     new_sampler: bool = False,
-) -> Outcome:
+) -> SearchOutcome:
     """`search` and `resume` on an open ledger. `new_sampler`: the sampler may differ from that of earlier sessions."""
     specification, parts = study.specification, study.specification.parts
     resolved = specification.as_dict()
@@ -124,7 +126,7 @@ def _search(
                 raise RequestError(str(folder), problem, fix)
         if ledger.state.finished:
             with tracked(uri, folder, console):  # after an outage, MLflow may lack runs
-                return Outcome(study, Results(ledger.state, parts.estimator), nothing_new=True)
+                return SearchOutcome(study, Results(ledger.state, parts.estimator), nothing_new=True)
     if specification.sampler == REMOVED:
         resume_it = f"Continue with another: {called('resume', folder, '--set', 'sampler=tpe')}"
         choose = f"Choose another: {', '.join(SAMPLERS)}."
@@ -170,7 +172,7 @@ def _search(
         study.run(Phases(study, ledger, inputs, console, shutdown, view))
         results = Results(ledger.state, parts.estimator)
         ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})
-    return Outcome(study, results, nothing_new=False)
+    return SearchOutcome(study, results, nothing_new=False)
 
 
 @contextlib.contextmanager
