@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from seedwise.trainables.earlier import adapt
+from seedwise.trainables.earlier_versions import adapt
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import STREAMS, Streams
 

@@ -7,7 +7,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.imports import importable
 from seedwise.program import called
-from seedwise.renamed import with_new_names
+from seedwise.renamed_keys import with_new_names
 from seedwise.search.decide.policy import FRESH, replicate_name
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.load import from_dict

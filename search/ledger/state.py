@@ -19,7 +19,7 @@ from seedwise.files import check_file_name
 from seedwise.folder import LEDGER, run_id
 from seedwise.imports import imported
 from seedwise.program import called
-from seedwise.renamed import with_new_names
+from seedwise.renamed_keys import with_new_names
 from seedwise.search.ledger.counts import Tally
 
 RUNNING = "running"

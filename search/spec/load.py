@@ -9,7 +9,7 @@ from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError, nearest
 from seedwise.folder import LEDGER
 from seedwise.imports import importable
-from seedwise.renamed import new_key, with_new_names
+from seedwise.renamed_keys import new_key, with_new_names
 from seedwise.search.ledger.state import State
 from seedwise.search.spec.landscape import completed
 from seedwise.search.spec.schema import Specification, named

@@ -23,7 +23,7 @@ from seedwise.search.decide.next_run import Decisions, freeze
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.export.best import export_best
 from seedwise.search.landscape.page import NUMBERS, page, read_numbers
-from seedwise.search.landscape.words import sentences
+from seedwise.search.landscape.sentences import sentences
 from seedwise.search.ledger.state import CONFIRM, PLANNED, SEARCH, Run, State
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.live import Progress

@@ -15,8 +15,8 @@ from seedwise.search.execution.products import Products
 from seedwise.search.landscape import captions
 from seedwise.search.landscape.geometry import Geometry, inner_products
 from seedwise.search.landscape.numbers import Numbers
+from seedwise.search.landscape.sentences import sentences
 from seedwise.search.landscape.statistics import banded, barrier, explained, finding, flat_within, linearity, slope
-from seedwise.search.landscape.words import sentences
 from seedwise.search.ledger.state import PLANNED, State
 from seedwise.search.studies.landscape_request import landscape_specification
 from seedwise.trainables.landscape.jobs import (

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from seedwise import load_search, yaml12
-from seedwise.renamed import with_new_names
+from seedwise.renamed_keys import with_new_names
 from seedwise.search.ledger.state import read
 from tests.conftest import ROOT
 from tests.search.studies.test_search import board, results, run, without_tracking

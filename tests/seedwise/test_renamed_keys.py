@@ -4,7 +4,7 @@ import pytest
 
 from seedwise import yaml12
 from seedwise.errors import RequestError
-from seedwise.renamed import KEYS, with_new_names
+from seedwise.renamed_keys import KEYS, with_new_names
 from seedwise.search.export.rerun import read_best, rerun_specification
 from seedwise.search.ledger.state import read as ledger
 from seedwise.search.spec.load import read, recorded
