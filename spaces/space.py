@@ -11,7 +11,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from seedwise.errors import RequestError, RequestErrors, made_of_each, nearest
@@ -179,13 +179,7 @@ def load(method: Any, space: Any, compat: str = "ours") -> Space:
         path = method["space"]
         if name != "default":
             raise RequestError("space", f"{path} has no variant {name!r}", "Write overrides, or default.")
-    return _made(import_path(path, "method.space"), json.dumps(overrides))
-
-
-@lru_cache(maxsize=32)
-def _made(function: Callable[[Any], dict], overrides: str) -> Space:
-    """The same space is made once in a process: that takes hundreds of walks through its function."""
-    return Space(function, json.loads(overrides))
+    return Space(import_path(path, "method.space"), overrides)
 
 
 def compat_of(method: Any, compat: str) -> Mapping[str, Any]:

@@ -106,4 +106,7 @@ def made(**changes: int) -> Results:
 
 
 def findings(state: State) -> Results:
-    return Results(state, Estimator(Selection.from_specification(state.search["specification"])))
+    specification = state.search["specification"]
+    return Results(
+        state, Estimator(Selection.from_specification(specification)), lambda: load("stitching", specification["space"])
+    )

@@ -138,7 +138,7 @@ from seedwise.search.export import best
 from seedwise.search.export.card import Card
 from seedwise.search.export.formats import as_text
 from seedwise.search.spec.load import read
-from seedwise.search.spec.parts import results_of
+from seedwise.search.spec.load import recorded
 from seedwise.spaces.baselines import baseline_space
 from seedwise.spaces import load
 from seedwise.trainables.streams import Streams
@@ -161,7 +161,7 @@ search.freeze("own", baselines=("other",))
 for name in ("own", "other"):
     search.run(name, 1000, metrics | run.test(tests))
 search.end()
-results = results_of(search.state)
+results = recorded(search.state).parts.results(search.state)
 content = best.content(results, best.ranking(results, "")[0], Path("best.yaml"))
 Path("best.yaml").write_text(as_text(content, "yaml"))
 Path("card.md").write_text(Card(content, "model", 0, metrics, "Counts.").text())

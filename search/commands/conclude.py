@@ -37,7 +37,6 @@ def opened(folder: Path, action: str = "") -> "Iterator[tuple[Search, Results]]"
     """
     from seedwise.search.ledger.state import read_search
     from seedwise.search.spec.load import recorded
-    from seedwise.search.spec.parts import results_of
     from seedwise.search.studies.study import refusal, study_of
 
     state = read_search(folder)
@@ -45,4 +44,4 @@ def opened(folder: Path, action: str = "") -> "Iterator[tuple[Search, Results]]"
         study = study_of(recorded(state))
         if action and study.cannot_compare:
             raise refusal(folder, study, action)
-        yield study, results_of(state)
+        yield study, study.specification.parts.results(state)

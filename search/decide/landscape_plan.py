@@ -8,7 +8,7 @@ from seedwise.folder import run_id
 from seedwise.search.decide.next_run import Dependencies
 from seedwise.search.decide.policy import Action, FromPlan, Stop, Wait
 from seedwise.search.ledger.state import DONE, INTERRUPTED, RUNNING, Run, State
-from seedwise.spaces import config_id, load
+from seedwise.spaces import config_id
 from seedwise.trainables.landscape.jobs import INITIAL, TRAIN, Job, Model, jobs
 from seedwise.trainables.methods import spec_of
 from seedwise.trainables.request import Request
@@ -115,9 +115,8 @@ class Plan(Dependencies):
 def params_of(request: Request) -> dict:
     """The method's own parameters of all runs: the one configuration, or what its baseline shares with it."""
     (params,) = request.enqueue
-    own = load(request.method, request.space, request.compat).complete(params)
     spec, name = spec_of(request.method), request.landscape.baseline
     if not name:
-        return own | spec.landscape.fixed
+        return params | spec.landscape.fixed
     shared = names_of(spec.baselines[name].options)
-    return {"baseline": name, **{key: value for key, value in own.items() if key in shared}}
+    return {"baseline": name, **{key: value for key, value in params.items() if key in shared}}

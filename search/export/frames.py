@@ -12,7 +12,7 @@ from seedwise.search.export.best import content, ranking
 from seedwise.search.ledger.state import State, read_search
 from seedwise.search.ranking.leaderboard import flat
 from seedwise.search.ranking.results import Results
-from seedwise.search.spec.parts import results_of
+from seedwise.search.spec.load import recorded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -96,4 +96,4 @@ def load_search(folder: str | Path) -> LoadedSearch:
     folder = Path(folder)
     state = read_search(folder)
     with state.own_folder():
-        return LoadedSearch(folder, results_of(state))
+        return LoadedSearch(folder, recorded(state).parts.results(state))

@@ -1,6 +1,6 @@
 """The results of a search, from its ledger: what files, reports, comparisons and notebooks are made of."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import best_baselines, chosen, leaderboard, underspecification
 from seedwise.search.ranking.selection import Selection
-from seedwise.spaces import Space, load
+from seedwise.spaces import Space
 from seedwise.text import short
 
 MAX_CHARTED = 30  # configurations in a chart: more cannot be told apart
@@ -23,6 +23,7 @@ class Results:
 
     state: State
     estimator: Estimator
+    load_space: Callable[[], Space | None] = lambda: None  # raises RequestError where it is gone, as one's own may be
 
     @property
     def selection(self) -> Selection:
@@ -127,9 +128,8 @@ class Results:
 
     @cached_property
     def space(self) -> Space | None:
-        """The space that was searched; None where it is gone, as one's own may be."""
-        specification = self.state.specification
+        """The space that was searched; None where it is gone."""
         try:
-            return load(specification["method"], specification["space"], specification["compat"])
+            return self.load_space()
         except RequestError:
             return None

@@ -1,5 +1,6 @@
 """The parts of a search, made from its specification: space, policy, estimator and the like."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,20 +20,10 @@ if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
 
 
-def space_of(resolved: dict) -> Space:
-    """The space that a resolved specification names."""
-    return load(resolved["method"], resolved["space"], resolved["compat"])
-
-
-def estimator_of(resolved: dict) -> Estimator:
+def estimator_of(resolved: dict, space: Callable[[], Space]) -> Estimator:
     """How configurations are estimated: towards a surrogate over the space if the policy wants one."""
     surrogate = resolved.get("replicates", {}).get("surrogate", False)
-    return Estimator(Selection.from_specification(resolved), space_of(resolved) if surrogate else None)
-
-
-def results_of(state: State) -> Results:
-    """The results of a search as far as its ledger has come."""
-    return Results(state, estimator_of(state.specification))
+    return Estimator(Selection.from_specification(resolved), space() if surrogate else None)
 
 
 class Parts:
@@ -67,7 +58,13 @@ class Parts:
 
     @cached_property
     def estimator(self) -> Estimator:
-        return estimator_of(self.resolved)
+        return estimator_of(self.resolved, lambda: self.space)
+
+    def results(self, state: State) -> Results:
+        """The results of a search as far as its ledger has come."""
+        if "estimator" not in vars(self):  # the ledger has all options of the policy, whose module may be gone
+            self.estimator = estimator_of(state.specification, lambda: self.space)
+        return Results(state, self.estimator, lambda: self.space)
 
     @cached_property
     def policy(self) -> Policy:

@@ -126,7 +126,7 @@ def _search(
                 raise RequestError(str(folder), problem, fix)
         if ledger.state.finished:
             with tracked(uri, folder, console):  # after an outage, MLflow may lack runs
-                return SearchOutcome(study, Results(ledger.state, parts.estimator), nothing_new=True)
+                return SearchOutcome(study, parts.results(ledger.state), nothing_new=True)
     if specification.sampler == REMOVED:
         resume_it = f"Continue with another: {called('resume', folder, '--set', 'sampler=tpe')}"
         choose = f"Choose another: {', '.join(SAMPLERS)}."
@@ -170,7 +170,7 @@ def _search(
 
         view = partial(study.progress, console, named=partial(study.label, ledger.state))
         study.run(Phases(study, ledger, inputs, console, shutdown, view))
-        results = Results(ledger.state, parts.estimator)
+        results = parts.results(ledger.state)
         ledger.append({"event": "end", "because": ledger.state.stopped, **study.write(results, folder, console)})
     return SearchOutcome(study, results, nothing_new=False)
 

@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 
 from seedwise.search.ledger.state import State, replay
-from seedwise.search.spec.load import read
-from seedwise.search.spec.parts import space_of
-from seedwise.spaces import Space
+from seedwise.search.ranking.results import Results
+from seedwise.search.spec.load import read, recorded
+from seedwise.spaces import Space, load
 
 LANGUAGES = ("qel", "qan", "qor")  # source and targets of the embedded world
 
@@ -19,7 +19,8 @@ def _resolved(changes: tuple[str, ...], base: str) -> str:
 
 @cache
 def _space(resolved: str) -> Space:
-    return space_of(json.loads(resolved))
+    content = json.loads(resolved)
+    return load(content["method"], content["space"], content["compat"])
 
 
 def specification(*changes: str, base: str = "demo") -> dict:
@@ -69,6 +70,11 @@ class HandWritten:
 
     def end(self) -> None:
         self.tell("end", because="the budget is spent")
+
+    @property
+    def results(self) -> Results:
+        state = self.state
+        return recorded(state).parts.results(state)
 
     @property
     def state(self) -> State:

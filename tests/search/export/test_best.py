@@ -12,7 +12,7 @@ from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.export.formats import training_arguments
 from seedwise.search.export.rerun import other_inputs, read_best, rerun_specification
-from seedwise.search.spec.parts import space_of
+from seedwise.search.spec.load import recorded
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
@@ -180,7 +180,7 @@ def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, e
     assert {name: getattr(made, name) for name in expected} == expected
     assert (made.seed, made.metric_for_best_model, made.greater_is_better) == (0, "macro_f1", True)
     assert own["config_id"] == "only"
-    assert own["params"] == space_of(search.resolved).complete(params)
+    assert own["params"] == recorded(search.state).parts.space.complete(params)
     assert own["seeds"]["0"] == Streams(0, 0).all_seeds()
 
 

@@ -11,7 +11,6 @@ from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.export import best
 from seedwise.search.export.card import Card
-from seedwise.search.spec.parts import results_of
 from seedwise.search.spec.provenance import checksums
 from seedwise.search.spec.schema import Specification
 from seedwise.trainables.methods import METHODS, spec_of
@@ -21,7 +20,7 @@ USE = "A classifier.\n\n    from transformers import pipeline\n"
 
 
 def content_of(search):
-    results = results_of(search.state)
+    results = search.results
     return best.content(results, best.ranking(results, "")[0], Path("best.yaml"))
 
 

@@ -12,7 +12,7 @@ import pytest
 from seedwise import load_search
 from seedwise.errors import RequestError
 from seedwise.search.report.table import write_leaderboard
-from seedwise.search.spec.parts import results_of
+from seedwise.search.spec.load import recorded
 from tests.conftest import ROOT
 from tests.search.hand_written import HandWritten, demo, metrics, specification
 
@@ -46,7 +46,7 @@ def test_steps_are_one_row_each(loaded):
 
 def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp_path):
     state = loaded.state
-    write_leaderboard(results_of(state).leaderboard, tmp_path)
+    write_leaderboard(recorded(state).parts.results(state).leaderboard, tmp_path)
     written = list(csv.reader((tmp_path / "leaderboard.csv").read_text().splitlines()))
     assert list(loaded.leaderboard.columns) == written[0]
     place = written[0].index("config_id")

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 from seedwise.search.commands.main import main
 from seedwise.search.export.optuna_study import write_study
 from seedwise.search.ranking import leaderboard
-from seedwise.search.spec.parts import estimator_of, results_of
+from seedwise.search.spec.load import recorded
 from tests.search.hand_written import demo, metrics
 from tests.search.story import wait_for
 from tests.servers import own_port
@@ -38,7 +38,7 @@ def study(path):
 
 def test_optuna_reads_the_leaderboard(search, file):
     exported, state = study(file), search.state
-    rows = leaderboard.leaderboard(state, estimator_of(state.search["specification"]))
+    rows = leaderboard.leaderboard(state, recorded(state).parts.estimator)
     assert exported.study_name == "demo"
     assert exported.direction == optuna.study.StudyDirection.MAXIMIZE
     assert exported.user_attrs["selected_by"] == "macro_f1 on source_dev"
@@ -83,7 +83,7 @@ def test_a_configuration_outside_the_space_is_there_without_parameters(tmp_path)
     search.ask("far", k=200, weighting="standard")
     search.run("far", 0, metrics("dev", 0.5, 0.4, 0.3))
     state = search.state
-    write_study(results_of(state), tmp_path / "s.db")
+    write_study(recorded(state).parts.results(state), tmp_path / "s.db")
     far = study(tmp_path / "s.db").trials[-1]
     assert (far.params, far.user_attrs["in_space"], far.user_attrs["parameters"]["k"]) == ({}, False, 200)
 

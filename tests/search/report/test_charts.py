@@ -210,7 +210,7 @@ def searched_once(draw, effect=0.0, configurations=20):
         for replicate in range(1 + ask % 3):
             metrics = {"dev/macro_f1/s": float(score + seeds[replicate] + draw.normal(0, 0.02))}
             one.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
-    return Results(state, Estimator(Selection.from_specification(state.search["specification"]), space))
+    return Results(state, Estimator(Selection.from_specification(state.search["specification"]), space), lambda: space)
 
 
 def test_where_no_parameter_matters_few_searches_have_a_clear_one_though_a_surrogate_draws_estimates_together():

@@ -14,7 +14,6 @@ from seedwise.search.commands.main import main
 from seedwise.search.report.compare import ComparedSearch, pairs
 from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.load import from_dict
-from seedwise.search.spec.parts import results_of
 from tests.search.drawing.test_table import latex_rows, markdown_cells
 from tests.search.hand_written import HandWritten, demo, metrics, specification
 from tests.search.studies.test_search import SPECIFICATION
@@ -32,7 +31,7 @@ def confirmed(name, scores, *changes, checksums=None, metric="macro_f1"):
     for replicate, of_run in enumerate(scores, start=1000):
         values = of_run and metrics("dev", *of_run, metric=metric) | metrics("test", *of_run, metric=metric)
         search.run("only", replicate, values)
-    return ComparedSearch(name, results_of(search.state))
+    return ComparedSearch(name, search.results)
 
 
 def only(one, other):
@@ -158,14 +157,14 @@ def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
     search.ask("only", k=50, weighting="standard")
     for replicate, of_run in enumerate(SECOND):
         search.run("only", replicate, metrics("dev", *of_run))
-    pair = only(confirmed("a", FIRST), ComparedSearch("b", results_of(search.state)))
+    pair = only(confirmed("a", FIRST), ComparedSearch("b", search.results))
     assert pair.measure.label == "macro_f1 on dev, seeds of the search"
     assert pair.notes == ["not all are confirmed: these scores made the choice, so they are optimistic"]
     assert by_language(pair)["qel"].n == (1, 1)  # replicate 0 is all that both have
 
 
 def test_rows_are_the_chosen_configuration_and_the_best_baselines():
-    table = as_table([ComparedSearch("demo", results_of(demo().state))], width=140)
+    table = as_table([ComparedSearch("demo", demo().results)], width=140)
     assert table.title == "mean ± sd of macro_f1 on test, fresh seeds"
     ((chosen, baseline),) = table.sections
     columns = [column.name for column in table.columns]
@@ -180,7 +179,7 @@ def test_rows_are_the_chosen_configuration_and_the_best_baselines():
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_the_table_fits_its_terminal(width):
-    searches = [ComparedSearch(name, results_of(demo(name=name).state)) for name in ("demo", "again")]
+    searches = [ComparedSearch(name, demo(name=name).results) for name in ("demo", "again")]
     console = Console(width=width, file=io.StringIO())
     console.print(as_table(searches, width=width))
     text = console.file.getvalue()
@@ -251,7 +250,7 @@ def test_a_method_without_a_task_is_compared_by_its_metric():
         search.ask("only", x=0.5)
         for replicate, value in enumerate(scores):
             search.run("only", replicate, {"value": value})
-        searches.append(ComparedSearch(name, results_of(search.state)))
+        searches.append(ComparedSearch(name, search.results))
     assert only(*searches).measure.label == "value, seeds of the search"
     (statement,) = only(*searches).statements
     interval = stats.ttest_rel((0.5, 0.7, 0.6), (0.4, 0.6, 0.4)).confidence_interval(0.95)
@@ -271,6 +270,6 @@ def test_a_choice_that_always_fails_has_the_lowest_scores_of_its_search():
         search.run("only", replicate, None)
         search.run("other", replicate, metrics("dev", 0.4, 0.3, 0.2) | metrics("test", 0.4, 0.3, 0.2))
     search.run("only", 0, metrics("dev", 0.7, 0.6, 0.5))
-    statement = by_language(only(confirmed("a", FIRST), ComparedSearch("b", results_of(search.state))))["qan"]
+    statement = by_language(only(confirmed("a", FIRST), ComparedSearch("b", search.results)))["qan"]
     assert statement.difference == pytest.approx((0.61 + 0.66) / 2 - 0.3)
     assert "2 failed, counted as the lowest score" in statement.in_words()

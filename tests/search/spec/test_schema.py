@@ -12,10 +12,7 @@ DEMO = "demo"
 @pytest.fixture
 def fewer_walks(monkeypatch):
     """A mistake that the first hundred random walks through a space meet is met by the four hundred of a search too."""
-    space._made.cache_clear()
     monkeypatch.setattr(space, "WALKS", 100)
-    yield
-    space._made.cache_clear()
 
 
 @pytest.mark.usefixtures("fewer_walks")

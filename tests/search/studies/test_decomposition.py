@@ -10,7 +10,9 @@ from rich.console import Console
 from scipy import stats
 
 from seedwise.search.ledger.state import State
-from seedwise.search.spec.parts import results_of
+from seedwise.search.ranking.estimator import Estimator
+from seedwise.search.ranking.results import Results
+from seedwise.search.ranking.selection import Selection
 from seedwise.search.studies.decomposition import as_table, decompose, in_words, show
 
 BY_HAND = {
@@ -149,7 +151,7 @@ def test_a_ledger_is_told_apart_by_what_varied_and_failed_runs_are_left_out():
                 }
             )
     console = Console(file=io.StringIO(), width=80)
-    show(results_of(state), console)
+    show(Results(state, Estimator(Selection.from_specification(state.specification))), console)
     text = console.file.getvalue()
     assert in_words(decompose(BY_HAND)) + " Left out: 5 failed runs." in text
     assert "75 %" in next(line for line in text.splitlines() if "data order" in line)

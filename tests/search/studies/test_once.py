@@ -46,7 +46,6 @@ def counts(tmp_path, fake_loop, monkeypatch):
         made(self)
 
     monkeypatch.setattr(space.Space, "__post_init__", counted)
-    space._made.cache_clear()  # of the searches before
     counted_functions = ledger.replay, leaderboard.leaderboard, leaderboard.underspecification, policy.policy_of
     return built, {function.__name__: count_calls(monkeypatch, function) for function in counted_functions}
 
@@ -68,6 +67,9 @@ def test_a_search_builds_each_space_replays_its_ledger_and_ranks_once(tmp_path, 
     )
     assert set(built.values()) == {1}
     assert {name: len(made) for name, made in calls.items()} == dict.fromkeys(calls, 1)
+    built.clear()
+    run(tmp_path, "report", str(tmp_path / "runs" / name))
+    assert set(built.values()) == {1}
 
 
 def test_a_landscape_replays_its_ledger_once_and_makes_no_policy_and_no_leaderboard(tmp_path, counts):
