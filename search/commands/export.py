@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from seedwise.exit_codes import DONE
-from seedwise.program import called
+from seedwise.program import called, tool
 from seedwise.search.commands.arguments import add_folder, positive
 from seedwise.search.commands.conclude import opened
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             from seedwise.search.export.optuna_study import write_study
 
             write_study(results, options.optuna)
-            look = f"optuna-dashboard sqlite:///{options.optuna}"
+            look = tool("optuna-dashboard", f"sqlite:///{options.optuna}")
             console.print(f"wrote {options.optuna}; look at it with: {look}", soft_wrap=True)
             return DONE
         written = request.write(results, options.folder)

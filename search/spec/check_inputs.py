@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 LOCAL = ("world:", ".", "/")  # a model whose name starts like this is a folder, not a hub id
 
 
+def check_model(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
+    """The encoder, which every built-in method needs."""
+    if specification.model is None:
+        yield RequestError("model", f"{spec.name} needs {spec.encoder}", "Add model: a hub id or a folder.")
+    else:
+        yield from _check_path("model", specification.model, folder=True)
+
+
 def check_inputs(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
     """Inputs that are missing, and inputs that the method does not read."""
     inputs, fields = specification.inputs, type(specification.inputs).model_fields
@@ -22,10 +30,6 @@ def check_inputs(specification: "Specification", spec: MethodSpec) -> Iterable[R
         changed = getattr(inputs, name) != fields[name].default
         if name not in spec.inputs and changed:  # people would think that it matters
             yield RequestError(f"inputs.{name}", f"{spec.name} does not read it", "Remove it.")
-    if specification.model is None:
-        yield RequestError("model", f"{spec.name} needs {spec.encoder}", "Add model: a hub id or a folder.")
-    else:
-        yield from _check_path("model", specification.model, folder=True)
     for name, described in spec.inputs.items():
         if described.shape != "value":
             yield from _check(f"inputs.{name}", described, getattr(inputs, name), specification.task)

@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from seedwise.errors import MissingFile, RequestError, RequestErrors, collected, nearest
+from seedwise.errors import MissingFile, RequestError, RequestErrors, collected, made_of_each, nearest
 from seedwise.program import called
-from seedwise.search.spec.check_inputs import check_inputs
+from seedwise.search.decide.policy import policy_of
+from seedwise.search.ranking.estimator import Estimator
+from seedwise.search.ranking.selection import Selection
+from seedwise.search.spec.check_inputs import check_inputs, check_model
 from seedwise.search.spec.landscape import NEEDS_LABELS, check_landscape
 from seedwise.spaces.space import compat_of
 from seedwise.trainables.methods import built_in
@@ -24,7 +27,8 @@ LANGUAGES = {"task.source", "task.targets", "task.pivots"}
 def check(specification: "Specification", *, elsewhere: bool = False) -> None:
     """Raise everything that would fail later, each problem once. `elsewhere`: absolute paths are another machine's.
 
-    Only inputs, which are listed by language, are not looked at where the languages themselves are wrong.
+    Inputs, which are listed by language, are not checked if the languages themselves are wrong. Overrides and enqueued
+    configurations are not checked if there is no space for them, as with a wrong `compat`.
     """
     problems: dict[str, RequestError] = {}  # by text: two checks that need the same part fail alike
 
@@ -35,37 +39,48 @@ def check(specification: "Specification", *, elsewhere: bool = False) -> None:
 
     spec, task = built_in(specification.method), specification.task
     add(_check_space(specification))
+    add(_check_enqueued(specification))
     add((check_landscape if specification.landscape else _check_budget)(specification))
     add(_check_second(specification))
     add(_check_selection(specification, spec))
     add(_check_task(specification, spec) if task else ())
     add(_check_baselines(specification, spec))
-    wrong = {problem.key for problem in problems.values() if not isinstance(problem, MissingFile)}
-    if task and spec and specification.select.on != "metric" and not wrong & LANGUAGES:
-        add(check_inputs(specification, spec))
-        known = {problem.key for problem in problems.values()}
-        add(problem for problem in _check_method(specification, spec) if problem.key not in known)
+    if spec and specification.select.on != "metric":
+        add(check_model(specification, spec))
+        wrong = {problem.key for problem in problems.values() if not isinstance(problem, MissingFile)}
+        if task and not wrong & LANGUAGES:
+            add(check_inputs(specification, spec))
+        if task:
+            known = {problem.key for problem in problems.values()}
+            add(problem for problem in _check_method(specification, spec) if problem.key not in known)
     if problems:
         raise RequestErrors(problems.values())
 
 
 def _check_space(specification: "Specification") -> Iterable[RequestError]:
-    """What is searched, and what is enqueued."""
-    space, compat = specification.parts.space, specification.compat
+    """What is searched."""
+    space = specification.parts.space
     if specification.sampler == "grid" and (continuous := space.continuous()):
         fix = f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler."
         yield RequestError(f"space.{continuous[0]}", "this dimension is continuous, a grid needs values", fix)
     if "baseline" in space.dimensions:
         problem = "`baseline` is a name that the search uses itself"
         yield RequestError("method.space", problem, "Name this dimension otherwise.")
-    for index, params in enumerate(specification.enqueue or []):
-        for key, value in compat_of(specification.method, compat).items():
-            if params.get(key, value) != value:
-                yield RequestError(f"enqueue.{index}.{key}", f"compat: {compat} fixes it to {value!r}")
     if specification.decompose and len(specification.enqueue or []) != 1:
         fix = f"Export that configuration, then: {called('run', 'FILE', '--decompose')}"
         yield RequestError("decompose", "it is for one configuration", fix)
-    specification.parts.candidates  # noqa: B018 (raises if baselines or enqueued configurations do not fit)
+    specification.parts.candidates  # noqa: B018 (raises if baselines do not fit)
+
+
+def _check_enqueued(specification: "Specification") -> Iterable[RequestError]:
+    """Configurations that go first: points of the space that `compat` allows."""
+    space, compat = specification.parts.space, specification.compat
+    items = [(f"enqueue.{index}", params) for index, params in enumerate(specification.enqueue or [])]
+    for name, params in items:
+        for key, value in compat_of(specification.method, compat).items():
+            if params.get(key, value) != value:
+                yield RequestError(f"{name}.{key}", f"compat: {compat} fixes it to {value!r}")
+    made_of_each(lambda name, params: space.complete(params, name), items)
 
 
 def _check_budget(specification: "Specification") -> Iterable[RequestError]:
@@ -73,7 +88,10 @@ def _check_budget(specification: "Specification") -> Iterable[RequestError]:
     budget = specification.budget
     if budget.runs is None and budget.hours is None:
         yield RequestError("budget", "neither runs nor hours is given", "Write, for example, budget: {runs: 60}.")
-    policy = specification.parts.policy
+    try:
+        policy = specification.parts.policy
+    except RequestError:  # of the space, which another check reports; what is asked of the policy does not depend on it
+        policy = policy_of(specification, Estimator(Selection.from_specification(specification.parts.resolved)))
     least, confirm = policy.least_replicates(), specification.replicates.confirm
     if budget.runs is None or budget.runs >= policy.reserve + least:
         return

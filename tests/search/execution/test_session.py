@@ -16,10 +16,11 @@ from seedwise.search.decide.next_run import Dependencies, next_run
 from seedwise.search.decide.policy import Fixed, Stop, WholeDeviceRetries
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
-from seedwise.search.execution.worker_loss import Loss
+from seedwise.search.execution.worker_loss import Loss, lacks_module
 from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
+from tests.conftest import ROOT
 from tests.search.drawing.test_svg import session_of
 
 ESTIMATOR = Estimator(Selection("value", "metric", "mean", "", ()))
@@ -228,3 +229,19 @@ def test_code_that_is_imported_and_not_installed_goes_along(tmp_path, monkeypatc
         sys.modules.pop(name)
     assert {tmp_path / "my_own_method.py", tmp_path / "my_own_helpers"} <= set(paths)
     assert not [path for path in paths if "site-packages" in path.parts]
+
+
+@pytest.mark.parametrize(
+    ("error", "lacks"),
+    [
+        ("ModuleNotFoundError: No module named 'nobody_has_this'", True),
+        ("ModuleNotFoundError: No module named 'nobody_has_this.part'", True),
+        ("ModuleNotFoundError: No module named 'json'", False),
+        ("ModuleNotFoundError: No module named '__main__'", False),  # to look for it raises ValueError
+        ("ModuleNotFoundError: No module named 'search.errors'; 'search' is not a package", False),  # our own refusal
+        ("ValueError: No module named 'nobody_has_this'", False),
+    ],
+)
+def test_a_module_that_cannot_be_looked_for_is_not_called_missing(error, lacks, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)  # where `search` refuses to be imported
+    assert lacks_module(error) is lacks

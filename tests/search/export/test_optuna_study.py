@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shlex
 import subprocess
 import sys
 import urllib.request
@@ -30,6 +31,14 @@ def file(search, tmp_path_factory):
     folder = search.write(tmp_path_factory.mktemp("study"))
     assert main(["export", str(folder), "--optuna", str(folder / "demo.db")]) == 0
     return folder / "demo.db"
+
+
+def test_the_printed_command_is_quoted(search, tmp_path, capsys):
+    folder = search.write(tmp_path / "search")
+    assert main(["export", str(folder), "--optuna", str(tmp_path / "a b.db")]) == 0
+    assert shlex.split(capsys.readouterr().out.strip().partition("look at it with: ")[2])[1:] == [
+        f"sqlite:///{tmp_path / 'a b.db'}"
+    ]
 
 
 def study(path):

@@ -187,6 +187,11 @@ def test_all_mistakes_are_told_at_once_one_line_each():
         ),
         ("demo-ear", ["landscape={}", "budget={runs: x}", "nonsense=1"], ["budget.runs", "nonsense"]),
         ("demo-ear", ["landscape={baseline: x}", "space={lr: 2024-01-01}"], ["space.lr", "landscape.baseline"]),
+        ("demo", ["space={aa: 1}", "budget.runs=1"], ["space.aa", "budget.runs"]),
+        ("demo", ["enqueue=[{zz: 1}]", "baselines={lr: {zz: 1}}"], ["baselines.lr.zz", "enqueue.0.zz"]),
+        ("demo", ["task.targets=[qel]", "model=null"], ["task.targets", "model"]),
+        ("demo", ["task=null", "model=null"], ["task", "model"]),
+        ("demo-dcca", ["task.targets=[qan, qan]", "prune=asha"], ["task.targets", "prune"]),
     ],
 )
 def test_a_check_is_skipped_only_where_its_own_keys_are_wrong(name, overrides, keys):

@@ -18,9 +18,13 @@ SPEC = MethodSpec(
     baselines={"plain": Baseline(PlainOptions)},  # EAR has one of this name too
     inputs={
         "ignored": Input(
-            "single", required=True, missing="toy leaves words out", fix="Add a file with one word a line."
+            "single",
+            required=True,
+            missing="toy leaves words out",
+            fix="Add a file with one word a line.",
+            text="Words that are left out.",
         ),
-        "lower": Input("value", type=bool, default=False),
+        "lower": Input("value", type=bool, default=False, text="Whether words are lowercased."),
     },
     encoder="an encoder with a tokenizer",
     tasks=frozenset({"sentences"}),
