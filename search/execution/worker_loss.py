@@ -49,13 +49,13 @@ def cause_of(error_file: Path) -> Loss:
 
 
 def lacks_module(error: str) -> bool:
-    """Whether the error of a run names a module that this process cannot find either; False if that cannot be told."""
+    """Whether the error of a run names a module that this process cannot find either; False if it is unclear."""
     named = re.match(r"ModuleNotFoundError: No module named '([\w.]+)'", error)
     try:
         return named is not None and find_spec(named[1]) is None
     except ModuleNotFoundError:  # the package that it is in
         return True
-    except Exception:  # looking for a.b imports a, which may raise anything; '__main__' has no specification
+    except Exception:  # unclear: looking for a.b imports a, which may raise anything. The caller records `error` itself
         return False
 
 

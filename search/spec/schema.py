@@ -138,7 +138,7 @@ class Checkpoints(Model):
     """A folder or an address (`s3://...`, `gs://...`) that all nodes see; none: states go through Ray to the search
     folder."""
     grace: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 20.0
-    """Seconds that a search which is told to stop waits for its runs to save their states."""
+    """Seconds that an interrupted search waits for its runs to save their states."""
 
 
 class Plane(Model):

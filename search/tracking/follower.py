@@ -204,10 +204,7 @@ class Follower:
         except Exception as error:
             reason = mask(f"{type(error).__name__}: {error}", self.address).split("\n")[0][:300]
             if not self.trouble:
-                print(
-                    f"{self.where} cannot be written, trying again. {reason}",
-                    flush=True,
-                )
+                print(f"{self.where} cannot be written, trying again. {reason}", flush=True)
             self._lose_sink()
             self.trouble, self._doubtful = reason, True
             return False
