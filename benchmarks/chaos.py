@@ -26,7 +26,7 @@ from ray.cluster_utils import Cluster
 
 from benchmarks.tracking import await_health
 from seedwise import yaml12
-from seedwise.search.ledger.state import read, scan
+from seedwise.search.ledger.file import read, scan
 from tests.servers import own_port
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,7 +11,8 @@ import itertools
 import json
 from pathlib import Path
 
-from seedwise.search.ledger.state import CONFIRM, read
+from seedwise.search.ledger.file import read
+from seedwise.search.ledger.state import CONFIRM
 from seedwise.search.ranking.estimate import summary
 
 BASELINES = ("LS", "LR", "zero", "constant", "plain", "RS", "ADV", "untouched", "MLM", "MSE")  # how their names begin

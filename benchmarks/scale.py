@@ -33,7 +33,7 @@ from benchmarks.waiting import SECONDS, waited
 from seedwise.search.cluster.nodes import ENVIRONMENT
 from seedwise.search.decide.next_run import next_run
 from seedwise.search.decide.policy import Stop
-from seedwise.search.ledger.state import Ledger
+from seedwise.search.ledger.file import Ledger
 from seedwise.search.report.live import Progress
 from seedwise.search.spec.load import from_dict
 from seedwise.search.spec.schema import Specification

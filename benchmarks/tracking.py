@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-from seedwise.search.ledger.state import Ledger
+from seedwise.search.ledger.file import Ledger
 from seedwise.search.tracking import follower, mlflow_sink
 from tests.servers import own_port
 

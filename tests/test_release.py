@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from tests.conftest import ROOT
 from tests.search.studies.test_search import board, run
 

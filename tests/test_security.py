@@ -28,7 +28,7 @@ from seedwise.files import check_file_name
 from seedwise.search.commands.main import main
 from seedwise.search.commands.vectors import by_language
 from seedwise.search.export.rerun import read_best
-from seedwise.search.ledger import state
+from seedwise.search.ledger import file
 from seedwise.search.spec.load import from_dict, read
 from seedwise.search.spec.schema import Specification
 from seedwise.search.tracking import follower
@@ -199,7 +199,7 @@ def test_a_password_is_used_and_nobody_keeps_it(searched, monkeypatch, capsys):
     assert not holding(folder, Path(session) / "logs")
     assert not [words for words in commands.values() if any(s in " ".join(words).encode() for s in SECRETS)]
     monkeypatch.chdir(folder)
-    assert state.read(Path("runs/quadratic/ledger.jsonl")).search["command"].count("***@127.0.0.1") == 1
+    assert file.read(Path("runs/quadratic/ledger.jsonl")).search["command"].count("***@127.0.0.1") == 1
     shown = ["runs/quadratic"]
     uri = f"tracking.uri=postgresql://me:{quote(PASSWORD, safe='')}@127.0.0.1:9/db?sslpassword=Sesam"
     for arguments in (
@@ -340,7 +340,7 @@ READERS = {
     "spec.yaml": lambda path: read(str(path)),
     "best.yaml": read_best,
     "best.json": read_best,
-    "ledger.jsonl": state.read,
+    "ledger.jsonl": file.read,
 }
 
 
@@ -603,11 +603,11 @@ def test_an_edited_ledger_cannot_name_files_elsewhere(tmp_path, event, key, valu
     }
     path = tmp_path / "ledger.jsonl"
     path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
-    assert state.read(path).configurations["a"].runs[0].finished
+    assert file.read(path).configurations["a"].runs[0].finished
     events[event][key] = value
     path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
     with pytest.raises(RequestError) as refused:
-        state.read(path)
+        file.read(path)
     assert re.search(rf"line {list(events).index(event) + 1}\b", str(refused.value))
     assert "\n" not in str(refused.value)
 

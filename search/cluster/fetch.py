@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.search.cluster import pack_on_head
-from seedwise.search.ledger.state import busy
+from seedwise.search.ledger.file import busy
 
 if TYPE_CHECKING:
     from ray.job_submission import JobSubmissionClient

@@ -35,7 +35,7 @@ def opened(folder: Path, action: str = "") -> "Iterator[tuple[Search, Results]]"
 
     With an `action` such as "Export from", the study must be a search that compares configurations.
     """
-    from seedwise.search.ledger.state import read_search
+    from seedwise.search.ledger.file import read_search
     from seedwise.search.spec.load import recorded
     from seedwise.search.studies.study import refusal, study_of
 

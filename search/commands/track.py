@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     from rich.progress import Progress
 
-    from seedwise.search.ledger.state import read_search
+    from seedwise.search.ledger.file import read_search
     from seedwise.search.tracking.follower import track
     from seedwise.search.tracking.trackers import tracker_of
 

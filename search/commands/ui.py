@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    from seedwise.search.ledger.state import read_search
+    from seedwise.search.ledger.file import read_search
     from seedwise.search.tracking.mlflow_sink import for_mlflow
     from seedwise.search.tracking.mlflow_ui import Pages, serve
     from seedwise.search.tracking.trackers import address_of

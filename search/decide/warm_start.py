@@ -8,7 +8,7 @@ import numpy as np
 from seedwise.errors import RequestError
 from seedwise.folder import LEDGER
 from seedwise.search.decide.proposal import best_and_spread
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id

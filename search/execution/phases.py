@@ -23,7 +23,8 @@ from seedwise.search.execution.shared_results import publish_known
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.execution.tune_adapters import LedgerSearcher, Pruner, Ticker
 from seedwise.search.execution.worker import RunTrainable
-from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, WAITING, Ledger, State
+from seedwise.search.ledger.file import Ledger
+from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, RUNNING, WAITING, State
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.spec.schema import Specification
 

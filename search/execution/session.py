@@ -20,7 +20,8 @@ from seedwise.search.execution.in_flight import CHECKS, TIMEOUT, InFlight, RunsI
 from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
-from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Ledger, Run
+from seedwise.search.ledger.file import Ledger
+from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Run
 from seedwise.search.spec.schema import Specification
 
 FAILED, OOM = "failed:error", "failed:oom"

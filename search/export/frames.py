@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from seedwise.folder import BEST
 from seedwise.search.export.best import content, ranking
-from seedwise.search.ledger.state import State, read_search
+from seedwise.search.ledger.file import read_search
+from seedwise.search.ledger.state import State
 from seedwise.search.ranking.leaderboard import flat
 from seedwise.search.ranking.results import Results
 from seedwise.search.spec.load import recorded

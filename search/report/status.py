@@ -7,7 +7,8 @@ from rich.console import Console
 from seedwise.folder import LEDGER
 from seedwise.program import called
 from seedwise.search.decide.policy import run_name
-from seedwise.search.ledger.state import State, busy
+from seedwise.search.ledger.file import busy
+from seedwise.search.ledger.state import State
 from seedwise.search.report.live import Named, Progress
 from seedwise.search.spec.parts import Parts
 from seedwise.text import ago

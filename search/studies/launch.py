@@ -20,7 +20,7 @@ from seedwise.search.cluster.nodes import ray_running
 from seedwise.search.decide.samplers import REMOVED, SAMPLERS
 from seedwise.search.decide.warm_start import read_earlier
 from seedwise.search.execution.shutdown import Shutdown
-from seedwise.search.ledger.state import Ledger
+from seedwise.search.ledger.file import Ledger
 from seedwise.search.ranking.results import Results
 from seedwise.search.spec import provenance
 from seedwise.search.spec.load import from_dict, recorded, set_all

@@ -25,7 +25,7 @@ from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, INCOMPLETE, WRONG
 from seedwise.folder import LEDGER
 from seedwise.program import command
-from seedwise.search.ledger.state import busy, scan
+from seedwise.search.ledger.file import busy, scan
 from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.sink import Key, Sink, Tracker, Update
 from seedwise.search.tracking.trackers import TRACKERS, address_of, tracker_of

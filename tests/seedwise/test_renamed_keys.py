@@ -6,7 +6,7 @@ from seedwise import yaml12
 from seedwise.errors import RequestError
 from seedwise.renamed_keys import KEYS, with_new_names
 from seedwise.search.export.rerun import read_best, rerun_specification
-from seedwise.search.ledger.state import read as ledger
+from seedwise.search.ledger.file import read as ledger
 from seedwise.search.spec.load import read, recorded
 from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.landscape_request import exported, landscape_specification

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from seedwise.search.ledger.state import scan
+from seedwise.search.ledger.file import scan
 from tests.raylets import raylets
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, command, environment, results, run, write

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from seedwise.errors import RequestError
 from seedwise.search.cluster.placement import MARGIN, Need, Node, Placement, measures, place
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.search.spec.schema import Resources
 from seedwise.trainables.training.device import memory_share
 

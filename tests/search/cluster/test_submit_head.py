@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from seedwise import yaml12
-from seedwise.search.ledger.state import scan
+from seedwise.search.ledger.file import scan
 from seedwise.search.spec import provenance
 from tests.search.cluster.test_submit import METHOD, SPECIFICATION
 from tests.search.story import PATIENCE, runs_of, server

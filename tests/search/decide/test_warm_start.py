@@ -2,7 +2,7 @@ import pytest
 
 from seedwise.errors import RequestError
 from seedwise.search.decide import warm_start
-from seedwise.search.ledger.state import Ledger
+from seedwise.search.ledger.file import Ledger
 from seedwise.search.spec.load import read
 
 

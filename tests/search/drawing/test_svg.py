@@ -21,7 +21,8 @@ from seedwise.search.drawing.svg import MAX_LABELS, svg
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.session import Session
 from seedwise.search.execution.shutdown import Shutdown
-from seedwise.search.ledger.state import CONFIRM, Ledger, read
+from seedwise.search.ledger.file import Ledger, read
+from seedwise.search.ledger.state import CONFIRM
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.spec.schema import Checkpoints, Resources
 from seedwise.trainables.pictures import checked

@@ -27,7 +27,8 @@ from seedwise.search.execution.worker_loss import (
     cause_of,
     lost_too_often,
 )
-from seedwise.search.ledger.state import Ledger, Run, read, scan
+from seedwise.search.ledger.file import Ledger, read, scan
+from seedwise.search.ledger.state import Run
 from tests.search.story import PATIENCE
 from tests.search.studies.test_search import board, command, environment, results, run, typed, write
 

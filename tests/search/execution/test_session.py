@@ -17,7 +17,8 @@ from seedwise.search.decide.policy import Fixed, Stop, WholeDeviceRetries
 from seedwise.search.execution.messages import StepReport
 from seedwise.search.execution.products import Products
 from seedwise.search.execution.worker_loss import Loss, lacks_module
-from seedwise.search.ledger.state import INTERRUPTED, WAITING, read, replay
+from seedwise.search.ledger.file import read
+from seedwise.search.ledger.state import INTERRUPTED, WAITING, replay
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from tests.conftest import ROOT

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from seedwise import text
 from seedwise.program import called
 from seedwise.search.commands.main import main
-from seedwise.search.ledger.state import Ledger
+from seedwise.search.ledger.file import Ledger
 from seedwise.search.spec.load import recorded
 from seedwise.search.studies.study import study_of
 from seedwise.text import ago

@@ -8,7 +8,7 @@ import torch
 from safetensors.numpy import load_file
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.search.spec.load import read as specify
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.stitching.trainable import Stitching

@@ -7,7 +7,7 @@ import torch
 from mlflow import MlflowClient
 
 from seedwise import yaml12
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import Streams
 from tests import tiny

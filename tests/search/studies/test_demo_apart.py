@@ -12,7 +12,7 @@ import pytest
 from mlflow import MlflowClient
 
 from seedwise import yaml12
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.search.spec.load import read as read_specification
 from seedwise.search.tracking.mlflow_ui import Pages
 from seedwise.trainables.tasks.sources import Classification

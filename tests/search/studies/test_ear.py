@@ -9,7 +9,7 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.trainables.ear.trainable import Ear
 from seedwise.trainables.pictures import checked
 from seedwise.trainables.streams import Streams

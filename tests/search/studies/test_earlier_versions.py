@@ -7,7 +7,7 @@ import pytest
 
 from seedwise import load_search, yaml12
 from seedwise.renamed_keys import with_new_names
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from tests.conftest import ROOT
 from tests.search.studies.test_search import board, results, run, without_tracking
 

@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 
 from seedwise import yaml12
 from seedwise.search.decide.landscape_plan import Plan
-from seedwise.search.ledger.state import read, scan
+from seedwise.search.ledger.file import read, scan
 from seedwise.search.spec.load import read as read_specification
 from seedwise.search.spec.load import recorded
 from seedwise.search.spec.provenance import checksums

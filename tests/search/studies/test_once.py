@@ -9,7 +9,7 @@ from seedwise import yaml12
 from seedwise.search.commands.main import main
 from seedwise.search.decide import policy
 from seedwise.search.decide.next_run import Decisions
-from seedwise.search.ledger import state as ledger
+from seedwise.search.ledger import file, state
 from seedwise.search.ledger.state import SEARCH
 from seedwise.search.ranking import leaderboard
 from seedwise.search.report.live import Progress
@@ -46,7 +46,7 @@ def counts(tmp_path, fake_loop, monkeypatch):
         made(self)
 
     monkeypatch.setattr(space.Space, "__post_init__", counted)
-    counted_functions = ledger.replay, leaderboard.leaderboard, leaderboard.underspecification, policy.policy_of
+    counted_functions = state.replay, leaderboard.leaderboard, leaderboard.underspecification, policy.policy_of
     return built, {function.__name__: count_calls(monkeypatch, function) for function in counted_functions}
 
 
@@ -123,7 +123,7 @@ def test_a_kind_of_study_is_added_by_a_class_and_a_line(tmp_path, fake_loop, mon
     folder = tmp_path / "runs" / "toy"
     assert (folder / "count.txt").read_text() == "3\n"
     assert not (folder / "leaderboard.json").exists()
-    *_, last = ledger.scan(folder / "ledger.jsonl")[0]
+    *_, last = file.scan(folder / "ledger.jsonl")[0]
     assert (last["event"], last["files"]) == ("end", ["count.txt"])
     assert main(["compare", str(folder)]) == 2
     problem = "it counts runs. Compare the search it came from.\n"

@@ -19,7 +19,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from seedwise import load_search, yaml12
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.search.studies.launch import resume
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT

@@ -17,7 +17,8 @@ from seedwise import yaml12
 from seedwise.program import called
 from seedwise.search.commands.main import main
 from seedwise.search.decide.next_run import next_run
-from seedwise.search.ledger.state import read, replay, scan
+from seedwise.search.ledger.file import read, scan
+from seedwise.search.ledger.state import replay
 from seedwise.search.spec.load import from_dict
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT

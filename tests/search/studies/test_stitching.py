@@ -6,7 +6,7 @@ import json
 import pytest
 from transformers import pipeline
 
-from seedwise.search.ledger.state import read
+from seedwise.search.ledger.file import read
 from seedwise.search.spec.load import read as read_specification
 from seedwise.trainables.tasks.sources import Classification
 from tests import tiny

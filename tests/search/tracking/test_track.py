@@ -15,7 +15,7 @@ import pytest
 from seedwise.errors import RequestError
 from seedwise.search.commands.main import main
 from seedwise.search.decide.policy import FRESH
-from seedwise.search.ledger.state import Ledger, read
+from seedwise.search.ledger.file import Ledger, read
 from seedwise.search.spec.load import from_dict
 from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import Mirror
