@@ -479,9 +479,9 @@ def called(node):
 @pytest.mark.parametrize("folder", ["seedwise", "search", "spaces", "trainables"])
 def test_nothing_in_the_code_unpickles_or_evaluates(folder):
     """The readers above are those we know; this is for the next one."""
-    for file in (ROOT / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            where = f"{file}:{getattr(node, 'lineno', 0)}"
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            where = f"{path}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
                 assert not names & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, where
