@@ -11,7 +11,11 @@ from seedwise.trainables.streams import STREAMS, Streams
 
 
 class RunFailed(Exception):
-    """A run that ended badly in a known way: `kind` is nan or collapsed. Its last metrics are kept."""
+    """A run that ended badly in a known way, without a score: `kind` is nan, say. Its last `metrics` are kept.
+
+    A model that predicts a single class is no failure: report its scores. A method that raises `collapsed` with metrics
+    ends its run there, and these are the run's scores.
+    """
 
     def __init__(self, kind: str, text: str, metrics: dict[str, float] | None = None):
         super().__init__(text)

@@ -21,7 +21,7 @@ from seedwise.search.execution.messages import RunOrder, StepReport, session_key
 from seedwise.search.execution.products import Products, RunFiles
 from seedwise.search.execution.shutdown import Shutdown
 from seedwise.search.ledger.file import Ledger
-from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, Run
+from seedwise.search.ledger.state import COLLAPSED, CONFIRM, DONE, PRUNED, Run
 from seedwise.search.spec.schema import Specification
 
 FAILED, OOM = "failed:error", "failed:oom"
@@ -148,7 +148,7 @@ class Session:
         run, status, error = flight.run, report.status, mask(report.error)  # which may quote an address
         if flight.pruned:
             status, error = PRUNED, flight.pruned
-        elif status == DONE and (missing := self.missing(run, report)):
+        elif status in (DONE, COLLAPSED) and (missing := self.missing(run, report)):
             status, error = FAILED, missing
         if status == DONE and report.pictures:  # MLflow's follower expects them once it reads the line of the result
             self.files.keep_pictures(run, report.pictures)

@@ -12,9 +12,9 @@ from seedwise.folder import run_id
 from seedwise.search.cluster.ray_internals import kv_get, kv_put
 from seedwise.search.execution.coordination import last_heartbeat
 from seedwise.search.execution.messages import Outcome, RunOrder, session_key
-from seedwise.search.ledger.state import DONE, Run, State
+from seedwise.search.ledger.state import COLLAPSED, DONE, Run, State
 
-SHAREABLE = (DONE, "failed:nan", "failed:collapsed")  # outcomes that a run would repeat, wherever it runs
+SHAREABLE = (DONE, COLLAPSED, "failed:nan")  # outcomes that a run would repeat, wherever it runs
 POLL_SECONDS = 0.05
 SILENCE_SECONDS = 30.0  # without a heartbeat: the run that does the work counts as dead
 

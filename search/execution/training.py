@@ -11,7 +11,7 @@ from typing import Any
 
 from seedwise.search.execution.checkpoints import CheckpointStore, pack, unpack
 from seedwise.search.execution.messages import Outcome, RunOrder
-from seedwise.search.ledger.state import CONFIRM, DONE
+from seedwise.search.ledger.state import COLLAPSED, CONFIRM, DONE
 from seedwise.trainables.method import Method, RunFailed
 from seedwise.trainables.streams import Streams
 
@@ -82,16 +82,28 @@ class Training:
                 self.run.step(self.trained)
                 self.trained += 1
             self.trained += 1
-            metrics = self.last = finite(self.run.step(self.epochs))
-            if self.in_last_epoch:
+            metrics, status, error = self._step()
+            if self.in_last_epoch or status != DONE:
                 metrics = finite(metrics | self.run.constants())
                 if self.tests is not None:
                     metrics = finite(metrics | self.run.test(self.tests))
-            status, error = DONE, ""
         except Exception as failure:
             metrics = getattr(failure, "metrics", None) or self.last
             status, error = f"failed:{kind_of(failure)}", describe(failure)
         return Outcome(status, error, metrics, self.seconds + time.perf_counter() - started)
+
+    def _step(self) -> tuple[dict[str, float], str, str]:
+        """The next step: metrics, status and error. A method that raises `collapsed` with metrics has ended its run."""
+        status, error = DONE, ""
+        try:
+            metrics = self.run.step(self.epochs)
+        except RunFailed as failure:
+            status, error = f"failed:{failure.kind}", describe(failure)
+            if status != COLLAPSED or not failure.metrics:
+                raise
+            metrics = failure.metrics
+        self.last = finite(metrics)
+        return metrics, status, error
 
     def advance(self, outcome: Outcome) -> bool:
         """Count an epoch, whichever run did it. Returns whether the run is over."""

@@ -53,7 +53,7 @@ class LoadedSearch:
     def runs(self) -> "DataFrame":
         """One row per run, those that are under way too: status, seconds, error, score, parameters, last metrics.
 
-        A run that failed has the score that it last reported, if any; in the leaderboard it counts as the lowest.
+        A run that failed has the score that it last reported, if any; in the leaderboard it counts below all scores.
         """
         configurations = self.state.configurations
         return _table(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger.state import PRUNED, Configuration
+from seedwise.search.ledger.state import PRUNED, SEARCH, Configuration
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space
@@ -57,7 +57,7 @@ def write_study(results: Results, path: Path) -> None:
 
 def trials(results: Results) -> list["FrozenTrial"]:
     """Every configuration with a finished run as a trial, in the order they were asked for."""
-    space, scores = results.load_space(), results.selection.scores(results.state)
+    space, scores = results.load_space(), results.scores(SEARCH)
     rows = {row["config_id"]: row for row in results.leaderboard if not row["baseline"]}
     asked = sorted((results.state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
     return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, results.selection) for one in asked]

@@ -16,6 +16,7 @@ RUNNING = "running"
 INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it will go on
 WAITING = "waiting"  # out of memory in its share of a device: it gets a whole device when the others are done
 DONE = "done"
+COLLAPSED = "failed:collapsed"  # one class is predicted: version 0.8 and methods of one's own report it as a failure
 PRUNED = "pruned"
 SEARCH, CONFIRM = "search", "confirm"  # the phases
 PLANNED = "planned"  # the only phase of a landscape
@@ -37,6 +38,7 @@ class Run:
     error: str = ""
     fingerprint: str = ""  # equal for runs that do the same work
     same_as: str = ""  # CONFIGURATION/REPLICATE of the equal run whose results this run took
+    collapsed: bool = False  # whether it was recorded as `COLLAPSED`; its scores count as those of any other run
     ended: int = 0  # rank among the runs that have ended, from 1 on; 0 while the run has not
     losses: tuple[tuple[str, str], ...] = ()  # why the run lost its worker, each time, and the node if known
     alone: bool = False  # on a whole device, since its share was too small
@@ -155,6 +157,8 @@ class State:
             case "result":
                 run = self._run(event)
                 run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
+                if run.status == COLLAPSED and run.metrics and run.phase != PLANNED:  # a landscape lacks its model
+                    run.status, run.collapsed = DONE, True
                 run.error, run.step = event.get("error", ""), event.get("step", run.step)
                 run.fingerprint, run.same_as = event.get("fingerprint", ""), event.get("same_as", "")
                 run.steps[run.step] = run.metrics

@@ -42,7 +42,7 @@ class Statement:
         if self.difference is None:
             return unknown
         seeds = f"{self.n[0]} shared seeds, paired" if self.paired else f"{self.n[0]} and {self.n[1]} seeds, not paired"
-        seeds += f"; {self.failed} failed, counted as the lowest score" if self.failed else ""
+        seeds += f"; {self.failed} failed, counted below all scores" if self.failed else ""
         if self.because:
             return f"{unknown}: {self.difference:+.3f} ({seeds})"
         if self.verdict == "cannot be told apart":

@@ -54,15 +54,14 @@ def quantile(freedom: float) -> float:
 
 @dataclass(frozen=True)
 class Table:
-    """Scores by configuration (rows) and replicate (columns): nan where nothing has finished, or where it failed.
+    """Scores by configuration (rows) and replicate (columns), nan where nothing has finished.
 
-    `last` is the last score that a failed run reported, nan where there is none.
+    Where a run `failed`, the value is what it counts as; nan if no run has a score.
     """
 
     ids: tuple[str, ...]
     values: np.ndarray
     failed: np.ndarray
-    last: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -170,20 +169,17 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     """The posterior of every configuration's true mean.
 
     `points` are its coordinates in the space, for shrinking towards a surrogate over it; without them all shrink
-    towards their common mean. A failed run counts as far below the lowest score that any run has reached, failed ones
-    included, as the highest is above it, so a configuration is never better for having failed. The replicates' effects
-    and the noise are learned from the other runs.
+    towards their common mean. A failed run counts in its configuration's mean as any score does; the replicates'
+    effects and the noise are learned from the other runs.
     """
-    values, failed = table.values, table.failed
+    failed = table.failed
+    values = np.where(failed, np.nan, table.values)
     done = np.isfinite(values)
     if not done.any():  # nothing but failures: none is better
         zero, rows = np.zeros(len(table.ids)), failed.sum(1)
         return Estimate(table.ids, zero, zero, zero + 1, rows, rows, 1.0, 0.0, 1, np.zeros((len(rows), 1)))
     fit = two_way(values)
-    adjusted = np.where(done, values - fit.effects, np.nan)
-    reached = np.where(failed, table.last - fit.effects, adjusted)
-    penalty = float(np.ptp(values[done])) or abs(values[done][0]) or 1.0
-    adjusted = np.where(failed, np.nanmin(reached) - penalty, adjusted)
+    adjusted = table.values - fit.effects
     count = (done | failed).sum(1)
     raw = np.nansum(adjusted, axis=1) / count
     pooled = fit.noise**2 / count

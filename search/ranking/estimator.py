@@ -7,6 +7,7 @@ from threadpoolctl import ThreadpoolController
 
 from seedwise.search.ledger.state import State
 from seedwise.search.ranking.estimate import Estimate, estimate
+from seedwise.search.ranking.run_scores import table_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space
 from seedwise.spaces.features import features
@@ -28,7 +29,7 @@ class Estimator:
         """None until a run of the search phase has finished. Runs of the confirmation do not change it."""
         if self._last and self._last[0] is state and self._last[1] == state.results:
             return self._last[2]
-        table = self.selection.table(state)
+        table = table_of(state, self.selection)
         result = None
         if table.ids:
             with _threads().limit(limits=1):

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, SEARCH, Configuration, State
-from seedwise.search.ranking.baseline_scores import best_of_each, scores_of, title
+from seedwise.search.ranking.baseline_scores import best_of_each, title
 from seedwise.search.ranking.duplicates import duplicates
 from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.ranks import rank_correlation
+from seedwise.search.ranking.run_scores import Row, scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.text import number
 
@@ -28,7 +29,7 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
     if estimate is None:
         return []
     selection = estimator.selection
-    scores, fresh = selection.scores(state), selection.scores(state, CONFIRM)
+    scores, fresh = scores_of(state, selection), scores_of(state, selection, CONFIRM)
     rows = []
     for index in estimate.ranking if selection.second else estimate.ranking[:most]:  # the front needs them all
         config_id, (low, high) = estimate.ids[index], estimate.interval(index)
@@ -42,24 +43,22 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
         mark_front(rows, *selection.second)
     pruned = [configuration for configuration in state.configurations.values() if configuration.pruned]
     rows += [_row(configuration, {}) | {"status": PRUNED} for configuration in pruned]
-    rows += _baselines(state, selection) if most is None else []
+    rows += _baselines(state, selection, scores, fresh) if most is None else []
     return [{"selected_by": selection.label, "replicated": estimate.replicated, **row} for row in rows][:most]
 
 
-def _baselines(state: State, selection: Selection) -> list[dict]:
+def _baselines(state: State, selection: Selection, scores: dict[str, Row], fresh: dict[str, Row]) -> list[dict]:
     """Rows of the baselines, the best of each kind first; they have no estimate and no rank among configurations."""
-    best, fresh = best_of_each(state, selection), scores_of(state, selection, CONFIRM)
-    rows = []
-    for config_id, scores in scores_of(state, selection, SEARCH).items():
+    best, rows = best_of_each(state, selection), []
+    for config_id in scores:
         configuration = state.configurations[config_id]
-        row = _row(configuration, scores, fresh.get(config_id))
-        rows.append(row | {"baseline": title(state.method, configuration.params)})
+        if configuration.baseline:
+            row = _row(configuration, scores[config_id], fresh.get(config_id))
+            rows.append(row | {"baseline": title(state.method, configuration.params)})
     return sorted(rows, key=lambda row: row["config_id"] not in best)
 
 
-def _row(
-    configuration: Configuration, scores: dict[int, float | None], fresh: dict[int, float | None] | None = None
-) -> dict:
+def _row(configuration: Configuration, scores: Row, fresh: Row | None = None) -> dict:
     """A row with all its keys, and no rank yet; scores are by replicate, those of the confirmation `fresh`."""
     runs = [configuration.runs[replicate] for replicate in scores]
     summarised = _summarised(configuration, scores)
@@ -79,7 +78,7 @@ def _row(
     }
 
 
-def _summarised(configuration: Configuration, scores: dict[int, float | None], *, intervals: bool = False) -> dict:
+def _summarised(configuration: Configuration, scores: Row, *, intervals: bool = False) -> dict:
     """Runs of one configuration in numbers: of the score that ranks, of every metric, and how many failed."""
     runs = [configuration.runs[replicate] for replicate in scores]
     reported = [score for score in scores.values() if score is not None]

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger.state import SEARCH, State
-from seedwise.search.ranking.baseline_scores import scores_of, varying
+from seedwise.search.ledger.state import SEARCH, Run, State
+from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import best_baselines, chosen, leaderboard, underspecification
+from seedwise.search.ranking.run_scores import Row, lacks_score, scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space
 from seedwise.text import short
@@ -55,25 +56,19 @@ class Results:
         """Rows of the configurations that compete, best first: no baselines, none that were pruned."""
         return [row for row in self.rows if row["estimate"] is not None]
 
-    def scores(self, phase: str, selection: Selection | None = None) -> dict[str, dict[int, float | None]]:
-        """The score of every finished run as it counts: configuration id -> replicate -> score, by any `selection`.
+    def scores(self, phase: str, selection: Selection | None = None) -> dict[str, Row]:
+        """The score of every finished run as it counts: configuration id -> replicate -> score, by any `selection`."""
+        return scores_of(self.state, selection or self.selection, phase)
 
-        A failed run has the lowest score of the method or of the baselines, and none where no run has a score.
-        """
-        selection, configurations = selection or self.selection, self.state.configurations.values()
-        own = [run for config in configurations if not config.baseline for run in config.runs.values()]
-        baseline = [run for config in configurations if config.baseline for run in config.of_phase(phase)]
-        tables = (own, selection.scores(self.state, phase)), (baseline, scores_of(self.state, selection, phase))
-        scored = [table for runs, table in tables if any(selection.score(run.metrics) is not None for run in runs)]
-        return {config_id: scores for table in scored for config_id, scores in table.items()}
+    def lacks_score(self, run: Run, selection: Selection | None = None) -> bool:
+        """Whether a finished run has no score of its own, by any `selection`."""
+        score = (selection or self.selection).score(run.metrics)
+        return lacks_score(run, score, self.state.configurations[run.config_id])
 
     def only_failed(self, config_id: str, phase: str = SEARCH) -> bool:
         """Whether all runs of a phase failed, or have no score: the number they count as was not measured."""
         configuration = self.state.configurations[config_id]
-        runs = [run for run in configuration.of_phase(phase) if run.finished]
-        if configuration.baseline:  # some do not report the score that ranks
-            return all(run.failed for run in runs)
-        return all(self.selection.failed(run, self.selection.score(run.metrics)) for run in runs)
+        return all(self.lacks_score(run) for run in configuration.of_phase(phase) if run.finished)
 
     @cached_property
     def measured(self) -> list[dict]:

@@ -7,11 +7,6 @@ recorded, shown, never ranked on.
 from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
-
-from seedwise.search.ledger.state import PRUNED, SEARCH, Run, State
-from seedwise.search.ranking.estimate import Table
-
 AGGREGATES = {"mean": fmean, "worst": min}
 
 
@@ -84,41 +79,3 @@ class Selection:
         """The one number that ranks a run; None where a metric it needs was not reported."""
         values = [metrics.get(name) for name in self.names]
         return None if None in values or not values else AGGREGATES[self.aggregate](values)
-
-    def scores(self, state: State, phase: str = SEARCH) -> dict[str, dict[int, float]]:
-        """Scores of all finished runs of a phase: configuration id -> replicate -> score. Pruned runs and baselines
-        have none.
-
-        A failure is data: a run that failed counts as the lowest score that any run of the search reached, its own last
-        one included, so that a configuration is never better for having failed.
-        """
-        runs = (run for run in state.runs() if not state.configurations[run.config_id].baseline)
-        finished = [(run, self.score(run.metrics)) for run in runs if run.finished and run.status != PRUNED]
-        lowest = min((score for _, score in finished if score is not None), default=0.0)
-        table: dict[str, dict[int, float]] = {}
-        for run, score in finished:
-            if run.phase == phase:
-                table.setdefault(run.config_id, {})[run.replicate] = lowest if self.failed(run, score) else score
-        return table
-
-    @staticmethod
-    def failed(run: Run, score: float | None) -> bool:
-        return run.failed or score is None
-
-    def table(self, state: State) -> Table:
-        """The scores of the search phase as the estimate takes them. Configurations that were pruned are not in it."""
-        ids, cells = [], []
-        for configuration in state.configurations.values():
-            runs = [run for run in configuration.of_phase(SEARCH) if run.finished]
-            if runs and not configuration.baseline and not configuration.pruned:
-                cells += [(len(ids), run) for run in runs]
-                ids.append(configuration.config_id)
-        columns = {replicate: index for index, replicate in enumerate(sorted({run.replicate for _, run in cells}))}
-        values = np.full((len(ids), len(columns)), np.nan)
-        failed, last = np.zeros(values.shape, dtype=bool), values.copy()
-        for row, run in cells:
-            score, column = self.score(run.metrics), columns[run.replicate]
-            failed[row, column] = self.failed(run, score)
-            if score is not None:
-                (last if failed[row, column] else values)[row, column] = score
-        return Table(tuple(ids), values, failed, last)

@@ -54,8 +54,7 @@ def _chosen(results: Results) -> Iterator[str]:
 
 
 def _seeds(row: dict, kind: str = "") -> str:
-    counted_as = " (counted as the lowest score)" if kind else ""  # in an estimate a failure counts as lower still
-    failed = f", {row['failed']} of which failed{counted_as}," if row["failed"] else ""
+    failed = f", {row['failed']} of which failed (counted below all scores)," if row["failed"] else ""
     return f"{row['replicates']} {kind}seed{'' if row['replicates'] == 1 else 's'}{failed}"
 
 

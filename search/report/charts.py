@@ -71,8 +71,8 @@ def replicates(results: Results) -> Chart | str:
     caption = (
         "Rows in order of rank, baselines below. The estimate removes the effects of seeds and shrinks towards what "
         "the other configurations predict, so it may differ from the mean of the points. A failed run is drawn at the "
-        "lowest score, which it counts as. Intervals of means are Student's t; those of two or three seeds may reach "
-        f"beyond the chart. {results.left_out}{beyond([(score,) for score in scores], shown)}"
+        "score that it counts as, below all others. Intervals of means are Student's t; those of two or three seeds "
+        f"may reach beyond the chart. {results.left_out}{beyond([(score,) for score in scores], shown)}"
     )
     layout = listed(results.names(rows), results.selection.label, range=shown)
     return Chart("replicates", "", text, caption, [trace for trace in data if trace["x"]], layout)
@@ -181,8 +181,7 @@ def _runs(results: Results, runs: Iterable[Run], at: Callable[[Run, float], tupl
     for run in runs:
         score = scores.get((run.config_id, run.replicate)) if run.finished else None
         if score is not None:
-            failed = results.selection.failed(run, results.selection.score(run.metrics))
-            kind = "failed" if failed else "search seeds" if run.phase == SEARCH else "fresh seeds"
+            kind = "failed" if results.lacks_score(run) else "search seeds" if run.phase == SEARCH else "fresh seeds"
             kinds[kind].append((*at(run, score), label(f"{run_name(run.config_id, run.replicate)}: {score:.4f}")))
     return [
         points(name, *map(list, columns[:2]), colour, symbol=symbol, text=list(columns[2]), hovertemplate="%{text}")

@@ -30,15 +30,13 @@ class Side:
     def of(cls, title: str, results: Results, config_id: str, phase: str, selections: Sequence[Selection]) -> "Side":
         """The mean over several scores, at the replicates of a phase that have all of them.
 
-        A run that failed, or does not report a score, counts as the lowest of its search, as in the leaderboard.
+        A run without one of the scores counts as in the leaderboard.
         """
         tables = [results.scores(phase, selection).get(config_id, {}) for selection in selections]
         known = [number for number in tables[0] if all(table.get(number) is not None for table in tables)]
         runs = results.state.configurations[config_id].runs
         failed = {
-            number
-            for number in known
-            if any(selection.failed(runs[number], selection.score(runs[number].metrics)) for selection in selections)
+            number for number in known if any(results.lacks_score(runs[number], selection) for selection in selections)
         }
         return cls(title, {number: fmean(table[number] for table in tables) for number in sorted(known)}, failed)
 

@@ -35,7 +35,7 @@ def rows_of(results: Results) -> tuple[list[dict], int]:
     selection, scores, failed = results.selection, {}, 0
     for configuration in results.state.configurations.values():
         runs = [run for run in configuration.runs.values() if run.finished]
-        good = [score for run in runs if not selection.failed(run, score := selection.score(run.metrics))]
+        good = [score for run in runs if (score := selection.score(run.metrics)) is not None and not run.failed]
         scores[configuration.vary or ALL] = good
         failed += len(runs) - len(good)
     return decompose(scores), failed

@@ -192,7 +192,8 @@ class Mirror:
         if self._scores.summaries and not self.state.stopped:  # afterwards the choice is fixed
             self._choose(self._scores.best)
         elif fresh := self._scores.rows.get(self._best, ({}, {}))[1]:
-            self._add(TOP, _named_score(summary(list(fresh.values())), FRESH_SCORE), len(fresh))
+            reported = [score for score in fresh.values() if score is not None]
+            self._add(TOP, _named_score(summary(reported), FRESH_SCORE) if reported else {}, len(fresh))
 
     def _choose(self, best: str) -> None:
         """The search shows the score of its best configuration so far; from the freeze on, of the chosen one."""

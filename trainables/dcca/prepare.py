@@ -17,7 +17,6 @@ from seedwise.trainables.inputs.files import locate
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request, file_for
-from seedwise.trainables.tasks.classification import METRICS
 from seedwise.trainables.training.encoder import Encoder
 
 MASK_RATE, MASK_SEED = 0.15, 0  # of the masked tokens that runs are scored on: the same in all searches
@@ -36,7 +35,6 @@ class DccaInputs:
     lexicon_tests: dict[str, LexiconTest]
     parallel: dict[str, tuple[Encoded, Encoded]]  # target and source; only if retrieval selects
     score_layer: int | str
-    classifies: bool  # a classifier's score selects: only then does a collapsed classifier fail its run
     notes: tuple[str, ...] = ()
 
 
@@ -83,7 +81,6 @@ def prepare(request: Request, candidates: Candidates) -> DccaInputs:
         lexicon_tests={language: reader.lexicon_test(language) for language in inputs.probes},
         parallel=reader.parallel("dev") if request.select.metric == "retrieval" else {},
         score_layer=inputs.score_layer or "last",
-        classifies=request.select.metric in METRICS,
         notes=tuple(notes),
     )
 

@@ -20,7 +20,7 @@ from seedwise.trainables.dcca.prepare import DccaInputs, DccaTests, prepare, pre
 from seedwise.trainables.dcca.pretraining import Draws, Pretrainer
 from seedwise.trainables.dcca.words import Encoding
 from seedwise.trainables.ear.fine_tuning import FineTuning
-from seedwise.trainables.method import Method, RunFailed
+from seedwise.trainables.method import Method
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, set_weights
@@ -73,12 +73,7 @@ class Untouched(Method):
             self.finish_encoder()
         if number >= self.segments and self.options.tune_epochs:
             self.classifier = self.classifier or self.new_classifier()
-            try:
-                metrics = self.classifier.step(number - self.segments)
-            except RunFailed as error:  # a collapsed classifier does not invalidate the scores of its encoder
-                metrics = error.metrics = error.metrics | self.scores
-                if self.inputs.classifies or error.kind != "collapsed":
-                    raise
+            metrics = self.classifier.step(number - self.segments)
         return metrics | self.scores
 
     def pretrain(self, segment: int) -> dict[str, float]:

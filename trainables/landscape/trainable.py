@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from seedwise.imports import import_path
-from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TARGET, TRAIN, Job
+from seedwise.trainables.landscape.jobs import AROUND, INITIAL, TRAIN, Job
 from seedwise.trainables.landscape.subjects import LandscapeInputs
-from seedwise.trainables.method import Candidates, Method, RunFailed
+from seedwise.trainables.method import Candidates, Method
 from seedwise.trainables.methods import spec_of
 from seedwise.trainables.request import Request
 from seedwise.trainables.streams import DIRECTIONS, Streams
@@ -54,15 +54,7 @@ class Trained(Landscape):
             self.subject.begin_as(initial)
 
     def step(self, number: int) -> dict[str, float]:
-        """A model of the target that predicts a single class of the source is a finding, not a failure."""
-        if self.job.on == INITIAL:
-            return self.subject.scores()
-        try:
-            return self.subject.step(number)
-        except RunFailed as error:
-            if self.job.on != TARGET or error.kind != "collapsed":
-                raise
-            return error.metrics
+        return self.subject.scores() if self.job.on == INITIAL else self.subject.step(number)
 
     def product(self) -> dict[str, np.ndarray]:
         return self.subject.parameters.named()

@@ -11,9 +11,10 @@ from seedwise.search.decide.next_run import freeze, next_run
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.ledger.state import CONFIRM, State, replay
 from seedwise.search.ranking import leaderboard
-from seedwise.search.ranking.baseline_scores import best_of_each, scores_of
+from seedwise.search.ranking.baseline_scores import best_of_each
 from seedwise.search.ranking.duplicates import duplicates
 from seedwise.search.ranking.estimator import Estimator
+from seedwise.search.ranking.run_scores import scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.table import as_table
 from seedwise.search.spec.load import read
@@ -195,12 +196,12 @@ def test_a_baseline_is_not_better_for_failing():
         state.apply({"event": "ask", "config_id": config_id(params), "params": params, "ask": -1})
         for replicate, score in enumerate(runs):
             run = {"config_id": config_id(params), "replicate": replicate, "phase": "search"}
-            ended = {"status": "done" if score == max(filter(None, runs)) else "failed:collapsed", "seconds": 1.0}
+            ended = {"status": "done" if score == max(filter(None, runs)) else "failed:nan", "seconds": 1.0}
             state.apply({"event": "start", **run})
             state.apply({"event": "result", **run, **ended, "metrics": {"value": score} if score else {}})
     assert best_of_each(state, SELECTION) == [config_id({"baseline": "zero_shot", "lr": 0.2})]
     lucky = config_id({"baseline": "zero_shot", "lr": 0.1})
-    assert scores_of(state, SELECTION, "search")[lucky] == {0: 0.5, 1: 0.1, 2: 0.1}
+    assert scores_of(state, SELECTION)[lucky] == {0: 0.5, 1: 0.0, 2: 0.0}  # 0.1 - (0.5 - 0.1) is below 0
 
 
 def test_configurations_that_do_the_same_work_are_confirmed_once():

@@ -238,8 +238,20 @@ def test_a_test_score_that_is_no_number_is_a_failure():
 
 @pytest.mark.usefixtures("without_searching_memory")
 def test_a_run_that_fails_in_its_last_epoch_is_not_tested():
-    *_, last = results(trainable(Tested, {}, phase="confirm", replicate=1, params={"x": 0.5, "trouble": "collapsed"}))
-    assert (last.status, last.metrics) == ("failed:collapsed", {"value": 0.1})
+    *_, last = results(trainable(Tested, {}, phase="confirm", replicate=1, params={"x": 0.5, "trouble": "nan"}))
+    assert last.status == "failed:nan"
+    assert "test/value" not in last.metrics
+
+
+@pytest.mark.usefixtures("without_searching_memory")
+def test_a_method_of_ones_own_that_raises_collapsed_is_tested_all_the_same():
+    class Tests(Quadratic):
+        def test(self, tests):
+            return {"test/value/x": tests["value"]}
+
+    collapses = {"x": 0.5, "trouble": "collapsed"}
+    *_, last = results(trainable(Tests, {"value": 0.25}, phase="confirm", replicate=1, params=collapses))
+    assert (last.status, last.metrics) == ("failed:collapsed", {"value": 0.1, "test/value/x": 0.25})
 
 
 def test_a_method_without_a_test_set_has_none_and_uses_every_stream():

@@ -3,8 +3,8 @@
 import pytest
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
-from seedwise.search.ranking.baseline_scores import scores_of
 from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.run_scores import scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.scores import Scores
 from tests.search.hand_written import HandWritten, metrics, specification
@@ -21,21 +21,20 @@ def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_
         if event["event"] != "result":
             continue
         changed = scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
-        search, fresh = (
-            selection.scores(state, phase) | scores_of(state, selection, phase) for phase in (SEARCH, CONFIRM)
-        )
+        search, fresh = (scores_of(state, selection, phase) for phase in (SEARCH, CONFIRM))
         now = {one: (search.get(one, {}), fresh.get(one, {})) for one in search.keys() | fresh.keys()}
         assert {one: rows for one, rows in scores.rows.items() if any(rows)} == now
         assert changed == sorted(one for one in now if now[one] != before.get(one))
         assert scores.count == sum(map(len, search.values()))
-        own = {one: summary(list(row.values())) for one, row in search.items() if one.startswith("c")}
+        known = {one: [score for score in row.values() if score is not None] for one, row in search.items()}
+        own = {one: summary(scores) for one, scores in known.items() if scores and one.startswith("c")}
         assert scores.summaries == own
         if own:
             assert scores.best == min(own, key=lambda one: (-own[one].mean, one))
         before = now
 
 
-def test_a_result_touches_its_own_configuration_and_a_new_lowest_one_those_with_failed_runs(monkeypatch):
+def test_a_result_touches_its_own_configuration_and_a_new_lowest_or_highest_one_those_with_failed_runs(monkeypatch):
     search, touched = HandWritten(specification()), []
     for number in range(50):
         search.ask(f"c{number:02}", k=number + 1, weighting="standard")
@@ -52,5 +51,6 @@ def test_a_result_touches_its_own_configuration_and_a_new_lowest_one_those_with_
             scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
             counts.append(len(touched))
             touched.clear()
-    failed = {"c00", "c10", "c20", "c30", "c40"}
-    assert counts == [1, 2, *[1] * 48, 1, 1 + len(failed)]
+    # Every first score is a new highest one: with it, those that have failed so far count as less.
+    rising = [1 if number % 10 == 0 else 1 + 1 + number // 10 for number in range(50)]
+    assert counts == [*rising, 1, 1 + 5]

@@ -416,12 +416,10 @@ def test_the_noise_of_a_run_reaches_its_copies_alone(few, monkeypatch):
     assert not torch.allclose(moved, one, atol=1e-3)
 
 
-def test_a_classifier_that_predicts_one_class_is_a_failure(few):
-    with pytest.raises(RunFailed) as found:
-        made(few, lr=3.0, epochs=1).step(0)
-    assert found.value.kind == "collapsed"
-    assert found.value.metrics["dev/predicted_classes/qel"] == 1
-    assert found.value.metrics["dev/macro_f1/qel"] < 0.2
+def test_a_classifier_that_predicts_one_class_reports_its_scores(few):
+    metrics = made(few, lr=3.0, epochs=1).step(0)
+    assert metrics["dev/predicted_classes/qel"] == 1
+    assert metrics["dev/macro_f1/qel"] < 0.2
 
 
 def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):

@@ -299,15 +299,3 @@ def test_the_head_is_what_the_encoder_did_not_bring(inputs_of):
     assert set(head) == set(parameters.names) - brought
     assert {"classifier.weight", "classifier.bias"} <= set(head)
     assert parameters.parts[ENCODER].stop == parameters.parts[HEAD].start
-
-
-def test_a_target_model_that_sees_one_class_in_the_source_is_no_failure(inputs_of, monkeypatch):
-    inputs, params = inputs_of("ear")
-
-    def collapsed(self, number):
-        raise RunFailed("collapsed", "one class", {"dev/macro_f1/qel": 0.1})
-
-    monkeypatch.setattr(Ear, "step", collapsed)
-    assert built(inputs, params, TARGET).step(0) == {"dev/macro_f1/qel": 0.1}
-    with pytest.raises(RunFailed):
-        built(inputs, params, BOTH).step(0)

@@ -1,0 +1,68 @@
+"""The score of every finished run, as it counts: one rule for runs without a score, wherever scores are shown or rank.
+
+A run that has a score counts with it, also where its model predicts a single class. A run that crashed, ran out of
+memory or diverged has none: it counts as `worst_of` says, among the runs of its pool. There are four pools: the method
+and its baselines, each in the search and in the confirmation. So fresh seeds change nothing of what the search said.
+"""
+
+import numpy as np
+
+from seedwise.search.ledger.state import PRUNED, SEARCH, Configuration, Run, State
+from seedwise.search.ranking.estimate import Table
+from seedwise.search.ranking.selection import Selection
+
+Row = dict[int, float | None]  # of one configuration, by replicate; None: the run counts as no number
+
+
+def worst_of(lowest: float, highest: float) -> float:
+    """What a run without a score counts as in a pool with scores between these two.
+
+    As far below the lowest as the highest is above it, so that no configuration is better for having failed; but never
+    below 0 if no score is. Where all scores are equal, their distance from 0 takes the place of the range.
+    """
+    value = lowest - ((highest - lowest) or abs(lowest))
+    return max(0.0, value) if lowest >= 0 else value
+
+
+def counts(run: Run, configuration: Configuration) -> bool:
+    """Whether a run has a place among the scores. Pruned runs of the method have none: they are shorter."""
+    return run.finished and (bool(configuration.baseline) or run.status != PRUNED)
+
+
+def lacks_score(run: Run, score: float | None, configuration: Configuration) -> bool:
+    """Whether a finished run counts as `worst_of`. A baseline may lack the score that ranks without having failed."""
+    return run.failed or (score is None and not configuration.baseline)
+
+
+def scores_of(state: State, selection: Selection, phase: str = SEARCH) -> dict[str, Row]:
+    """Scores of the runs of a phase as they count: configuration id -> replicate -> score.
+
+    The last score that a failed run reported is in its pool, so that failing late is no better than ending so. Where no
+    run of a pool has a score, all its scores are None.
+    """
+    configurations, table = state.configurations.values(), dict[str, Row]()
+    for baselines in (False, True):
+        pool = [config for config in configurations if bool(config.baseline) == baselines]
+        runs = [(config, run) for config in pool for run in config.of_phase(phase) if counts(run, config)]
+        scores = [selection.score(run.metrics) for _, run in runs]
+        known = [score for score in scores if score is not None]
+        worst = worst_of(min(known), max(known)) if known else None
+        for (config, run), score in zip(runs, scores, strict=True):
+            row = table.setdefault(config.config_id, {})
+            row[run.replicate] = worst if lacks_score(run, score, config) else score
+    return table
+
+
+def table_of(state: State, selection: Selection) -> Table:
+    """The scores of the search phase as the estimate takes them. Baselines and pruned configurations are not in it."""
+    rows, known = scores_of(state, selection), state.configurations
+    ids = tuple(config_id for config_id in rows if not (known[config_id].baseline or known[config_id].pruned))
+    columns = sorted({replicate for config_id in ids for replicate in rows[config_id]})
+    values = np.full((len(ids), len(columns)), np.nan)
+    failed = np.zeros(values.shape, dtype=bool)
+    for index, config_id in enumerate(ids):
+        for replicate, score in rows[config_id].items():
+            run, cell = known[config_id].runs[replicate], (index, columns.index(replicate))
+            values[cell] = np.nan if score is None else score
+            failed[cell] = lacks_score(run, selection.score(run.metrics), known[config_id])
+    return Table(ids, values, failed)
