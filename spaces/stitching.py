@@ -14,7 +14,7 @@ def default(trial: Any) -> dict:
         if params["weighting"] != "standard":
             params["tau"] = trial.suggest_float("tau", 0.01, 1.0, log=True)
         if params["weighting"] == "entmax":
-            params["exponent"] = trial.suggest_float("exponent", 1.1, 2.0)
+            params["exponent"] = trial.suggest_float("exponent", 1.1, 3.0)
     params["lr"] = trial.suggest_float("lr", 5e-6, 5e-5, log=True)
     params["epochs"] = trial.suggest_int("epochs", 5, 40)
     params["anchors"] = trial.suggest_categorical("anchors", ["all", 0.5, 0.25])

@@ -1,5 +1,6 @@
 import itertools
 
+import numpy as np
 import optuna
 import pytest
 from hypothesis import given
@@ -7,8 +8,10 @@ from hypothesis import strategies as st
 
 from seedwise import spaces
 from seedwise.errors import RequestError
+from seedwise.spaces.features import features
 from seedwise.spaces.space import Space
 from seedwise.spaces.stitching import ROWS, canonical, default
+from seedwise.spaces.trials import scripted
 from seedwise.trainables.stitching.options import StitchingOptions
 
 
@@ -70,7 +73,7 @@ PARAMS = st.fixed_dictionaries(
         "k": st.sampled_from([1, 2, 50, "all"]),
         "weighting": st.sampled_from(["standard", "softmax", "sparsemax", "entmax"]),
         "tau": st.sampled_from([0.1, 1.0]),
-        "exponent": st.sampled_from([1.2, 1.5]),
+        "exponent": st.sampled_from([1.2, 1.5, 2.0, 2.9]),
         "freeze_embeddings": st.booleans(),
         "specials": st.sampled_from(["tuned", "pretrained"]),
     }
@@ -115,3 +118,19 @@ def test_the_default_space_asks_only_for_what_matters():
         assert ("weighting" in asked) == (asked["k"] > 1)
         assert ("tau" in asked) == (asked.get("weighting", "standard") != "standard")
         assert ("exponent" in asked) == (asked.get("weighting") == "entmax")
+
+
+def test_the_exponent_reaches_past_sparsemax():
+    """Beyond 2, a value is proposed, kept, accepted by the method, and inside the box of the features."""
+    space = spaces.load("stitching", "default")
+    fixed = {"k": 50, "weighting": "entmax", "tau": 0.1, "lr": 1e-5, "epochs": 5, "anchors": "all"}
+    switches = dict.fromkeys(("merge_anchors", "centre", "renorm", "freeze_embeddings"), False)
+    rows = [space(scripted({**fixed, **switches, "exponent": exponent})) for exponent in (1.1, 2.05, 3.0)]
+    assert [row["exponent"] for row in rows] == [1.1, 2.05, 3.0]
+    assert [StitchingOptions(**row).exponent for row in rows] == [1.1, 2.05, 3.0]
+    points = features(space, rows)
+    np.testing.assert_allclose(np.linalg.norm(points - points[0], axis=1), [0, 0.5, 1])
+    assert len({spaces.config_id(row) for row in rows}) == 3
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    drawn = [space(study.ask()).get("exponent", 0) for _ in range(200)]
+    assert 2 < max(drawn) <= 3

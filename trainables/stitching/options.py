@@ -20,7 +20,7 @@ class StitchingOptions(TrainingOptions):
     k: Count | Literal["all"] = 50  # nearest anchors that make up each word
     weighting: WeightingName = "standard"
     tau: Positive = 1.0  # temperature; the paper names none. Inert for standard, where it cancels
-    exponent: Annotated[float, Field(gt=1, le=4)] = 1.5  # of entmax: 1 is softmax, 2 is sparsemax
+    exponent: Annotated[float, Field(gt=1, le=4)] = 1.5  # of entmax: 1 is softmax, 2 is sparsemax; then sparser
     negatives: Literal["clamp", "keep"] = "clamp"  # negative cosines in standard: as 0, or as in the printed formula
     # How many pairs, or which share of them, drawn by the anchor stream.
     anchors: Count | Annotated[float, Field(gt=0, lt=1)] | Literal["all"] = "all"

@@ -126,13 +126,16 @@ def test_the_last_epoch_reports_what_training_does_not_change(straight, one_targ
 
 
 def test_configurations_with_equal_tables_have_one_fingerprint(one_target):
-    """Sparsemax at a low temperature uses a few anchors of each word, whether ten or a hundred are offered."""
+    """Sparse weightings at a low temperature use a few anchors of each word, whether 60 or 200 are offered."""
 
     def mark(replicate=0, **changes):
         return run(one_target, replicate, stop_after=1, epochs=1, **changes)[0].fingerprint(None)
 
     few, many = ({"k": k, "weighting": "sparsemax", "tau": 0.05} for k in (60, 200))
     assert mark(**few) == mark(**many)
+    assert mark(**{**many, "weighting": "entmax", "exponent": 2.0}) == mark(**few)  # that is sparsemax
+    sparser, offered_more = (mark(**{**params, "weighting": "entmax", "exponent": 2.8}) for params in (few, many))
+    assert sparser == offered_more != mark(**few)
     assert len({mark(**few), mark(**few, lr=1e-3), mark(1, **few), mark(k=60, weighting="softmax", tau=0.05)}) == 4
 
 

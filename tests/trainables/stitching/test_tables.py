@@ -156,11 +156,11 @@ def test_softmax_tends_to_the_nearest_anchor_and_to_the_mean_of_all_k(seed, k):
 
 
 @settings(deadline=None)
-@given(SEEDS, st.floats(0.01, 0.5), st.integers(1, 40))
-def test_sparsemax_beyond_its_support_does_not_depend_on_k(seed, tau, more):
+@given(SEEDS, st.floats(0.01, 0.5), st.integers(1, 40), st.sampled_from([1.2, 1.5, 1.9, 2.0, 2.5, 3.0]))
+def test_tables_beyond_the_support_do_not_depend_on_k(seed, tau, more, exponent):
     """To the last bit: equal tables are recognised by their hash."""
     words, target, source = vectors(seed, (20, 8), (80, 8), (80, 3))
-    options = StitchingOptions(weighting="sparsemax", tau=tau)
+    options = StitchingOptions(weighting="entmax", tau=tau, exponent=exponent)
     support = int((weights(neighbours(words, target, 80).similarity, options) > 0).sum(1).max())
     assume(support < 80)
     one, two = (stitch(words, target, source, k, options) for k in (support + 1, min(80, support + 1 + more)))
