@@ -8,7 +8,7 @@ from scipy import stats
 
 from seedwise.search.ranking.estimate import quantile
 from seedwise.search.ranking.ranks import rank_correlation, ranks
-from seedwise.search.studies.decomposition import CONFIDENCE, _row
+from seedwise.search.tracking.decomposition import CONFIDENCE, _row
 
 VALUES = st.lists(st.integers(-5, 5).map(float) | st.floats(-1e3, 1e3), min_size=1, max_size=12)
 

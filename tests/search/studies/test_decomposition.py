@@ -13,7 +13,8 @@ from seedwise.search.ledger.state import State
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.studies.decomposition import as_table, decompose, in_words, show
+from seedwise.search.studies.decomposition import as_table, in_words, show
+from seedwise.search.tracking.decomposition import decompose
 
 BY_HAND = {
     "head": [0.1, 0.2, 0.3],  # variance 0.01
