@@ -89,7 +89,7 @@ def languages_in_words(of_languages: Mapping[str, Sequence[dict]]) -> str:
         if most["sd"] == 0:
             still.append(language)
             continue
-        share = "" if most["share"] is None else f", {percent(most['share'])}"
+        share = "" if most["share"] is None else f", share {percent(most['share'])}"
         moved.setdefault(most["stream"], []).append(f"{language} (sd {most['sd']:.4f}{share})")
         if rivals_of(single):
             unsure.append(language)
@@ -156,9 +156,7 @@ def languages_as_table(of_languages: Mapping[str, Sequence[dict]], metric: str, 
         ),
         (Column("runs", number=True), lambda item: _count(*(sum(row[key] for row in item[1]) for key in ("n", "of")))),
     ]
-    return Table.of(
-        cells, [list(of_languages.items())], title=f"sd of {metric} by language and what is varied", notes=notes
-    )
+    return Table.of(cells, [list(of_languages.items())], title=f"sd of {metric} by language", notes=notes)
 
 
 def _sd(row: dict) -> str:
