@@ -26,8 +26,7 @@ def write(results: Results, folder: Path) -> None:
     rows = by_metric.pop(SCORE)
     for index, row in enumerate(rows):
         row["languages"] = [
-            {"metric": name, "language": name.split("/")[2], **of_metric[index]}
-            for name, of_metric in by_metric.items()
+            {"metric": metric, "language": metric.split("/")[2], **table[index]} for metric, table in by_metric.items()
         ]
     write_atomically(folder / FILE, json.dumps(rows, indent=1) + "\n")
 
@@ -119,10 +118,11 @@ def _listed(texts: Sequence[str]) -> str:
 
 def named(by_metric: Mapping[str, Sequence[dict]]) -> dict[str, Sequence[dict]]:
     """The rows by language, and where there are several splits, by split and language."""
-    several = len({metric.split("/")[0] for metric in by_metric}) > 1
-    keys = {metric: metric.split("/") for metric in by_metric}
+    parts = {metric: metric.split("/") for metric in by_metric}
+    several = len({split for split, _, _ in parts.values()}) > 1
     return {
-        f"{keys[metric][0]} {keys[metric][2]}" if several else keys[metric][2]: by_metric[metric] for metric in keys
+        f"{split} {language}" if several else language: by_metric[metric]
+        for metric, (split, _, language) in parts.items()
     }
 
 
@@ -130,7 +130,7 @@ def as_table(rows: Sequence[dict]) -> Table:
     cells: list[Cells] = [
         (Column("varied"), lambda row: name(row["stream"])),
         (Column("n", number=True), lambda row: _count(row["n"], row.get("of", row["n"]))),
-        (Column("sd", number=True), lambda row: _sd(row)),
+        (Column("sd", number=True), _sd),
         (Column("95 % interval", number=True), _interval),
         (Column("share of variance", number=True), lambda row: "-" if row["share"] is None else percent(row["share"])),
     ]
