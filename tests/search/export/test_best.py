@@ -272,12 +272,13 @@ def test_what_a_rerun_cannot_change_is_refused_in_one_line(tmp_path, capsys, mon
     assert not (tmp_path / "runs").exists()
 
 
-def test_data_that_a_setting_names_are_compared_with_those_of_the_file(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize(("command", "option"), [("run", "--decompose"), ("landscape", "--dry-run")])
+def test_data_that_a_setting_names_are_compared_with_those_of_the_file(tmp_path, capsys, monkeypatch, command, option):
     monkeypatch.chdir(tmp_path)
     was = rerunnable(tmp_path / "s")["checksums"]["inputs.lexicons.qan"]
     (tmp_path / "words.txt").write_text("a b\n")
     capsys.readouterr()
-    assert main(["run", "s/best.yaml", "--decompose", "--set", "inputs.lexicons.qan=words.txt"]) == 2
+    assert main([command, "s/best.yaml", option, "--set", "inputs.lexicons.qan=words.txt"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(
         f"seedwise: s/best.yaml: not what it was made with: inputs.lexicons.qan (was {was[:10]}, is "
