@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     specification = landscape_specification(options.file, content, chosen, options.set)
     options.folder = options.out or Path("runs") / specification.name
     if content:
-        refuse_other_inputs(content, options, console)
+        refuse_other_inputs(content, specification, options, console)
     if options.dry_run:
         return dry_run(specification, [])
     return conclude(launch(specification, options.folder, console, address=options.address), options.folder, console)

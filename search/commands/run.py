@@ -2,13 +2,17 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from seedwise.errors import RequestError
 from seedwise.exit_codes import DONE, FAILED
-from seedwise.search.commands.arguments import add_allow_changed_inputs, positive
+from seedwise.search.commands.arguments import add_allow_changed_inputs, add_settings, positive
 from seedwise.search.commands.conclude import conclude
+
+if TYPE_CHECKING:
+    from seedwise.search.spec.schema import Specification
 
 SHOWN_DIFFERENCES = 10
 
@@ -20,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help=folder)
     decompose = "vary one random stream at a time: where does the spread come from?"
     parser.add_argument("--decompose", action="store_true", help=decompose)
+    add_settings(parser, "override a key of its specification, e.g. select.on=target_dev")
     add_allow_changed_inputs(parser)
 
 
@@ -28,9 +33,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from seedwise.search.studies.launch import search as launch
 
     exported = read_best(options.file)
-    specification = rerun_specification(exported, options.replicates, decompose=options.decompose)
+    specification = rerun_specification(exported, options.replicates, options.set, decompose=options.decompose)
     options.folder = options.out or Path("runs") / specification.name
-    refuse_other_inputs(exported, options, console)
+    refuse_other_inputs(exported, specification, options, console)
     outcome = launch(specification, options.folder, console)
     conclude(outcome, options.folder, console)
     compared, changed = differences(exported, outcome.results.state)
@@ -45,13 +50,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return FAILED if changed else DONE
 
 
-def refuse_other_inputs(exported: dict, options: argparse.Namespace, console: Console) -> None:
-    """Refuse data or a model other than those of an exported configuration, unless --allow-changed-inputs is given."""
+def refuse_other_inputs(
+    exported: dict, specification: "Specification", options: argparse.Namespace, console: Console
+) -> None:
+    """Refuse data or a model other than those of an exported configuration, unless --allow-changed-inputs is given.
+
+    `specification` is what would be run: that of the exported configuration, with what --set changes.
+    """
     from seedwise.search.export.rerun import other_inputs
     from seedwise.search.spec.provenance import checksums
-    from seedwise.search.spec.schema import Specification
 
-    specification = Specification.model_validate(exported["specification"])
     if changed := other_inputs(exported, checksums(specification)):
         problem = f"not what it was made with: {', '.join(changed)}"
         if not options.allow_changed_inputs:

@@ -1,6 +1,8 @@
 """An exported configuration read back: whether the data are the same, what to run, and whether the scores are."""
 
+import copy
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from seedwise import yaml12
@@ -10,13 +12,24 @@ from seedwise.program import called
 from seedwise.renamed_keys import with_new_names
 from seedwise.search.decide.policy import FRESH, replicate_name
 from seedwise.search.ledger.state import State
-from seedwise.search.spec.load import from_dict
+from seedwise.search.spec.load import from_dict, set_all
 from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 from seedwise.validation import request_errors
 
 LEAST_DECOMPOSED = 8  # replicates per stream: a variance needs more of them than a mean
 SHORT = 10  # letters of a checksum that a person is shown
+SEARCH_AGAIN = "a rerun has the method and the parameters of its file", "Leave it out, or start a search with it."
+COUNT = "a rerun has the replicates of its file", "Say how many with --replicates N."
+ALONE = "a rerun has one configuration", "Leave it out, or start a search with it."
+FIXED = {  # keys that a rerun takes from its file or its options: why they cannot be set, and what to do
+    **dict.fromkeys(("method", "space", "compat", "enqueue"), SEARCH_AGAIN),
+    **dict.fromkeys(("sampler", "prune", "baselines"), ALONE),
+    **dict.fromkeys(("budget", "replicates"), COUNT),
+    "seed": ("a rerun has the seeds of its file", "Leave it out; for more of them: --replicates N."),
+    "decompose": ("--decompose varies every stream that the method uses", "Leave it out."),
+    "landscape": ("a rerun has none", "Use the command landscape, which takes the same file."),
+}
 TYPES = {"name": str, "config_id": str, "params": dict, "specification": dict, "checksums": dict, "replicates": list}
 
 
@@ -50,11 +63,18 @@ def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
 
 
 @importable()
-def rerun_specification(exported: dict, replicates: int | None, *, decompose: bool = False) -> Specification:
+def rerun_specification(
+    exported: dict, replicates: int | None, settings: Iterable[str] = (), *, decompose: bool = False
+) -> Specification:
     """A search of nothing but the exported configuration, at its own replicates or at as many as given.
 
-    With `decompose`, it is run once for each stream of randomness, with only that stream varied over replicates.
+    `settings` (KEY=VALUE) change other keys of its specification, such as `select.on`. With `decompose`, the
+    configuration is run once for each stream of randomness, with only that stream varied over replicates.
     """
+    for setting in settings:
+        key = setting.partition("=")[0]
+        if reason := FIXED.get(key.split(".")[0]):
+            raise RequestError(f"--set {key}", *reason)
     recorded = [run["replicate"] for run in exported["replicates"]]
     n = replicates or 1 + max(replicate for replicate in recorded if replicate < FRESH)
     fresh = 0 if replicates or decompose else sum(replicate >= FRESH for replicate in recorded)
@@ -64,9 +84,9 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
         with request_errors(model=Specification):
             method = Specification.model_validate(exported["specification"]).parts.method
         streams = list(method.streams_used(exported["params"]))
-    specification = from_dict(
+    content = copy.deepcopy(exported["specification"])
+    content.update(
         {
-            **exported["specification"],
             "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
             "space": exported["params"],  # so inputs that only other configurations need are not read
             "compat": "ours",  # the parameters are complete, so no other value has a say
@@ -79,6 +99,8 @@ def rerun_specification(exported: dict, replicates: int | None, *, decompose: bo
             "decompose": streams,
         }
     )
+    set_all(content, settings)
+    specification = from_dict(content)
     if config_id(specification.parts.space.complete(exported["params"])) != exported["config_id"]:
         problem = "they are not those of config_id, so there are no scores to compare with"
         raise RequestError("params", problem, "Undo the change, or search with enqueue: [{...}].")

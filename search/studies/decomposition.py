@@ -1,82 +1,62 @@
-"""Where the spread over seeds comes from: each stream of randomness varied alone, and all of them together."""
+"""What people read of a decomposition: its file, its tables, and in words which stream moves what."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from scipy.special import chdtri
 
 from seedwise.files import write_atomically
 from seedwise.search.drawing.table import Cells, Column, Table
+from seedwise.search.ranking.decomposition import ALL, CONFIDENCE, SCORE, tables
 from seedwise.search.ranking.results import Results
 
 FILE = "decomposition.json"
-ALL = "all"  # the key of replicates in which all streams vary
-CONFIDENCE = 0.95
 NAMES = {"head": "head initialisation", "order": "data order", "anchors": "choice of anchors", ALL: "all together"}
+NAMED = 5  # languages that a sentence names of each kind
 
 
 def write(results: Results, folder: Path) -> None:
-    """decomposition.json: where the spread of a configuration comes from, one row per stream."""
-    write_atomically(folder / FILE, json.dumps(rows_of(results)[0], indent=1) + "\n")
+    """decomposition.json: where the spread of a configuration comes from, one row per stream.
+
+    A row is about the score that ranks. Its `languages` are rows of the same stream for every metric by language.
+    """
+    by_metric = tables(results)
+    rows = by_metric.pop(SCORE)
+    for index, row in enumerate(rows):
+        row["languages"] = [
+            {"metric": metric, "language": metric.split("/")[2], **table[index]} for metric, table in by_metric.items()
+        ]
+    write_atomically(folder / FILE, json.dumps(rows, indent=1) + "\n")
 
 
 def show(results: Results, console: Console) -> None:
-    """Print the rows, as a table and in words."""
-    rows, failed = rows_of(results)
+    """Print the score that ranks and its metric in every language, each as a table and in words."""
+    by_metric = tables(results)
+    rows = by_metric.pop(SCORE)
+    failed = sum(row["of"] - row["n"] for row in rows)
     console.print(as_table(rows))
-    console.print(in_words(rows) + (f" Left out: {failed} failed runs." if failed else ""), soft_wrap=True)
-
-
-def rows_of(results: Results) -> tuple[list[dict], int]:
-    """The rows of a search that varied one stream at a time, and how many failed runs they leave out."""
-    selection, scores, failed = results.selection, {}, 0
-    for configuration in results.state.configurations.values():
-        runs = [run for run in configuration.runs.values() if run.finished]
-        good = [score for run in runs if (score := selection.score(run.metrics)) is not None and not run.failed]
-        scores[configuration.vary or ALL] = good
-        failed += len(runs) - len(good)
-    return decompose(scores), failed
-
-
-def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
-    """One row per stream from its scores over replicates: `all` first, then by decreasing spread.
-
-    A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is the variance over that of `all`, None where
-    that is zero or missing; it can exceed 1, since `all` is an estimate too. `ci_low` and `ci_high` are the 95 %
-    chi-square interval of the sd, exact for normal scores. A single replicate has no spread: its numbers are None.
-    """
-    rows = [_row(stream, values) for stream, values in scores.items()]
-    rows.sort(key=lambda row: (row["stream"] != ALL, -(row["variance"] or 0.0)))
-    whole = rows[0]["variance"] if rows and rows[0]["stream"] == ALL else None
-    return [row | {"share": row["variance"] / whole if whole and row["variance"] is not None else None} for row in rows]
-
-
-def _row(stream: str, values: Sequence[float]) -> dict:
-    n, variance, low, high = len(values), None, None, None
-    if n > 1:
-        # Equal scores have no variance, but their mean may be rounded to another number.
-        variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
-        tails = chdtri(n - 1, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-        low, high = np.sqrt((n - 1) * variance / tails).tolist()
-    sd = None if variance is None else variance**0.5
-    return {"stream": stream, "sd": sd, "variance": variance, "share": None, "ci_low": low, "ci_high": high, "n": n}
+    console.print(
+        in_words(rows) + (f" Left out: {failed} failed run{'s' * (failed > 1)}." if failed else ""), soft_wrap=True
+    )
+    if by_metric:
+        of_languages = named(by_metric)
+        console.print(languages_as_table(of_languages, results.metric))
+        console.print(languages_in_words(of_languages), soft_wrap=True)
 
 
 def in_words(rows: Sequence[dict]) -> str:
     """Which stream causes most of the spread, which others may cause as much, and how far to trust this."""
     known = [row for row in rows if row["sd"] is not None]
-    single = [row for row in known if row["stream"] != ALL]
+    single = alone(rows)
     if not single:
         return "No stream was varied alone in two replicates or more, so the source of the spread is unknown."
-    most = max(single, key=lambda row: row["sd"])
+    most, rivals = single[0], rivals_of(single)
     if most["sd"] == 0:
         return "No stream changes the score when it varies alone."
     share = "" if most["share"] is None else f", {percent(most['share'])} of the variance of all together"
     sentences = [f"Most of the spread comes from {name(most['stream'])}: sd {most['sd']:.4f}{share}."]
-    rivals = [name(row["stream"]) for row in single if row is not most and row["ci_high"] >= most["ci_low"]]
     if rivals:
         sentences.append(f"The intervals overlap: it may as well be {' or '.join(rivals)}.")
     fewest = min(known, key=lambda row: row["n"])["n"]
@@ -88,15 +68,98 @@ def in_words(rows: Sequence[dict]) -> str:
     return " ".join(sentences)
 
 
+def alone(rows: Sequence[dict]) -> list[dict]:
+    """The rows of single streams that have a spread, or are known to have none; the largest first."""
+    return sorted((row for row in rows if row["sd"] is not None and row["stream"] != ALL), key=lambda row: -row["sd"])
+
+
+def rivals_of(single: Sequence[dict]) -> list[str]:
+    """Names of the streams that may move a score as much as the first of `single`: their intervals overlap."""
+    return [name(row["stream"]) for row in single[1:] if row["ci_high"] >= single[0]["ci_low"]]
+
+
+def languages_in_words(of_languages: Mapping[str, Sequence[dict]]) -> str:
+    """Which stream moves which language most, and where another may move it as much."""
+    moved: dict[str, list[str]] = {}  # by stream
+    unsure, still = [], []
+    for language, rows in of_languages.items():
+        single = alone(rows)
+        if not single:
+            continue
+        most = single[0]
+        if most["sd"] == 0:
+            still.append(language)
+            continue
+        share = "" if most["share"] is None else f", share {percent(most['share'])}"
+        moved.setdefault(most["stream"], []).append(f"{language} (sd {most['sd']:.4f}{share})")
+        if rivals_of(single):
+            unsure.append(language)
+    if not moved and not still:
+        return "No stream was varied alone in two replicates or more, so what moves which language is unknown."
+    sentences = []
+    if moved:
+        most_of_each = "; ".join(
+            f"{name(stream)} moves {_listed(languages)} most" for stream, languages in moved.items()
+        )
+        sentences.append(f"{most_of_each[0].upper()}{most_of_each[1:]}.")
+    if unsure:
+        count = sum(map(len, moved.values()))
+        where = _listed(unsure) if len(unsure) < count else "every language" if count > 1 else unsure[0]
+        sentences.append(f"The intervals overlap in {where}: there it may as well be another stream.")
+    if still:
+        sentences.append(f"No stream changes {_listed(still)} when it varies alone.")
+    return " ".join(sentences)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """A few of these texts, and how many more there are."""
+    shown, more = list(texts[:NAMED]), len(texts) - NAMED
+    shown += [f"{more} more"] if more > 0 else []
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def named(by_metric: Mapping[str, Sequence[dict]]) -> dict[str, Sequence[dict]]:
+    """The rows by language, and where there are several splits, by split and language."""
+    parts = {metric: metric.split("/") for metric in by_metric}
+    several = len({split for split, _, _ in parts.values()}) > 1
+    return {
+        f"{split} {language}" if several else language: by_metric[metric]
+        for metric, (split, _, language) in parts.items()
+    }
+
+
 def as_table(rows: Sequence[dict]) -> Table:
     cells: list[Cells] = [
         (Column("varied"), lambda row: name(row["stream"])),
-        (Column("n", number=True), lambda row: str(row["n"])),
-        (Column("sd", number=True), lambda row: "-" if row["sd"] is None else f"{row['sd']:.4f}"),
+        (Column("n", number=True), lambda row: _count(row["n"], row.get("of", row["n"]))),
+        (Column("sd", number=True), _sd),
         (Column("95 % interval", number=True), _interval),
         (Column("share of variance", number=True), lambda row: "-" if row["share"] is None else percent(row["share"])),
     ]
     return Table.of(cells, [rows], title="spread of the score by source of randomness")
+
+
+def languages_as_table(of_languages: Mapping[str, Sequence[dict]], metric: str) -> Table:
+    """A row for each language and a column for each stream, by its short name: ten columns fit a terminal."""
+    streams = [row["stream"] for row in next(iter(of_languages.values()))]
+    cells: list[Cells] = [
+        (Column("language"), lambda item: item[0]),
+        *(
+            (Column(stream, number=True), lambda item, index=index: _sd(item[1][index]))
+            for index, stream in enumerate(streams)
+        ),
+        (Column("runs", number=True), lambda item: _count(*(sum(row[key] for row in item[1]) for key in ("n", "of")))),
+    ]
+    return Table.of(cells, [list(of_languages.items())], title=f"sd of {metric} by language")
+
+
+def _sd(row: dict) -> str:
+    return "-" if row["sd"] is None else f"{row['sd']:.4f}"
+
+
+def _count(n: int, of: int) -> str:
+    """How many runs count, and if some have no score, of how many."""
+    return str(n) if n == of else f"{n} of {of}"
 
 
 def _interval(row: dict) -> str:

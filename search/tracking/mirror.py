@@ -12,8 +12,11 @@ from seedwise.credentials import mask
 from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT, SPECIFICATION
 from seedwise.search.decide.policy import run_name
 from seedwise.search.ledger.state import CONFIRM, DONE, INTERRUPTED, RUNNING, SEARCH, Run, State
+from seedwise.search.ranking import decomposition
 from seedwise.search.ranking.baseline_scores import title
 from seedwise.search.ranking.estimate import Summary, summary
+from seedwise.search.ranking.estimator import Estimator
+from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.tracking.description import description
 from seedwise.search.tracking.scores import Scores
@@ -41,6 +44,7 @@ class Mirror:
         self._steps: dict[Key, dict[int, dict]] = {}
         self._best = ""
         self._names: dict[str, str] = {}  # of configurations, and whose name it is
+        self._decomposition: dict[str, float] = {}  # as last added
 
     def take(self, events: list[dict], *, last: bool = False) -> list[Update]:
         """Read new events; what they change. `last`: no process runs the search any more."""
@@ -92,6 +96,8 @@ class Mirror:
                 self._step(key, event["metrics"])
                 self._outcome(key)
                 self._aggregate(self._run(key))
+                if self.state.specification.get("decompose"):
+                    self._decompose()
             case "freeze":
                 self._freeze(event)
             case "end":
@@ -200,6 +206,13 @@ class Mirror:
         self._add(TOP, _named_score(self._scores.summaries[best]), self._scores.count)
         if best != self._best:
             self._best = self._tags[TOP]["best_config_id"] = best
+
+    def _decompose(self) -> None:
+        """Spread and shares by stream, of the score and by language, where a result changed them."""
+        before = self._decomposition
+        self._decomposition = decomposition.points(Results(self.state, Estimator(self._selection)))
+        changed = {name: value for name, value in self._decomposition.items() if before.get(name) != value}
+        self._add(TOP, changed, self.state.results)
 
     def _run(self, key: Key) -> Run:
         return self.state.configurations[key[0]].runs[key[1]]

@@ -1,6 +1,7 @@
 """Searches written by hand: ledgers with chosen scores, of which nothing was run."""
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -110,4 +111,15 @@ def demo(*changes: str, checksums: dict[str, str] | None = None, name: str = "")
             search.run(config_id, replicate, dev | test)
         search.run("flat", replicate, metrics("dev", 0.1, 0.1, 0.1) | metrics("test", 0.1, 0.1, 0.1))
     search.end()
+    return search
+
+
+def decomposed(runs: Mapping[str, Sequence[dict | None]], *changes: str) -> HandWritten:
+    """A decomposition that has not ended: the metrics of the replicates by what varied, None where a run failed."""
+    search = HandWritten(specification(*changes) | {"decompose": [stream for stream in runs if stream != "all"]})
+    for ask, (stream, replicates) in enumerate(runs.items()):
+        config_id, vary = ("c", None) if stream == "all" else (f"c-{stream}", stream)
+        search.tell("ask", config_id=config_id, params={"k": 1}, ask=ask, suggested={}, vary=vary)
+        for replicate, values in enumerate(replicates):
+            search.run(config_id, replicate, values)
     return search

@@ -118,10 +118,14 @@ def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
 
 
 def follow_here(folder: Path, grace: float = 0) -> bool:
-    """The same in this process, which has MLflow imported already."""
+    """The same in this process, which has MLflow imported already. Its lock is given up, as when a process ends."""
     over = threading.Event()
     over.set()
-    return follower.Follower(folder, over).follow(grace)
+    one = follower.Follower(folder, over)
+    try:
+        return one.follow(grace)
+    finally:
+        one._lock.close()
 
 
 def runs_of(uri: str, name: str = "story") -> dict[tuple, object]:

@@ -195,6 +195,98 @@ def test_a_decomposition_is_checked_once_and_varies_the_streams_of_its_method(tm
     assert specification.decompose == ["head", "order", "dropout"]  # it draws no anchors
 
 
+def rerunnable(folder):
+    """The best of a search of one run, as if it were of the data that are there now."""
+    content = read_best(exported(one_run("demo", k=50, weighting="standard").write(folder)) / "best.yaml")
+    content["config_id"] = config_id(content["params"])
+    content["checksums"] = checksums(Specification.model_validate(content["specification"]))
+    (folder / "best.yaml").write_text(yaml12.dump(content))
+    return content
+
+
+@pytest.mark.parametrize("decompose", [False, True])
+def test_a_rerun_takes_settings_as_a_search_does_and_leaves_the_exported_content_alone(tmp_path, decompose):
+    content = rerunnable(tmp_path / "s")
+    before = json.dumps(content)
+    settings = [
+        "select.on=target_dev",
+        "checkpoints.at=x",
+        "tracking.uri=off",
+        "name=other",
+        "resources.cpus_per_run=2",
+    ]
+    specification = rerun_specification(content, 3, settings, decompose=decompose)
+    assert (specification.select.on, specification.select.metric) == ("target_dev", "macro_f1")
+    assert specification.checkpoints.path == "x"  # by its former name
+    assert (specification.tracking.uri, specification.name) == ("off", "other")
+    assert specification.resources.cpus_per_run == 2
+    assert specification.enqueue == [content["params"]]
+    assert json.dumps(content) == before
+    unchanged = rerun_specification(content, 3, decompose=decompose)
+    assert (unchanged.select.on, unchanged.name) == ("source_dev", f"demo-{'decompose' if decompose else 'rerun'}")
+
+
+FIX_SEARCH = "Leave it out, or start a search with it."
+FIX_COUNT = "Say how many with --replicates N."
+
+
+@pytest.mark.parametrize(
+    ("setting", "start", "fix"),
+    [
+        ("space.k=7", "--set space.k: a rerun has the method and the parameters of its file. ", FIX_SEARCH),
+        ("method=ear", "--set method: a rerun has the method", FIX_SEARCH),
+        ("compat=paper", "--set compat: a rerun has the method", FIX_SEARCH),
+        ("enqueue=[{k: 1}]", "--set enqueue: a rerun has the method", FIX_SEARCH),
+        ("sampler=tpe", "--set sampler: a rerun has one configuration. ", FIX_SEARCH),
+        ("prune=asha", "--set prune: a rerun has one configuration. ", FIX_SEARCH),
+        ("baselines=[ls]", "--set baselines: a rerun has one configuration. ", FIX_SEARCH),
+        ("budget.runs=9", "--set budget.runs: a rerun has the replicates of its file. ", FIX_COUNT),
+        ("replicates.confirm.top=0", "--set replicates.confirm.top: a rerun has the replicates", FIX_COUNT),
+        ("seed=1", "--set seed: a rerun has the seeds of its file. ", "for more of them: --replicates N."),
+        (
+            "decompose=[head]",
+            "--set decompose: --decompose varies every stream that the method uses. ",
+            "Leave it out.",
+        ),
+        ("landscape.directions=0", "--set landscape.directions: a rerun has none. ", "which takes the same file."),
+        ("select.on=pivots", "select.on: ", ""),
+        ("selct.on=pivot_dev", "selct: there is no such key. Did you mean select?", ""),
+        ("select.on", "--set select.on: there is no value. ", "for example --set budget.runs=20."),
+        ("select.on=[", "--set select.on=[: the value is not YAML", ""),
+        (
+            "model.x=1",
+            "--set model.x=1: model is 'world:source-encoder' there, which has no keys.",
+            "Set model as a whole.",
+        ),
+    ],
+)
+def test_what_a_rerun_cannot_change_is_refused_in_one_line(tmp_path, capsys, monkeypatch, setting, start, fix):
+    monkeypatch.chdir(tmp_path)
+    rerunnable(tmp_path / "s")
+    capsys.readouterr()
+    assert main(["run", "s/best.yaml", "--set", "tracking.uri=off", "--set", setting]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"seedwise: {start}")
+    assert error.endswith(f"{fix}\n")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(("command", "option"), [("run", "--decompose"), ("landscape", "--dry-run")])
+def test_data_that_a_setting_names_are_compared_with_those_of_the_file(tmp_path, capsys, monkeypatch, command, option):
+    monkeypatch.chdir(tmp_path)
+    was = rerunnable(tmp_path / "s")["checksums"]["inputs.lexicons.qan"]
+    (tmp_path / "words.txt").write_text("a b\n")
+    capsys.readouterr()
+    assert main([command, "s/best.yaml", option, "--set", "inputs.lexicons.qan=words.txt"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(
+        f"seedwise: s/best.yaml: not what it was made with: inputs.lexicons.qan (was {was[:10]}, is "
+    )
+    assert error.count(" (was ") == 1
+    assert not (tmp_path / "runs").exists()
+
+
 def test_half_precision_and_methods_of_ones_own():
     search = one_run("demo", k=50, weighting="standard", precision="bf16")
     content = {"params": search.state.configurations["only"].params, "method": "stitching", "replicates": []}

@@ -13,8 +13,9 @@ from seedwise import load_search
 from seedwise.errors import RequestError
 from seedwise.search.report.table import write_leaderboard
 from seedwise.search.spec.load import recorded
+from seedwise.search.studies import decomposition
 from tests.conftest import ROOT
-from tests.search.hand_written import HandWritten, demo, metrics, specification
+from tests.search.hand_written import HandWritten, decomposed, demo, metrics, specification
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +100,19 @@ def test_importing_search_imports_no_pandas():
     assert result.stdout == "[]\n"
 
 
-def test_the_example_of_the_guide_runs_as_written(tmp_path, monkeypatch, capsys):
+def test_the_examples_of_the_guide_run_as_written(tmp_path, monkeypatch, capsys):
     demo().write(tmp_path / "runs" / "demo")
+    values = [metrics("dev", score, 0.5, 1 - score) for score in (0.6, 0.7, 0.9)]
+    parts = decomposed({"all": values, "head": values[:2]})
+    decomposition.write(parts.results, parts.write(tmp_path / "runs" / "demo-decompose"))
     monkeypatch.chdir(tmp_path)
-    (program,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebook.md").read_text(), flags=re.DOTALL)
-    exec(compile(program, "notebook.md", "exec"), {})
-    assert "macro_f1 on source_dev" in capsys.readouterr().out
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebook.md").read_text(), flags=re.DOTALL)
+    shown = []
+    for program in programs:
+        exec(compile(program, "notebook.md", "exec"), {})
+        shown.append(capsys.readouterr().out)
+    assert "macro_f1 on source_dev" in shown[0]
+    (line,) = [line for line in shown[1].splitlines() if line.startswith("dev/macro_f1/qor")]
+    assert [float(sd) for sd in line.split()[1:]] == pytest.approx(
+        [np.std([0.4, 0.3, 0.1], ddof=1), 0.005**0.5], abs=1e-6
+    )

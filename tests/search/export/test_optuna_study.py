@@ -73,9 +73,8 @@ def test_replicates_are_intermediate_values(search, file):
     runs = search.state.configurations["good"].runs
     of_search = {replicate: run.metrics["dev/macro_f1/qel"] for replicate, run in runs.items() if replicate < 1000}
     assert trials["good"].intermediate_values == of_search
-    assert trials["poor"].intermediate_values == pytest.approx(
-        {0: 0.0, 1: 0.42, 2: 0.41}
-    )  # failed: 0.41 - (0.8 - 0.41) is below 0
+    # The failed run of `poor`: 0.41 - (0.8 - 0.41) is below 0.
+    assert trials["poor"].intermediate_values == pytest.approx({0: 0.0, 1: 0.42, 2: 0.41})
     assert trials["bad"].intermediate_values == {}
     assert trials["cut"].intermediate_values == {0: 0.9}
 

@@ -1,95 +1,36 @@
-"""The spread of scores told apart by stream: against numbers by hand, SciPy, and variances that are known."""
+"""What people read of a decomposition: the file, the tables, and words that claim no more than the intervals allow."""
 
 import io
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
-from scipy import stats
 
 from seedwise.search.ledger.state import State
+from seedwise.search.ranking.decomposition import decompose, tables
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.studies.decomposition import as_table, decompose, in_words, show
-
-BY_HAND = {
-    "head": [0.1, 0.2, 0.3],  # variance 0.01
-    "all": [0.0, 0.2, 0.4],  # variance 0.04
-    "order": [0.5, 0.5, 0.8],  # variance 0.03
-    "dropout": [0.7, 0.7, 0.7],
-    "anchors": [0.4],
-}
-SCORES = st.lists(st.floats(0, 1), min_size=2, max_size=12)
-
-
-def test_the_rows_are_those_of_the_arithmetic_by_hand():
-    rows = decompose(BY_HAND)
-    assert [row["stream"] for row in rows] == ["all", "order", "head", "dropout", "anchors"]
-    assert [row["n"] for row in rows] == [3, 3, 3, 3, 1]
-    assert [row["variance"] for row in rows[:4]] == pytest.approx([0.04, 0.03, 0.01, 0.0])
-    assert [row["sd"] for row in rows[:4]] == pytest.approx([0.2, 0.03**0.5, 0.1, 0.0])
-    assert [row["share"] for row in rows[:4]] == pytest.approx([1.0, 0.75, 0.25, 0.0])
-    assert set(rows[4]) == {"stream", "sd", "variance", "share", "ci_low", "ci_high", "n"}
-    assert [rows[4][key] for key in ("sd", "variance", "share", "ci_low", "ci_high")] == [None] * 5
-
-
-def test_the_interval_is_the_one_of_the_textbooks():
-    """n = 10, s = 2: the printed chi-square table has 19.023 and 2.700 for 9 degrees of freedom."""
-    values = stats.zscore(np.arange(10.0), ddof=1) * 2
-    (row,) = decompose({"head": values})
-    assert row["sd"] == pytest.approx(2)
-    assert row["ci_low"] == pytest.approx((9 * 4 / 19.023) ** 0.5, rel=1e-4)
-    assert row["ci_high"] == pytest.approx((9 * 4 / 2.700) ** 0.5, rel=1e-3)
-
-
-def test_the_interval_holds_the_true_sd_as_often_as_it_says():
-    draw = np.random.default_rng(0)
-    covered = [
-        row["ci_low"] <= 0.02 <= row["ci_high"]
-        for values in draw.normal(0.8, 0.02, size=(2000, 6))
-        for row in decompose({"head": values})
-    ]
-    assert stats.binomtest(sum(covered), len(covered), 0.95).pvalue > 0.001
-
-
-def test_known_variances_of_an_additive_score_come_back():
-    draw, true = np.random.default_rng(1), {"head": 0.03, "order": 0.02, "dropout": 0.01}
-    alone = {stream: 0.5 + draw.normal(0, sd, 4000) for stream, sd in true.items()}
-    together = 0.5 + sum(draw.normal(0, sd, 4000) for sd in true.values())
-    rows = {row["stream"]: row for row in decompose(alone | {"all": together})}
-    for stream, sd in true.items():
-        assert rows[stream]["share"] == pytest.approx(sd**2 / 0.0014, abs=0.05)
-    assert sum(rows[stream]["share"] for stream in true) == pytest.approx(1, abs=0.07)
-
-
-def test_an_interaction_is_in_no_share():
-    """The score is a product: with either factor held at a draw of zero, the other changes nothing."""
-    head, order = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 5.0, 1.0, 2.0])
-    rows = decompose({"head": head * order[0], "order": head[0] * order, "all": head * order})
-    assert [row["share"] for row in rows] == [1.0, 0.0, 0.0]
-
-
-@given(st.dictionaries(st.sampled_from(["all", "head", "order", "dropout"]), SCORES, min_size=1), st.floats(-5, 5))
-def test_a_shift_of_all_scores_changes_nothing(scores, shift):
-    before = decompose(scores)
-    after = {row["stream"]: row for row in decompose({k: [v + shift for v in vs] for k, vs in scores.items()})}
-    for row in before:
-        assert row["sd"] == pytest.approx(np.std(scores[row["stream"]], ddof=1), abs=1e-12)
-        assert after[row["stream"]]["sd"] == pytest.approx(row["sd"], abs=1e-12)
-        assert row["ci_low"] <= row["sd"] <= row["ci_high"]
+from seedwise.search.studies.decomposition import (
+    FILE,
+    as_table,
+    in_words,
+    languages_as_table,
+    languages_in_words,
+    show,
+    write,
+)
+from seedwise.trainables.streams import STREAMS
+from tests.search.hand_written import decomposed, metrics
+from tests.search.ranking.test_decomposition import BY_HAND, MOVED, RUNS
 
 
 @pytest.mark.parametrize("scores", [{"head": [0.1, 0.2]}, {"head": [0.1, 0.2], "all": [0.3, 0.3]}])
 def test_without_a_spread_of_all_there_are_no_shares(scores):
     assert all(row["share"] is None for row in decompose(scores))
     assert "of the variance" not in in_words(decompose(scores))
-
-
-def test_the_same_score_again_and_again_has_no_spread_at_all():
-    assert decompose({"order": [0.1] * 3})[0]["variance"] == 0.0  # whose mean is 0.10000000000000002
 
 
 def test_the_words_name_the_largest_and_those_it_cannot_be_told_apart_from():
@@ -150,8 +91,117 @@ def test_a_ledger_is_told_apart_by_what_varied_and_failed_runs_are_left_out():
                     "error": "",
                 }
             )
-    console = Console(file=io.StringIO(), width=80)
-    show(Results(state, Estimator(Selection.from_specification(state.specification))), console)
-    text = console.file.getvalue()
+    text = printed(Results(state, Estimator(Selection.from_specification(state.specification))), width=80)
     assert in_words(decompose(BY_HAND)) + " Left out: 5 failed runs." in text
     assert "75 %" in next(line for line in text.splitlines() if "data order" in line)
+
+
+def printed(results: Results, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    show(results, console)
+    return console.file.getvalue()
+
+
+def test_the_file_has_a_row_per_stream_as_before_and_its_languages_below(tmp_path):
+    results = decomposed(RUNS).results
+    write(results, tmp_path)
+    rows = json.loads((tmp_path / FILE).read_text())
+    by_metric = tables(results)
+    before = {"stream", "sd", "variance", "share", "ci_low", "ci_high", "n"}
+    assert all(row.keys() == before | {"of", "languages"} for row in rows)
+    assert [{name: row[name] for name in row if name != "languages"} for row in rows] == by_metric["score"]
+    flat = pd.json_normalize(rows, "languages").set_index(["language", "stream"])
+    assert flat.index.is_unique
+    assert flat.loc[("qor", "order"), "metric"] == "dev/macro_f1/qor"
+    for position, language in enumerate(("qel", "qan", "qor")):
+        for stream, replicates in MOVED.items():
+            spread = np.std([scores[position] for scores in replicates], ddof=1)
+            assert flat.loc[(language, stream), "sd"] == pytest.approx(spread, abs=1e-12)
+
+
+def test_the_terminal_shows_both_tables_with_the_streams_in_one_order():
+    lines = printed(decomposed(RUNS).results).splitlines()
+    head = next(line for line in lines if line.split()[:1] == ["language"])
+    assert head.split() == ["language", "all", "head", "dropout", "order", "runs"]
+    assert next(line for line in lines if line.split()[:1] == ["qor"]).split()[1:] == [
+        *(
+            f"{np.std([scores[2] for scores in MOVED[stream]], ddof=1):.4f}"
+            for stream in ("all", "head", "dropout", "order")
+        ),
+        "15",
+    ]
+    assert next(line for line in lines if line.split()[:1] == ["qan"]).split()[-2] == "0.0000"
+
+
+def test_runs_without_a_score_are_counted_beside_those_with_one():
+    search = decomposed({"all": RUNS["all"], "order": [*RUNS["order"], None]})
+    search.run("c-order", 5, metrics("dev", 0.2, 0.3), status="failed:collapsed")
+    text = printed(search.results)
+    assert "5 of 6" in next(line for line in text.splitlines() if line.strip().startswith("data order"))
+    assert "Left out: 1 failed run." in text
+    assert next(line for line in text.splitlines() if line.strip().startswith("qan")).endswith("9 of 10 ")
+    assert next(line for line in text.splitlines() if line.strip().startswith("qor")).endswith("8 of 10 ")
+
+
+def test_a_score_without_languages_has_one_table():
+    state = decomposed({"all": [{"value": 0.1}, {"value": 0.3}], "head": [{"value": 0.1}] * 2}).state
+    text = printed(Results(state, Estimator(Selection("value", "metric", "mean", "", ()))))
+    assert "No stream changes the score" in text
+    assert "language" not in text
+
+
+def test_all_streams_and_long_names_of_languages_fit_a_hundred_columns():
+    rows = [row | {"of": 8} for row in decompose({stream: [0.1, 0.2] for stream in ("all", *STREAMS)})]
+    console = Console(file=io.StringIO(), width=100)
+    console.print(languages_as_table({"test fra_Latn:eng_Latn": rows}, "macro_f1"))
+    text = console.file.getvalue()
+    assert all(stream in text for stream in STREAMS)
+    assert "test fra_Latn:eng_Latn" in text
+    assert "16 of 64" in text
+    assert "…" not in text
+
+
+CLEAR = {"all": (0.0, 0.3), "order": (0.0, 0.3), "head": (0.1, 0.101), "dropout": (0.2, 0.201)}
+
+
+def spread_of(values: dict[str, tuple[float, float]], n: int = 50) -> list[dict]:
+    """Rows of streams with `n` replicates, which alternate between two values."""
+    return decompose({stream: [*pair] * (n // 2) for stream, pair in values.items()})
+
+
+def test_the_words_say_which_stream_moves_which_language_most():
+    other = CLEAR | {"order": CLEAR["head"], "head": CLEAR["order"]}
+    text = languages_in_words({"qor": spread_of(CLEAR), "qan": spread_of(other), "qel": spread_of(CLEAR)})
+    sd = np.std([0.0, 0.3] * 25, ddof=1)
+    of_each = f"(sd {sd:.4f}, share 100 %)"
+    assert text == (
+        f"Data order moves qor {of_each} and qel {of_each} most; head initialisation moves qan {of_each} most."
+    )
+
+
+def test_the_words_say_where_another_stream_may_move_a_language_as_much():
+    close = CLEAR | {"head": (0.0, 0.28)}
+    text = languages_in_words({"qor": spread_of(CLEAR), "qan": spread_of(close)})
+    assert text.endswith(" The intervals overlap in qan: there it may as well be another stream.")
+    text = languages_in_words({"qor": spread_of(close), "qan": spread_of(close)})
+    assert text.endswith(" The intervals overlap in every language: there it may as well be another stream.")
+
+
+def test_the_words_claim_nothing_about_a_language_that_no_stream_moves_or_that_has_no_spread():
+    still = decompose({"all": [0.1, 0.2], "head": [0.1, 0.1]})
+    assert languages_in_words({"qor": still}) == "No stream changes qor when it varies alone."
+    unknown = languages_in_words({"qor": decompose({"all": [0.1, 0.2], "head": [0.1]})})
+    assert unknown.startswith("No stream was varied alone in two replicates or more")
+
+
+def test_the_words_name_a_few_of_many_languages():
+    text = languages_in_words({f"l{number:02}": spread_of(CLEAR) for number in range(40)})
+    assert "l04" in text
+    assert "l05" not in text
+    assert "and 35 more most." in text
+
+
+def test_languages_of_several_splits_are_told_apart():
+    both = [one | {name.replace("dev", "test"): 0.5 for name in one} for one in RUNS["all"]]
+    assert "dev qel" in (text := printed(decomposed({"all": both, "head": both}).results))
+    assert "test qor" in text

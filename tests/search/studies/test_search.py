@@ -318,12 +318,16 @@ def test_an_earlier_search_goes_first_in_a_later_one(raced, fake_loop):
 def test_a_decomposition_tells_the_streams_apart(undisturbed):
     """The noise of this method comes from the data order alone."""
     folder, _ = undisturbed
-    without_tracking(folder / "best.yaml")
-    output = run(folder, "run", "best.yaml", "--decompose", "--out", "parts")
+    settings = ("--set", "tracking.uri=off", "--set", "checkpoints.seconds=7")
+    output = run(folder, "run", "best.yaml", "--decompose", "--out", "parts", *settings)
+    resolved = yaml12.load((folder / "parts" / "search.yaml").read_text())
+    assert (resolved["tracking"]["uri"], resolved["checkpoints"]["seconds"]) == ("off", 7.0)
+    assert not list(folder.rglob("mlflow.db"))
     rows = {row["stream"]: row for row in json.loads((folder / "parts" / "decomposition.json").read_text())}
     assert rows.keys() == {"all", "head", "order", "dropout", "augmentation", "anchors", "words", "masks"}
     assert rows["order"]["share"] == pytest.approx(1.0)
     assert all(row["sd"] == 0 for stream, row in rows.items() if stream not in ("all", "order"))
+    assert all((row["n"], row["of"], row["languages"]) == (8, 8, []) for row in rows.values())
     assert "Most of the spread comes from data order" in output
     assert "All scores of 3 replicates equal those of best.yaml." in output
     assert not (folder / "parts" / "report.html").exists()

@@ -7,10 +7,14 @@ from tests.search.hand_written import metrics, specification
 
 
 class RandomLedger:
-    """A search with failures, pruned runs, baselines, interruptions and a confirmation; a seed decides which."""
+    """A search with failures, pruned runs, baselines, interruptions and a confirmation; a seed decides which.
+
+    Odd seeds are decompositions too, with a stream for each configuration but the first.
+    """
 
     def __init__(self, seed: int, configurations: int = 6):
         self.random, self.events, self.sessions = random.Random(seed), [], 0
+        self.decomposed = bool(seed % 2)
         self.open: list[tuple[str, int, str]] = []  # runs without a result
         self.session()
         asked = [f"c{number}" for number in range(configurations)] + ["flat", "lr"]
@@ -31,12 +35,16 @@ class RandomLedger:
     def session(self) -> None:
         search = {"search_id": "5ea4c4", "name": "story", "session": self.sessions, "command": "seedwise search demo"}
         search |= {"searched": {"": ["k"]}, "checksums": {"task.data": "d" * 64}}
-        self.tell("search", **search, revision=f"r{self.sessions}", specification=specification())
+        self.tell("search", **search, revision=f"r{self.sessions}", specification=self.specification())
         self.sessions += 1
+
+    def specification(self) -> dict:
+        return specification() | ({"decompose": ["head", "order"]} if self.decomposed else {})
 
     def ask(self, config_id: str, number: int) -> None:
         params = {"flat": {"baseline": "constant"}, "lr": {"baseline": "lr", "c": 1.0}}.get(config_id, {"k": number})
-        self.tell("ask", config_id=config_id, params=params, ask=number, suggested={})
+        vary = config_id if self.decomposed and number else None
+        self.tell("ask", config_id=config_id, params=params, ask=number, suggested={}, vary=vary)
 
     def phase(self, phase: str, planned: list[tuple[str, int]]) -> None:
         self.random.shuffle(planned)
