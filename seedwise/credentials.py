@@ -35,7 +35,7 @@ def has_password(address: str) -> bool:
 
 
 def check_address(key: str, address: str) -> None:
-    """Refuse a password with letters that end an address where it is quoted, so that a part of it might be shown."""
+    """Refuse a password with characters at which an address in a message seems to end: the rest could be shown."""
     user = _USER.search(address)
     if has_password(address) and (re.search(r"""[\s"']""", address) or (user and re.search("[@/?#]", user[0]))):
         raise RequestError(
@@ -44,7 +44,7 @@ def check_address(key: str, address: str) -> None:
 
 
 def _secrets(address: str) -> list[str]:
-    """The secrets of an address in all forms that a message may have, the longest first."""
+    """The secrets in an address, in every form in which a message may quote them, the longest first."""
     user = _USER.search(address)
     name, colon, password = user[0].partition(":") if user else ("", "", "")
     secrets = {password if colon else name, *_VALUE.findall(address)}

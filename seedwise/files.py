@@ -13,7 +13,8 @@ from seedwise.errors import RequestError
 def check_file_name(where: str, name: object) -> None:
     """Refuse a name that cannot name a file or folder: one that is a path would lead to another folder."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]{0,59}", name):
-        raise RequestError(where, f"{name!r} cannot name a file", "Write letters, digits, points, dashes, underscores.")
+        fix = "Use at most 60 letters, digits, underscores, dots and dashes, and do not begin with a dot or a dash."
+        raise RequestError(where, f"{name!r} cannot be the name of a file or folder", fix)
 
 
 @contextmanager

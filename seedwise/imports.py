@@ -74,7 +74,7 @@ def _file(name: str, folder: Path) -> Path | None:
 
 
 def _load(name: str, folder: Path) -> None:
-    """Load a module or package by its file in `folder`, if it is there, whatever is installed by that name."""
+    """Load a module or package from its file in `folder`, if it is there, even if another of that name is installed."""
     file = _file(name, folder)
     if file is None:
         return

@@ -32,7 +32,7 @@ def tool(name: str, *arguments: object) -> str:
 
 
 def _program() -> str:
-    """`seedwise` if that is this program, else the path of the installed command, else how Python starts it."""
+    """`seedwise` if the shell finds this program by that name, else its path, else the way Python starts it."""
     beside = (Path(sys.argv[0]), Path(sys.executable).parent / NAME)
     if script := next((path for path in beside if path.name == NAME and path.is_file()), None):
         on_path = shutil.which(NAME)

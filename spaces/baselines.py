@@ -40,7 +40,7 @@ def _function(name: str, baseline: Baseline, of: Sequence[dict], overrides: dict
 
     def canonical(params: dict) -> dict:
         if params["baseline"] != name:
-            raise RequestError("baseline", f"{params['baseline']!r} is not {name!r}", "Leave it out.")
+            raise RequestError("baseline", f"{params['baseline']!r} is not {name!r}", "Leave this key out.")
         own = baseline.canonical(resized({key: value for key, value in params.items() if key != "baseline"}))
         baseline.options(**own)
         return {"baseline": name, **own}

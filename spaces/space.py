@@ -70,7 +70,7 @@ class Space:
         return self.dimensions | made_of_each(changed, self.overrides.items())
 
     def _default(self, name: str) -> Dimension:
-        """A parameter that the function does not suggest, as the dimension of its default value: which type it has."""
+        """The dimension of a parameter that the function does not suggest: only its default, which shows its type."""
         value = self.defaults[name]
         if isinstance(value, bool | str):
             return Dimension(choices=(value,))
@@ -178,7 +178,8 @@ def load(method: Any, space: Any, compat: str = "ours") -> Space:
     else:
         path = method["space"]
         if name != "default":
-            raise RequestError("space", f"{path} has no variant {name!r}", "Write overrides, or default.")
+            fix = "Write 'default', or overrides of its parameters."
+            raise RequestError("space", f"{path} has no variant {name!r}", fix)
     return Space(import_path(path, "method.space"), overrides)
 
 

@@ -9,7 +9,7 @@ TAKE_REQUEST = ("prepare", "prepare_test", "export")  # they took the specificat
 
 
 def adapt(cls: type) -> None:
-    """Give a class with the names of 0.8 the names of today. Any other class stays as it is.
+    """Give a class that has the names of version 0.8 the names of today. Any other class stays as it is.
 
     A class with both `epoch` and `step` is one of 0.8 if it has `epochs`; its `step` is a helper then.
     """

@@ -44,7 +44,7 @@ class Candidates:
 
 
 class Method:
-    """One run of a method, as a plain object: a subclass is all that a method of one's own needs.
+    """One run of a method, as a plain object. A method of your own is a subclass of this.
 
     A method knows nothing about Ray, MLflow, Optuna or the ledger. It gets prepared inputs, the parameters of its
     configuration and the random streams of its replicate, and answers each `step()` with metrics. All its randomness
@@ -85,7 +85,7 @@ class Method:
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
-        """The streams that a run with these parameters draws from; only these are varied alone. Default: all.
+        """The streams that a run with these parameters draws from: those that a decomposition varies. Default: all.
 
         A stream too many costs runs that all give the same score; a missing one leaves its part unexplained.
         """

@@ -75,7 +75,7 @@ _PICTURES = TypeAdapter(list[Picture])
 
 
 def checked(pictures: list[dict]) -> list[dict]:
-    """The pictures of one run with every optional key; an error in one line where they have another shape."""
+    """Check the pictures of one run and fill in every optional key. Malformed pictures raise an error of one line."""
     try:
         valid = _PICTURES.validate_python(pictures)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The keys of a specification about models and data, typed: a method is prepared from them. No torch here."""
+"""The typed keys of a specification for models and data: a method is prepared from them. Imports no torch."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Protocol

@@ -52,7 +52,7 @@ class Baseline:
     kind: str = ""  # a parameter whose values a leaderboard shows as baselines of their own
 
     def title(self, params: dict) -> str:
-        """What a leaderboard calls a configuration of it."""
+        """The name that a leaderboard gives to a configuration of this baseline."""
         return f"{self.options.title} {params[self.kind]}" if self.kind in params else self.options.title
 
 

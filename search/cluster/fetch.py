@@ -43,7 +43,8 @@ def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path, log: str) -
     if info.driver_exit_code == pack_on_head.NO_SEARCH:
         raise RequestError(remote_dir, "this folder of the head has no search yet", f"The log says why: {log}")
     if info.driver_exit_code != 0:
-        raise RequestError(remote_dir, f"it was not packed: {info.message.strip().splitlines()[-1]}", "Try again.")
+        problem = f"the cluster could not pack this folder: {info.message.strip().splitlines()[-1]}"
+        raise RequestError(remote_dir, problem, "Try again.")
     line = LINE.search(client.get_job_logs(job))
     client.delete_job(job)  # from the list of jobs
     archive = base64.b64decode(line[2]) if line else b""
@@ -53,7 +54,7 @@ def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path, log: str) -
 
 
 def in_shell(folder: str) -> str:
-    """A folder of the head, quoted for the shell there, which knows its home folder."""
+    """A folder of the head, quoted for the shell there; a leading ~ becomes $HOME, which that shell knows."""
     return f'"$HOME"/{shlex.quote(folder[2:])}' if folder.startswith("~/") else shlex.quote(folder)
 
 

@@ -129,7 +129,7 @@ def nodes_now() -> list[Node]:
 
 
 class Slots:
-    """How many runs fit into the cluster now. It can grow and shrink, and an autoscaler gets requests for more."""
+    """How many runs fit into the cluster now. A cluster can grow and shrink; an autoscaler is asked for more nodes."""
 
     def __init__(self, placement: Placement):
         self.placement = placement

@@ -144,7 +144,7 @@ def _gb(size: int) -> str:
 
 
 def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
-    """Why no run fits: the key whose value is larger than all nodes have."""
+    """The error that says why no run fits. It names the key whose value exceeds what any node has."""
     cpus, gpus = (max((getattr(node, kind) for node in nodes), default=0) for kind in ("cpus", "gpus"))
     where = "" if len(nodes) == 1 else " on any node"
     if placement.cpus > cpus or placement.gpus <= gpus:

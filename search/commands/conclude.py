@@ -31,9 +31,9 @@ def conclude(outcome: "SearchOutcome", folder: Path, console: Console, *, spec: 
 
 @contextmanager
 def opened(folder: Path, action: str = "") -> "Iterator[tuple[Search, Results]]":
-    """In this block, the study in a folder and its results so far; paths are those of the folder it was started in.
+    """The study in a folder and its results so far. In the block, paths are relative to where it was started.
 
-    With an `action` such as "Export from", the study must be a search that compares configurations.
+    If an `action` such as "Export from" is given, a study that does not compare configurations is refused.
     """
     from seedwise.search.ledger.file import read_search
     from seedwise.search.spec.load import recorded

@@ -163,7 +163,7 @@ def by_language(arguments: list[str]) -> dict[str, str]:
     for argument in arguments:
         language, equals, name = argument.partition("=")
         if not (equals and language and name):
-            raise RequestError(argument, "there is no language or no file", "Write LANG=FILE, for example fr=fr.vec.")
+            raise RequestError(argument, "the language or file is missing", "Write LANG=FILE, for example fr=fr.vec.")
         check_file_name("LANG=FILE", language)
         if language in files:
             raise RequestError(argument, f"{language} is listed twice", "Remove one.")

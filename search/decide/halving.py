@@ -40,7 +40,10 @@ class Halving(Adaptive):
         return New("everyone has all replicates") if more else self.fill(state, self.max)
 
     def _promoted(self, state: State, estimate: Estimate, goal: int, *, share: int) -> Replicate | None:
-        """A replicate for the best that has passed the rung below `goal` and is not on it: of the best 1 / `share`."""
+        """A replicate for the first configuration, best first, that may climb to the rung `goal` and is not on it yet.
+
+        Of the configurations that have passed the rung below, the best 1 / `share` may climb.
+        """
         passed = [index for index in estimate.ranking if estimate.count[index] >= goal // self.eta]
         for index in passed[: len(passed) // share]:
             configuration = state.configurations[estimate.ids[index]]

@@ -1,4 +1,4 @@
-"""Which runs a landscape has, and which can be started: those whose models are trained. Pure, as a policy is."""
+"""The runs of a landscape, and which of them can start: those whose models are trained. It is pure, like a policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Plan(Dependencies):
         return {Model(planned.job.on, planned.job.target, planned.replicate): planned for planned in trainings}
 
     def models(self, planned: PlannedRun) -> list[PlannedRun]:
-        """The trainings that a run needs, in the order in which it takes their models."""
+        """The training runs that a run needs, in the order in which it takes their models."""
         return [self.trained[model] for model in planned.job.models(planned.replicate, shared=self.shared)]
 
     def needs(self, run: Run) -> list[str]:
@@ -67,7 +67,7 @@ class Plan(Dependencies):
         return [model.name for model in self.models(planned)]
 
     def needed(self, state: State) -> set[str]:
-        """Models for runs with a model that failed are not needed."""
+        """The models that unfinished runs take, except runs that can never start because one of their models failed."""
         left = [planned for planned, run in self.with_runs(state) if run is None or not run.finished]
         possible = [planned for planned in left if not self._blocked(state, planned)]
         return {model.name for planned in possible for model in self.models(planned)}

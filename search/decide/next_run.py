@@ -70,7 +70,7 @@ class Dependencies:
     """Which runs need the products of which: none, but in a plan."""
 
     def needs(self, run: Run) -> list[str]:
-        """The names of the products that a run takes."""
+        """The names of the products that a run takes as inputs."""
         return []
 
     def needed(self, state: State) -> Collection[str]:
@@ -117,7 +117,7 @@ class Decisions:
 
 
 def freeze(state: State, estimator: Estimator, because: str, top: int) -> dict:
-    """The event that ends the search phase: the configurations to confirm, best first, chosen before any fresh seed.
+    """The event that ends the search phase: the configurations to confirm, best first, chosen before fresh seeds run.
 
     It holds the estimates of all, so that the choice can be checked later.
     """

@@ -49,7 +49,7 @@ class Replicate:
 
 @dataclass(frozen=True)
 class FromPlan(Replicate):
-    """Run a configuration of a plan, which has its parameters."""
+    """Run a configuration of a plan; `params` are the parameters of the configuration."""
 
     params: dict
     phase: str = field(default=PLANNED, kw_only=True)
@@ -252,7 +252,7 @@ def policy_class(name: str) -> type[Policy]:
     """By name, or `package.module:Class` for one's own."""
     path = POLICIES.get(name, name)
     if ":" not in path:
-        raise RequestError("replicates.policy", f"there is no {name!r}", nearest(name, POLICIES))
+        raise RequestError("replicates.policy", f"there is no policy {name!r}", nearest(name, POLICIES))
     policy = import_path(path, "replicates.policy")
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         problem = f"{name} is not a seedwise.search.decide.policy.Policy"

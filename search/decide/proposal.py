@@ -201,7 +201,7 @@ class Proposer:
 
 
 def point_of(space: Space, values: dict) -> FixedTrial | None:
-    """A configuration as a point of the space; None for one outside it, as enqueued ones may be."""
+    """A configuration as a point of the space; None if it lies outside, as an enqueued configuration may."""
     point = FixedTrial(values)
     try:
         with warnings.catch_warnings():

@@ -16,7 +16,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class Race(Adaptive):
-    """Replicates go where they decide something.
+    """Gives replicates to the configurations where they can still change the decision.
 
     A new configuration gets one run, and `min` of them if that comes close to the best. The share `explore` of the
     budget goes to new configurations; the rest to replicates of those that may be the best, by top-two Thompson

@@ -35,7 +35,8 @@ def _read(folder: Path, selection: Selection, method: str | dict) -> Iterator[di
     if not state.search:
         raise RequestError(f"--from {folder}", "there is no search here")
     if state.method != method:
-        raise RequestError(f"--from {folder}", f"its method is {state.method}, this one's is {method}")
+        problem = f"its method is {state.method}, but the method of this search is {method}"
+        raise RequestError(f"--from {folder}", problem)
     chosen = Selection.from_specification(state.specification)
     used = set() if chosen.on == "unlabelled" else {name.rpartition("/")[2] for name in chosen.names}
     if not selection.oracle and (leaked := sorted(used & set(selection.targets))):

@@ -32,7 +32,7 @@ def read(folder: Path, config_id: str, replicate: int) -> list[dict]:
     try:
         return checked(json.loads(path.read_text(encoding="utf-8")))
     except ValueError as error:
-        raise RequestError(str(path), f"these are no pictures ({error})", "Delete that file.") from error
+        raise RequestError(str(path), f"it does not hold valid pictures ({error})", "Delete this file.") from error
 
 
 def svg(picture: dict, prefix: str = "") -> str:

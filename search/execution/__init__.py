@@ -1,1 +1,1 @@
-"""Runs on Ray: phases, the session, Tune's view of it, the worker, what happens when one is lost."""
+"""Runs on Ray: phases, the session, the session as Tune sees it, the worker, and what happens when a worker is lost."""

@@ -89,9 +89,9 @@ class Phases:
         gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
         why = f" ({placement.because})" if placement.because else ""
         where = "" if len(nodes) == 1 else f" on {len(nodes)} nodes"
-        self.console.print(
-            f"{placement.slots(nodes)} runs at once{where}, {placement.cpus} CPU{gpu} each{why}.", soft_wrap=True
-        )
+        slots = placement.slots(nodes)
+        runs = f"{slots} runs at once" if slots != 1 else "1 run at a time"
+        self.console.print(f"{runs}{where}, {placement.cpus} CPU{gpu} each{why}.", soft_wrap=True)
         return placement
 
     def run(self, decisions: Decisions) -> str:

@@ -82,18 +82,18 @@ class RunFiles:
             print(f"the checkpoint of {flight.run.name} cannot be read: {type(error).__name__}", flush=True)
 
     def fetch_checkpoint(self, flight: InFlight, timeout: float) -> None:
-        """Bring the checkpoint that a worker has just made. Where that fails, the older one stays."""
+        """Fetch the checkpoint that a worker has just made. If that fails, the previous checkpoint is kept."""
         try:
             self.checkpoints.save(flight.run.name, flight.fetch_output(timeout))
         except (OSError, RayError) as error:  # the disk is full, or the worker died just now
-            print(f"the checkpoint of {flight.run.name} was not kept: {type(error).__name__}", flush=True)
+            print(f"the checkpoint of {flight.run.name} could not be saved: {type(error).__name__}", flush=True)
 
     def keep_pictures(self, run: Run, pictures: str) -> None:
-        """Write the pictures of a run. Where that fails, its result counts all the same."""
+        """Write the pictures of a run. If that fails, its result counts all the same."""
         try:
             write_atomically(pictures_of(self.folder, run.config_id, run.replicate), pictures)
         except OSError as error:
-            print(f"the pictures of {run.name} were not kept: {error.strerror}", flush=True)
+            print(f"the pictures of {run.name} could not be saved: {error.strerror}", flush=True)
 
     def release(self, run: Run, state: State) -> None:
         """Drop what nobody needs once this run has ended: its checkpoint, and products in the object store."""

@@ -20,7 +20,7 @@ SILENCE_SECONDS = 30.0  # without a heartbeat: the run that does the work counts
 
 
 class SharedResults:
-    """The results of all runs of a session with one fingerprint, as seen by the run `me`."""
+    """The results shared by those runs of a session that have the same fingerprint, as seen by the run `me`."""
 
     def __init__(self, session: str, fingerprint: str, me: str):
         self.session, self.fingerprint, self.me = session, fingerprint, me

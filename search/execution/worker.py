@@ -111,7 +111,7 @@ class RunTrainable(tune.Trainable):
         ).as_dict()
 
     def _shared_outcome(self) -> Outcome | None:
-        """The outcome of this epoch in an equal run; None where this run has to train it."""
+        """The outcome of this epoch in an equal run; None if this run has to train the epoch itself."""
         training = self.training
         if self.shared is None or (training.trained and training.trained == training.epochs) or self.shared.mine():
             return None

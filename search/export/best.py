@@ -92,7 +92,7 @@ def content(results: Results, row: dict, path: Path) -> dict:
 
 
 def _tied_with(row: dict, best: dict, rows: list[dict]) -> list[str] | None:
-    """Of the best: all others that are tied with it. Of another: the best, if they are tied.
+    """For the best configuration: all others that are tied with it. For any other: the best, if the two are tied.
 
     None where no seed was repeated, so that ties are unknown.
     """
@@ -168,7 +168,7 @@ class ExportRequest:
 
     def _rows(self, ranked: list[dict]) -> list[dict]:
         if self.tied and not ranked[0]["replicated"]:
-            raise RequestError("--tied", NO_REPLICATES, "Export the best alone, or the --top N.")
+            raise RequestError("--tied", NO_REPLICATES, "Export only the best configuration, or use --top N.")
         if self.tied:
             return [ranked[0], *(row for row in ranked[1:] if row["tied"])]
         if (count := self.top or 1) > len(ranked):

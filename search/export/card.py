@@ -55,7 +55,7 @@ class Card:
 
     @cached_property
     def spec(self) -> MethodSpec | None:
-        """None of a person's own method."""
+        """The description of a built-in method; None for a user's own method."""
         return built_in(self.method)
 
     @property
@@ -64,7 +64,7 @@ class Card:
 
     @property
     def shown(self) -> list[str]:
-        """Metrics, the one that ranks first."""
+        """The metrics to show, beginning with the one that ranks."""
         return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *METRICS]))
 
     def text(self) -> str:
@@ -82,7 +82,7 @@ class Card:
         return f"---\n{self.front().to_yaml()}\n---\n\n{title}{body}\n"
 
     def front(self) -> "ModelCardData":
-        """What the hub reads. Names of local files are no ids of the hub, so they are left out of it."""
+        """The metadata that the hub reads. Names of local files are left out, since they are not ids of the hub."""
         from huggingface_hub import ModelCardData
 
         dataset, results = self._hub_id("task.data", self.task["data"]), self._results()

@@ -43,7 +43,7 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
         to.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=to.parent, prefix=f".{to.name}-"))
     except OSError as error:
-        raise RequestError(f"--model {to}", str(error), "Name a folder that can be made.") from error
+        raise RequestError(f"--model {to}", str(error.strerror), "Name a folder that can be created.") from error
     try:
         with console.status("reading the inputs"):
             inputs = method.prepare(specification, specification.parts.candidates)

@@ -34,7 +34,7 @@ TYPES = {"name": str, "config_id": str, "params": dict, "specification": dict, "
 
 
 def read_best(path: Path) -> dict:
-    """An exported configuration, as YAML or, where the file ends in .json, as JSON."""
+    """Read an exported configuration from a YAML file or, if its name ends in .json, a JSON file."""
     if not path.is_file():
         raise RequestError(str(path), "no such file", "Write the path of a best.yaml.")
     kind = "JSON" if path.suffix == ".json" else "YAML"

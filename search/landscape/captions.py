@@ -45,7 +45,7 @@ def averaged_over(curves: Iterable[dict], plural: str = "replicates") -> str:
 
 
 def mean_and_band(curves: Iterable[dict], plural: str = "replicates") -> str:
-    """What lines and bands are, as a sentence."""
+    """A sentence that says what the lines and the bands of a chart show."""
     curves = list(curves)
     if not any(curve["sd"] for curve in curves):
         return "Of one run, and so without a band."

@@ -159,7 +159,7 @@ def _around(numbers: dict, target: str, language: str, near: dict[str, dict]) ->
 
 
 def _measured(numbers: dict, names: tuple[str, ...], needed: str) -> Iterator[tuple[dict, str, dict[str, dict]]]:
-    """Lines, measures, and the curves by language that have what is `needed`, a mean or a variance."""
+    """Each line with each measure and, by language, the curves that have what is `needed`: a mean or a variance."""
     for name in names:
         for line in numbers["lines"]:
             known = {language: curves[name] for language, curves in line["curves"].items() if curves[name][needed]}

@@ -94,8 +94,8 @@ class Numbers:
 
     @cached_property
     def trained(self) -> dict[Model, Run]:
-        trainings = self.done(TRAIN)
-        return {Model(planned.job.on, planned.job.target, planned.replicate): run for planned, run in trainings}
+        training_runs = self.done(TRAIN)
+        return {Model(planned.job.on, planned.job.target, planned.replicate): run for planned, run in training_runs}
 
     def model(self, on: str, target: str, replicate: int) -> Model:
         return Model.of(on, target, replicate, shared=self.plan.shared)
@@ -222,7 +222,7 @@ class Numbers:
         return lines
 
     def around(self) -> list[dict]:
-        """Scores along random directions, as shares of the model's own, over replicates and directions."""
+        """Scores along random directions, relative to the model's own score; means over replicates and directions."""
         models = []
         groups = self.grouped(AROUND, lambda planned: (planned.job.on, planned.job.target))
         for (on, target), planned_runs in groups.items():

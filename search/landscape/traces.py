@@ -35,7 +35,7 @@ def with_band(name: str, x: list[float], banded: dict, rank: int) -> list[dict]:
 
 
 def singles(name: str, x: list[float], banded: dict, rank: int) -> list[dict]:
-    """Every replicate as a thin line, hidden at first; none if the mean is that of one replicate."""
+    """Every replicate as a thin line, hidden at first; no lines if there is a single replicate."""
     lines = []
     for replicate, y in banded["replicates"].items() if banded["sd"] else ():
         points = [(a, value) for a, value in zip(x, y, strict=True) if value is not None]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Tally:
-    """What decisions ask about all configurations. Only `State.apply` updates it, with every line.
+    """Counts over all configurations, for decisions. Only `State.apply` updates them, with every line of the ledger.
 
     A run without a result is open: running, interrupted or waiting. There are about as many open runs as slots.
     """
@@ -58,7 +58,7 @@ class Tally:
         return [configuration for configuration in self._in_order(self._open.values()) if not configuration.runs]
 
     def short_of(self, replicates: int) -> list["Configuration"]:
-        """Those not pruned and not started at every replicate below `replicates`, in the order of asking."""
+        """The configurations that are not pruned and lack a replicate below `replicates`, in the order of asking."""
         short = (group.values() for free, group in self._by_free.items() if free < replicates)
         return self._in_order(configuration for group in short for configuration in group)
 

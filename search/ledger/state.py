@@ -122,7 +122,7 @@ class State:
 
     @property
     def method(self) -> str | dict:
-        """The method's name, or the import paths of a person's own method."""
+        """The name of a built-in method, or the import paths of a user's own method."""
         return self.specification["method"]
 
     def apply(self, event: dict) -> None:
@@ -193,7 +193,7 @@ class State:
                 run.interrupt()
 
     def runs(self) -> Iterator[Run]:
-        """Every run, configurations in the order of asking, replicates in the order of starting."""
+        """Every run: configurations in the order they were asked for, replicates in the order they started."""
         for configuration in self.configurations.values():
             yield from configuration.runs.values()
 

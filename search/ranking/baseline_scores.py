@@ -35,9 +35,9 @@ def title(method: str | dict, params: dict) -> str:
 
 
 def varying(params: list[dict]) -> list[str]:
-    """Names of the parameters that differ between the configurations that have them, in the order they come.
+    """The parameters whose values differ between the configurations that have them, in order of first appearance.
 
-    Whether a configuration has one follows from the others.
+    Whether a configuration has a parameter at all is no difference: that follows from its other parameters.
     """
     values: dict[str, set[str]] = {}
     for name, value in (pair for config in params for pair in config.items()):

@@ -101,7 +101,7 @@ class Estimate:
 
     @property
     def replicated(self) -> bool:
-        """Whether any configuration has two scores. Without, the noise is a guess: P(best) and ties mean nothing."""
+        """Whether a configuration has two scores. If none has, the noise is a guess; P(best) and ties mean nothing."""
         return bool((self.count - self.failed >= 2).any())
 
     def interval(self, index: int) -> tuple[float, float]:
@@ -160,7 +160,7 @@ class Estimate:
 
     @cached_property
     def regret(self) -> float:
-        """How much lower the true mean of the best is expected to be than the highest one, in units of the score."""
+        """How far the leader's true mean is expected to lie below the highest true mean, in units of the score."""
         best = int(np.flatnonzero(self.contenders == self.best)[0])
         return float((self._fixed_draws.max(1) - self._fixed_draws[:, best]).mean())
 

@@ -32,7 +32,7 @@ class Estimator:
         table = table_of(state, self.selection)
         result = None
         if table.ids:
-            with _threads().limit(limits=1):
+            with _thread_controller().limit(limits=1):
                 params = [state.configurations[config_id].params for config_id in table.ids]
                 result = estimate(table, None if self.space is None else features(self.space, params))
         self._last = (state, state.results, result)
@@ -42,5 +42,5 @@ class Estimator:
 
 
 @cache
-def _threads() -> ThreadpoolController:
+def _thread_controller() -> ThreadpoolController:
     return ThreadpoolController()  # looking for the libraries takes milliseconds

@@ -68,7 +68,7 @@ def posterior(raw: np.ndarray, variance: np.ndarray, points: np.ndarray | None =
 
 
 def common_mean(means: np.ndarray) -> tuple[Posterior, float]:
-    """Shrinkage towards the common mean, and the typical spread between configurations (posterior mean of its sd).
+    """The means, shrunk towards their common mean, and the sd between configurations (its posterior mean).
 
     The spread is integrated over, from its restricted likelihood and a half-Cauchy prior as wide as the data. Its
     likeliest value is often 0 with few configurations, and then all would be equal for certain. `_clipped` has `means`.
@@ -112,9 +112,9 @@ def matern(distance: np.ndarray) -> np.ndarray:
 
 
 def _clipped(raw: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Raw means, their variances, and both as other configurations learn from them (four rows).
+    """Four rows: raw means, their variances, and the clipped means and variances that other configurations learn from.
 
-    For the others a raw mean below the floor is the floor, and its distance to the floor is added to its variance.
+    Clipped, a raw mean below the floor becomes the floor, and its distance to the floor is added to its variance.
     The floor is TAIL times the upper half-spread (third quartile minus median, at least the noise) below the median.
     """
     clipped, inflated = raw, variance

@@ -87,7 +87,7 @@ def _chart(chart: Chart | str) -> str:
 
 
 def _leaderboard(results: Results, pictured: Collection[str]) -> str:
-    """The table, the best of each baseline below the configurations; those that are `pictured` link to the pictures."""
+    """The table of configurations, then the best of each baseline. Those in `pictured` link to their pictures."""
     rows, selection = results.rows, results.selection
     ranked = [row for row in rows if not row["baseline"]]
     shown, metric = [*ranked, *results.baselines], f"test/{results.metric}"

@@ -24,8 +24,8 @@ def show(results: Results, folder: Path, console: Console) -> None:
         for spread in components.components(results)[:1]:
             of = "" if spread.name == results.selection.label else f" of {spread.name}"
             lines.append(f"spread{of}: {components.in_words(spread)}")
-        shares = importance.importances(results)
-        shares = importance.in_words(shares) if shares else "cannot be estimated from so few configurations."
+        known = importance.importances(results)
+        shares = importance.in_words(known) if known else "cannot be estimated from so few configurations."
         failed = failures(results)
         lines += [
             f"importance (share of the variance explained alone): {shares}",

@@ -37,7 +37,7 @@ def content_of(source: str) -> dict:
 
 
 def yaml_of(source: str) -> dict:
-    """The same, with the names that the file has."""
+    """The content of a YAML file or of a built-in specification, with its keys named as they are in the file."""
     path = Path(source)
     if not path.is_file():
         path = BUILT_IN / f"{source}.yaml"

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def estimator_of(resolved: dict, space: Callable[[], Space]) -> Estimator:
-    """How configurations are estimated: towards a surrogate over the space if the policy wants one."""
+    """The estimator of a search. It shrinks scores towards a surrogate over the space if the policy wants one."""
     surrogate = resolved.get("replicates", {}).get("surrogate", False)
     return Estimator(Selection.from_specification(resolved), space() if surrogate else None)
 
 
 class Parts:
-    """Each part is made once, when it is first used, so that a command pays only for what it uses."""
+    """The parts of a search. Each is made once, when it is first used, so that a command pays only for what it uses."""
 
     def __init__(self, specification: "Specification"):
         self._specification = specification

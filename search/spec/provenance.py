@@ -71,7 +71,7 @@ def named(request: Request) -> dict[str, str]:
 
 
 def _checksum_of_all(files: list[Path]) -> str:
-    """One SHA-256 of files and their names below the folder they share, so that a moved copy has the same."""
+    """One SHA-256 of files and of their paths in the folder they share, so that a moved copy has the same checksum."""
     folder = os.path.commonpath([file.parent for file in files])
     lines = [f"{checksum(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()

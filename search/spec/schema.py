@@ -109,14 +109,14 @@ class Resources(Model):
     """What one run occupies, and when it has taken too long, see docs/reliability.md#what-a-run-occupies."""
 
     gpus_per_run: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
-    """Fractions share a GPU. `auto` measures a run of the largest configuration, and is the share of a GPU that its
-    memory allows, 0 if there is no GPU."""
+    """A fraction lets several runs share a GPU. `auto` measures a run of the largest configuration and takes the share
+    of a GPU that its memory needs; 0 if there is no GPU."""
     cpus_per_run: Literal["auto"] | Count = 1
     """`auto` is 1, and more if a node has memory for fewer runs than CPUs."""
     minutes_per_run: Positive | None = None
     """A run that takes longer is ended and counts as failed; none: no limit."""
     heartbeat_timeout_minutes: Positive = 10.0
-    """A worker without a heartbeat for so long is replaced; its run goes on."""
+    """A worker that sends no heartbeat for this long is replaced; its run goes on."""
 
 
 class Tracking(Model):
@@ -133,7 +133,7 @@ class Checkpoints(Model):
     """Saved states of long runs, from which they go on after a kill; see docs/reliability.md."""
 
     seconds: Annotated[float, Field(ge=0)] = 60.0
-    """Between two saved states: at most so much work, and one epoch, is lost."""
+    """Seconds between two saved states: a kill loses at most this much work and one epoch."""
     path: Text | None = None
     """A folder or an address (`s3://...`, `gs://...`) that all nodes see; none: states go through Ray to the search
     folder."""
@@ -170,7 +170,7 @@ class Landscape(Model):
     directions: NotNegative = 2
     """Random directions around every model; 0: none."""
     baseline: Text | None = None
-    """A baseline in the method's place, with the same training options, see docs/landscape.md. Option: `--baseline`."""
+    """A baseline instead of the method, with the same training options; see docs/landscape.md. Option: `--baseline`."""
     origin: Text | None = None
     """The search folder that the configuration came from; its report shows the landscape too."""
 

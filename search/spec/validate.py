@@ -73,7 +73,7 @@ def _check_space(specification: "Specification") -> Iterable[RequestError]:
 
 
 def _check_enqueued(specification: "Specification") -> Iterable[RequestError]:
-    """Configurations that go first: points of the space that `compat` allows."""
+    """Check that the configurations that go first are points of the space, and that `compat` allows them."""
     space, compat = specification.parts.space, specification.compat
     items = [(f"enqueue.{index}", params) for index, params in enumerate(specification.enqueue or [])]
     for name, params in items:
@@ -103,7 +103,7 @@ def _check_budget(specification: "Specification") -> Iterable[RequestError]:
 
 
 def _check_selection(specification: "Specification", spec: MethodSpec | None) -> Iterable[RequestError]:
-    """What ranks must be recorded, and be what `select.on` says it is."""
+    """Check that the metric that ranks is recorded, and is of the kind that `select.on` asks for."""
     select, task, metrics = specification.select, specification.task, spec.metrics if spec else {}
     if select.on == "metric":
         if spec is not None:
@@ -156,7 +156,7 @@ def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iter
     task, landscape = specification.task, specification.landscape
     seeds_only = landscape and not landscape.labels and spec and spec.landscape and spec.landscape.shared
     if not task.targets and not seeds_only:
-        yield RequestError("task.targets", "there is none", "Name the languages to transfer to.")
+        yield RequestError("task.targets", "no language is given", "Name the languages to transfer to.")
     for key, languages in (("task.targets", task.targets), ("task.pivots", [*task.targets, *task.pivots])):
         if len(set(languages)) < len(languages):
             yield RequestError(key, f"{', '.join(languages)}: a language is listed twice", "Remove one.")

@@ -1,1 +1,1 @@
-"""Searches, decompositions and landscapes from beginning to end: the only room that composes the others."""
+"""Searches, decompositions and landscapes from beginning to end: the only room that puts the others together."""

@@ -171,5 +171,5 @@ def percent(share: float) -> str:
 
 
 def name(stream: str) -> str:
-    """A person's name for a stream."""
+    """A readable name for a stream."""
     return NAMES.get(stream, stream)

@@ -86,7 +86,7 @@ class Search:
         return "baselines" if state.policy_stopped else "search"
 
     def label(self, state: State, run: Run) -> str:
-        """A person's name for the configuration of a run."""
+        """A readable name for the configuration of a run."""
         return run.config_id
 
     def dry_run(self) -> list[str]:
@@ -198,7 +198,7 @@ class Landscape(Search):
         return "landscape"
 
     def label(self, state: State, run: Run) -> str:
-        """What the run does: its id says nothing."""
+        """What the run does, in words, since its id does not say it."""
         params = state.configurations[run.config_id].params
         names = state.search["searched"][params.get("baseline", "")]
         return " ".join(short(name, params[name]) for name in names if name in params)
@@ -223,7 +223,8 @@ class Landscape(Search):
             console.print(sentence, soft_wrap=True)
         show_files({"report": REPORT, "numbers": NUMBERS, "models": MODELS}, folder, console)
         if origin := numbers["options"].get("origin"):
-            console.print(f"to see it in the report of its search: {called('report', origin)}", soft_wrap=True)
+            command = called("report", origin)
+            console.print(f"to see this landscape in the report of its search: {command}", soft_wrap=True)
         return any(numbers[kind] for kind in ("lines", "planes", "seeds", "around"))
 
     def report(self, results: Results, folder: Path, console: Console) -> None:

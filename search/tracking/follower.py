@@ -236,7 +236,7 @@ def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
     try:
         follower = Follower(folder, over, tracker_of(uri).resolve(uri, Path.cwd()) if uri else "", progress)
     except OSError as error:
-        fix = "Copy the folder to where you may write."
+        fix = "Copy the folder to a place where you can write."
         raise RequestError(f"{folder}/tracking.log", error.strerror, fix) from error
     return "" if follower.follow(TRACK_GRACE) else follower.trouble
 

@@ -1,7 +1,7 @@
 """The ledger as trackers show it: nodes on three levels, and updates of nodes.
 
-Events go in; names, tags, parameters and points come out. They and their times depend on the ledger alone, so writing
-them twice writes the same, and an outage or a kill costs nothing but time.
+Events go in; names, tags, parameters and points come out. All of it, with its times, depends on the ledger alone, so
+writing it twice has the same effect as writing it once, and an outage or a kill costs nothing but time.
 """
 
 import json

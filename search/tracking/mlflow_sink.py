@@ -100,7 +100,7 @@ class MlflowSink:
         return self._client.create_experiment(name, artifacts)
 
     def _look_up(self) -> None:
-        """Find this search's runs, and delete duplicates, which requests whose answers were lost have created."""
+        """Find this search's runs, and delete duplicates, made by requests whose answers were lost."""
         runs = runs_of(self._client, self._experiment, self._search_id)
         for run in sorted(runs, key=lambda run: (-len(run.data.metrics) - len(run.data.params), run.info.run_id)):
             key = _key(run.data.tags)

@@ -29,7 +29,7 @@ class Scores:
         self._ranking: list[tuple[float, str]] = []  # a heap of (-mean, configuration), outdated means included
 
     def add(self, run: Run) -> list[str]:
-        """Take a run that has ended; the configurations whose scores changed."""
+        """Add a run that has ended. Returns the configurations whose scores changed."""
         configuration = self._state.configurations[run.config_id]
         if not counts(run, configuration):
             return []
@@ -52,7 +52,7 @@ class Scores:
         return self._ranking[0][1]
 
     def _update(self, configuration: Configuration) -> bool:
-        """Score a configuration anew; whether it has any score."""
+        """Score a configuration anew. Returns whether it has any score."""
         rows: dict[str, Row] = {SEARCH: {}, CONFIRM: {}}
         measured = 0  # scores of the search that runs have
         for run in configuration.runs.values():

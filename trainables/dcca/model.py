@@ -12,7 +12,7 @@ from seedwise.trainables.training.encoder import Encoder, config_of, load_encode
 
 @dataclass(frozen=True)
 class MaskedModel:
-    """An encoder with its head for masked words, with the weights' names in the whole model.
+    """An encoder with its head for masked words. Weights have the names that they have in the whole model.
 
     `drawn` names weights of the head that the checkpoint lacks: `masked_model` draws them. `rest` are weights of the
     encoder, by its own names, that a classifier uses and a masked language model does not: a pooler's.

@@ -21,9 +21,9 @@ from seedwise.trainables.training.optimiser import Trainer
 
 
 class Draws:
-    """Rows of the batches of each step: `size` of `count` rows, from the step number alone. `seed_of` gives seeds.
+    """Draws the rows of each step: `size` of `count` rows, from the step number alone; `seed_of` makes it a seed.
 
-    They come in passes over all rows, each shuffled anew; rows that do not fill the last batch of a pass are left out
+    Rows come in passes over all rows, each shuffled anew; rows that do not fill the last batch of a pass are left out
     of it. With `anew`, every `anew` rows of a batch are drawn independently, as in the released code (D6), where a
     pass's worth of batches misses a third of the rows.
     """

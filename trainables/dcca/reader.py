@@ -18,12 +18,13 @@ FREQUENT = 5000  # most frequent words of each language that a lexicon induction
 
 
 class DccaReader(Reader):
-    """Reads the inputs of a specification besides the task and the encoder."""
+    """Reads the task, the encoder and the other inputs of a specification."""
 
     def __init__(self, request: Request):
         super().__init__(request)
         if self.tokenizer.mask_token_id is None:
-            raise RequestError("model", f"{request.model}: its tokenizer has no mask token", "Name a masked model.")
+            problem = f"{request.model}: its tokenizer has no mask token"
+            raise RequestError("model", problem, "Name a masked language model.")
         self.inputs, task = request.inputs, request.task
         self.languages = (task.source, *task.targets)
 

@@ -26,7 +26,7 @@ BLOCK_BATCH = 8  # blocks per forward pass, each with logits over the whole voca
 
 @dataclass(frozen=True)
 class LexiconTest:
-    """Words of the source and of a target language with their pieces, and the pairs that translate each other."""
+    """Words of the source and of a target language with their pieces, and the pairs of words that are translations."""
 
     source: list[str]
     source_pieces: Encoded

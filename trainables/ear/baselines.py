@@ -1,4 +1,4 @@
-"""The baselines of EAR: plain fine-tuning, RS-DA, RS-RP and ADV (Huang et al. 2021, as far as it is known).
+"""The baselines of EAR: plain fine-tuning, RS-DA, RS-RP and ADV (Huang et al. 2021, as far as they are known).
 
 RS-RP and ADV were never released, and the EAR paper does not give their radius, norm and steps. The choices are ours:
 the ball is around each token's embedding output, and its radius is in units of the embeddings' mean length.
@@ -17,7 +17,7 @@ from seedwise.trainables.training.learner import Batch
 
 
 class Augmented(FineTuning):
-    """RS-DA: on copies with synonyms alone."""
+    """RS-DA: fine-tuning only on copies with synonyms."""
 
     options_type = AugmentedOptions
 

@@ -31,7 +31,7 @@ CURVE_POINTS = 200  # of a curve over a whole run, at most
 
 
 class FineTuning(Classifier):
-    """A run of fine-tuning. A row of an epoch is an example, or one of its copies: their numbers are example modulo."""
+    """A run of fine-tuning. Row r of an epoch is example r modulo the number of examples, or one of its copies."""
 
     options_type: ClassVar[type[PlainOptions]] = PlainOptions
     options: Any

@@ -53,7 +53,7 @@ def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> list[di
 
 
 def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
-    """Words of parallel sentences in the last layer, source and one target a row, before and after fine-tuning."""
+    """A picture of words of parallel sentences in the last layer: one row per target, before and after fine-tuning."""
     before = skeleton(inputs.encoder, len(inputs.labels))
     initialise(before, inputs.encoder, seed=0)
     before.to(learner.device)

@@ -24,7 +24,7 @@ TRACE_TOKENS = 4  # in the input that shows which modules attend, in which order
 
 @dataclass(frozen=True)
 class TwoStreamOutput:
-    """Of 2 B sequences of L tokens: logits, embedding output (2 B, L, d), maps (2 B, H, L, L) and states."""
+    """Outputs for 2 B sequences of L tokens: logits, embedding output (2 B, L, d), maps (2 B, H, L, L) and states."""
 
     logits: Tensor
     embeddings: Tensor
@@ -86,10 +86,10 @@ class TwoStream:
         modules, self.attended = self.attended, None
         if not modules:
             problem = "its attention does not go through transformers' attention interface, so no layer can be read"
-            choice = "another encoder that does"
+            choice = "another encoder that uses that interface"
         elif len({*modules}) < len(modules):
             problem = "its layers share one attention module, so no single layer can be read"
-            choice = "another encoder whose layers are their own"
+            choice = "another encoder whose layers each have their own"
         else:
             return modules
         raise RequestError("model", f"{model.config.model_type}: {problem}", f"Choose BERT, XLM-R or {choice}.")

@@ -26,7 +26,8 @@ def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[s
     malformed, repeated = Skipped("malformed vector", "entry"), Skipped("repeated word", "entry")
     buffer, start, size = file.read(CHUNK), 0, 4 * dimensions
     if numbers_at_end(buffer.partition(b"\n")[0].split()[1:]) == dimensions:
-        raise RequestError(key, f"{path} is text, not word2vec's binary format", "Do not call it .bin.")
+        fix = "Give it a name that does not end in .bin."
+        raise RequestError(key, f"{path} is text, not word2vec's binary format", fix)
     for number in range(1, count + 1):
         while (space := buffer.find(b" ", start)) < 0 or len(buffer) < space + 1 + size:
             more = file.read(CHUNK + size)

@@ -76,7 +76,7 @@ class Points(Landscape):
         return len(self.job.points())
 
     def receive(self, products: list[dict[str, np.ndarray]]) -> None:
-        """Take the models of `Job.models`. Parts that do not move stay those of the first."""
+        """Take the models that `Job.models` names. Parts that do not move stay as they are in the first of them."""
         parameters = self.subject.parameters
         self.vectors = [parameters.vector(product) for product in products]
         if self.job.landscape == AROUND:

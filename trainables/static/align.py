@@ -99,8 +99,8 @@ class _Pair:
             if not len(start):
                 raise RequestError(
                     f"dictionaries.{self.language}",
-                    f"no pair is among the {self.options.cutoff} most frequent words of both sides, so self-learning "
-                    "has no start",
+                    f"no pair has both its words among the {self.options.cutoff} most frequent of their languages, so "
+                    "self-learning has nothing to start from",
                     "Raise cutoff, or set self_learning to false.",
                 )
 

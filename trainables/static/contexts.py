@@ -26,7 +26,7 @@ class FrozenEncoder:
         if options.layer > config.num_hidden_layers:
             layers = config.num_hidden_layers
             raise RequestError(
-                "layer", f"{options.layer}, but {name} has {layers}", f"Write a number from 1 to {layers}."
+                "layer", f"{options.layer}, but {name} has {layers} layers", f"Write a number from 1 to {layers}."
             )
         config.num_hidden_layers = options.layer
         self.model = AutoModel.from_config(config)

@@ -89,7 +89,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _ranks(best: Tensor, gold: list[set[int]]) -> np.ndarray:
-    """The rank, from 1, of the first right answer among the best; infinite without one."""
+    """For each query, the rank, from 1, of the first right answer in its row of `best`; infinite if there is none."""
     ranks = [
         next((rank for rank, row in enumerate(rows, start=1) if row in right), np.inf)
         for rows, right in zip(best.tolist(), gold, strict=True)

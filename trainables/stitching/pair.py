@@ -64,8 +64,8 @@ class Pair:
             self.learner.move(self.idle_device)
 
     def train_on(self, train: Encoded, lookup: Tensor | None) -> None:
-        """Use these examples from the next epoch on. Their ids are rows of `lookup`, which is not trained; without it,
-        of the model's own table."""
+        """Use these examples from the next epoch on. Their ids are rows of `lookup`, which is not trained, or, if it is
+        None, rows of the model's own table."""
         self.inputs, self.lookup = replace(self.inputs, train=train), lookup
 
     def epoch(self, number: int) -> tuple[float, dict[str, float], dict[str, float]]:

@@ -76,7 +76,7 @@ class Reader:
         return self._pieces(self.source_language, split, self.tokenizer)
 
     def _pieces(self, language: str, split: str, tokenizer: Any) -> tuple[Encoded, float]:
-        """A split in pieces of an encoder, and the share of pieces that are unknown."""
+        """A split, cut into pieces by an encoder's tokenizer, and the share of pieces that are unknown."""
         texts, classes = self.task.split(language, split)
         ids = tokenizer(texts, truncation=True, max_length=self.inputs.max_length)["input_ids"]
         unknown = sum(sentence.count(tokenizer.unk_token_id) for sentence in ids)

@@ -112,7 +112,9 @@ def to_norm(table: Tensor, norm: float) -> Tensor:
 
 
 def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `depth` largest of each row, descending, equal ones by column; in numpy, whose partition and sort are fast.
+    """The `depth` largest values of each row, descending, and their columns; equal values by column, ascending.
+
+    In numpy, because its partition and its sort are fast.
 
     The `depth`-th largest of the maxima of groups of columns is at most the `depth`-th largest of all, and hardly
     smaller. So few columns reach it, among them all columns of the result and all that tie with its last.
@@ -135,7 +137,7 @@ def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _directions(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows at length 1, and which rows have no direction; those become 0."""
+    """The rows scaled to length 1, and which rows are too short to have a direction: these become 0."""
     norm = vectors.norm(dim=1, keepdim=True)
     if not norm.isfinite().all():
         raise ValueError("vectors with numbers that are not finite have no cosines")

@@ -65,7 +65,7 @@ class Stitching(Classifier):
         return content_hash(*parts)
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
-        """The metrics of dev, on the test sets of the source and the targets; pivots have none."""
+        """The same metrics as on dev, for the test sets of the source and the targets; pivots have no test sets."""
         metrics, source_scores = {f"test/unknown_share/{self.inputs.source}": tests.unknown_share}, {}
         for language, pair in self.pairs.items():
             test = tests.targets.get(language)

@@ -80,7 +80,7 @@ def read_file(path: Path, wanted: list[str], *, columns: list[str], quoted: bool
 
 
 def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list[Any]]:
-    """The `wanted` columns of a data set: a hub id, or a folder in the hub's format. Class numbers become names."""
+    """The `wanted` columns of the data set `name`, a hub id or a folder in its format. Class numbers become names."""
     import datasets
 
     origin, folder = hub_split(name, config, split), resolved(name)

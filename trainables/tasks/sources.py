@@ -119,9 +119,9 @@ class Classification:
             if labels and self.task.source not in unknown and set(labels) != set(source_labels):
                 yield RequestError(
                     key,
-                    f"the labels.txt of {language} ({', '.join(labels)}) is not that of {self.task.source} "
+                    f"the labels.txt of {language} ({', '.join(labels)}) differs from that of {self.task.source} "
                     f"({', '.join(source_labels)})",
-                    "Make them equal.",
+                    "Make both files list the same labels.",
                 )
 
     def paths(self) -> list[Path]:

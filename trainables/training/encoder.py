@@ -24,7 +24,7 @@ from seedwise.trainables.inputs.files import locate
 
 @dataclass(frozen=True)
 class Encoder:
-    """Configuration and float32 weights, without those that the checkpoint lacks (a pooler, say)."""
+    """An encoder's configuration and float32 weights. Weights that the checkpoint lacks (a pooler, say) are absent."""
 
     config: dict[str, Any]
     weights: dict[str, np.ndarray]

@@ -75,7 +75,7 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
         ),
         (
             ["align", "en", "fr=x.vec", "--to", "x"],
-            "en: there is no language or no file. Write LANG=FILE, for example fr=fr.vec.",
+            "en: the language or file is missing. Write LANG=FILE, for example fr=fr.vec.",
         ),
         (["align", "en=a.vec", "en=b.vec", "--to", "x"], "en=b.vec: en is listed twice."),
         (

@@ -240,7 +240,7 @@ def test_a_specification_may_ask_for_its_landscape_itself(tmp_path):
 
 @pytest.mark.parametrize(("name", "labels"), [("demo-ear", True), ("demo", False)])
 def test_only_seeds_of_ear_can_be_compared_without_a_target(name, labels):
-    with pytest.raises(RequestError, match=r"^task\.targets: there is none\. Name the languages to transfer to\."):
+    with pytest.raises(RequestError, match=r"^task\.targets: no language is given\. Name the languages"):
         landscape_specification(name, None, {"labels": labels}, ["task.targets=[]"])
 
 

@@ -264,7 +264,7 @@ def test_a_policy_of_ones_own_is_named_by_its_path():
 @pytest.mark.parametrize(
     ("replicates", "message"),
     [
-        ({"policy": "rase"}, "replicates.policy: there is no 'rase'. Did you mean race?"),
+        ({"policy": "rase"}, "replicates.policy: there is no policy 'rase'. Did you mean race?"),
         ({"policy": "race", "n": 3}, "replicates.n: there is no such key."),
         ({"policy": "race", "min": 4, "max": 3}, "replicates.max: 3 is below min: 4."),
         ({"policy": "race", "explore": 0}, "replicates.explore: 0 is wrong: input should be greater than 0."),

@@ -130,7 +130,7 @@ def test_a_file_that_holds_no_pictures_is_named(tmp_path):
         path = pictures_of(tmp_path, "abc", 1000)
         path.parent.mkdir(exist_ok=True)
         path.write_text(content)
-        with pytest.raises(RequestError, match=r"abc-1000.json: these are no pictures .* Delete that file"):
+        with pytest.raises(RequestError, match=r"abc-1000.json: it does not hold valid pictures .* Delete this file"):
             pictures.read(tmp_path, "abc", 1000)
     assert pictures.read(tmp_path, "abc", 1001) == []
 

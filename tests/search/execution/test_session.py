@@ -105,7 +105,7 @@ def test_pictures_that_cannot_be_written_cost_no_run(tmp_path, capfd):
     session.start_next("trial")
     session.record_result("trial", replace(FINE, pictures="[]"))
     assert [run.status for run in session.ledger.state.runs()] == ["done"]
-    assert "were not kept" in capfd.readouterr().out
+    assert "could not be saved" in capfd.readouterr().out
 
 
 FINE = StepReport(epoch=1, epochs=1, seconds=1.0, metrics={"value": 0.5}, done=True)
@@ -190,7 +190,7 @@ def test_a_checkpoint_that_cannot_be_fetched_leaves_the_older_one(tmp_path, monk
     step = StepReport(epoch=1, epochs=3, metrics={"value": 0.5}, has_checkpoint=True)
     assert session.record_step("trial", step) is False
     assert session.files.checkpoints.load("a-1000") == b"older"
-    assert "the checkpoint of a-1000 was not kept: GetTimeoutError" in capfd.readouterr().out
+    assert "the checkpoint of a-1000 could not be saved: GetTimeoutError" in capfd.readouterr().out
 
 
 def test_waiting_runs_are_pending_for_policies_and_outlive_a_restart():

@@ -34,7 +34,7 @@ def fewer_walks(monkeypatch):
             "budget.runs: 32 leaves 0 runs after replicates.confirm (4 x 8), one configuration takes 2. "
             "Set it to 34 or more, or confirm less.",
         ),
-        ("replicates.policy=rase", "replicates.policy: there is no 'rase'. Did you mean race?"),
+        ("replicates.policy=rase", "replicates.policy: there is no policy 'rase'. Did you mean race?"),
         ("replicates.mim=3", "replicates.mim: there is no such key. Did you mean min?"),
         ("replicates.min=9", "replicates.max: 6 is below min: 9."),
         ("replicates.confirm.tops=1", "replicates.confirm.tops: there is no such key. Did you mean top?"),

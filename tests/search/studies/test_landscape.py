@@ -108,7 +108,9 @@ def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(la
     assert ": done, macro_f1 on source_dev 0." in output  # of a model
     for page in ("runs/demo-landscape/report.html", "runs/demo/report.html"):
         assert finding.split(",")[0] in (home / page).read_text()
-    assert f"to see it in the report of its search: {typed(home, 'report', home / 'runs' / 'demo')}" in output
+    assert (
+        f"to see this landscape in the report of its search: {typed(home, 'report', home / 'runs' / 'demo')}" in output
+    )
     for name in ("compare", "export"):
         told = run(home, name, "runs/demo-landscape", code=2)
         assert "runs/demo-landscape: it holds the landscape of one configuration." in told

@@ -147,7 +147,7 @@ def test_a_dictionary_that_no_vector_knows_is_named(fixed, turned):
 
 def test_self_learning_says_when_the_cutoff_leaves_no_start(fixed, turned):
     options = AlignOptions(self_learning=True, cutoff=20)
-    with pytest.raises(RequestError, match=r"dictionaries\.fr: no pair is among the 20 most frequent words"):
+    with pytest.raises(RequestError, match=r"dictionaries\.fr: no pair has both its words among the 20 most frequent"):
         align(fixed, {"fr": turned}, {"fr": lexicon(range(100, 105))}, options, seed=0)
 
 

@@ -249,7 +249,9 @@ def test_labels_are_checked_across_languages(tmp_path):
     assert labelled.labels == ["a", "b"]
     assert labelled.split("bb", "dev") == (['He said "no"', "plain"], [1, 0])
     sib(tmp_path, "bb", labels="a\nc\n")
-    with pytest.raises(RequestError, match=r"task.targets: the labels.txt of bb \(a, c\) is not that of aa \(a, b\)"):
+    with pytest.raises(
+        RequestError, match=r"task.targets: the labels.txt of bb \(a, c\) differs from that of aa \(a, b\)"
+    ):
         task("sib200", tmp_path).check(test=False)
     write(tmp_path / "bb" / "dev.tsv", "index_id\tcategory\ttext\n1\tein\tx\n")
     with pytest.raises(RequestError, match=r"bb: .*dev.tsv row 1: 'ein' is not one of the labels, those of aa: a, b\."):
