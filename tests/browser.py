@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 
 # No sandbox, for containers run as root; nothing that a browser would ask of its maker.
 OPTIONS = (
@@ -21,7 +21,7 @@ OPTIONS = (
 
 
 @dataclass
-class Seen:
+class PageLog:
     """Errors on the console or thrown by a script, and the addresses of all requests, in order."""
 
     errors: list[str] = field(default_factory=list)
@@ -35,17 +35,17 @@ class Browser:
         self.running = running
 
     @contextmanager
-    def page(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Iterator[tuple["Page", Seen]]:  # noqa: F821
-        """An empty page of `width` x `height` pixels, and what is seen of it. `dark` is what the person prefers."""
+    def page(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Iterator[tuple["Page", PageLog]]:  # noqa: F821
+        """An empty page of `width` x `height` pixels, and its log. `dark` is what the person prefers."""
         scheme = "dark" if dark else "light"
         page = self.running.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-        page.set_default_timeout(PATIENCE * 1000)
-        seen = Seen()
-        page.on("console", lambda said: seen.errors.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on("request", lambda request: seen.requests.append(request.url))
+        page.set_default_timeout(TEST_TIMEOUT * 1000)
+        log = PageLog()
+        page.on("console", lambda said: log.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: log.errors.append(str(error)))
+        page.on("request", lambda request: log.requests.append(request.url))
         try:
-            yield page, seen
+            yield page, log
         finally:
             page.close()
 

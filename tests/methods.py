@@ -66,13 +66,13 @@ class Tested(Quadratic):
         return ("order",)
 
     def epoch(self, number: int) -> dict[str, float]:
-        return super().epoch(number) | ({"found": found()} if number + 1 == self.epochs else {})
+        return super().epoch(number) | ({"secret_in_memory": secret_in_memory()} if number + 1 == self.epochs else {})
 
     def test(self, tests: dict) -> dict[str, float]:
         if self.params.get("trouble") == "test":
             raise ValueError("the test set is broken")
         value = 1 - (self.params["x"] - 0.3) ** 2 if tests["secret"] == secret() else -1.0
-        return {"test/value/x": value, "test/found/x": found()}
+        return {"test/value/x": value, "test/secret_in_memory/x": secret_in_memory()}
 
 
 class Draws(Tested):
@@ -102,7 +102,7 @@ def secret() -> list[str]:
     return [f"test label {number}" for number in range(3)]
 
 
-def found() -> float:
+def secret_in_memory() -> float:
     """1 where a dict with the secret is anywhere in this process, also among what was frozen at its start."""
     gc.unfreeze()
     wanted = secret()

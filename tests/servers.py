@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.search.story import PATIENCE, wait_for
+from tests.search.story import TEST_TIMEOUT, wait_for
 
 DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on nobody's path
 # Above the ports of Ray's workers (10002 to 19999) and of its clients' servers (23000 to 23999), below those that Linux
@@ -61,10 +61,11 @@ def silent_port() -> Iterator[int]:
 
 class _Refuses(BaseHTTPRequestHandler):
     def do_GET(self):
-        told = self.headers.get("Authorization", "")
-        self.server.told.add(told)
-        who = base64.b64decode(told.removeprefix("Basic ")).decode(errors="replace")
-        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": f"no entry for {who} ({told})"}).encode()
+        authorization = self.headers.get("Authorization", "")
+        self.server.authorizations.add(authorization)
+        who = base64.b64decode(authorization.removeprefix("Basic ")).decode(errors="replace")
+        message = f"no entry for {who} ({authorization})"
+        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": message}).encode()
         self.send_response(403)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -78,9 +79,12 @@ class _Refuses(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def refusing() -> Iterator[ThreadingHTTPServer]:
-    """A server that lets nobody in and repeats in its answer what it was told; `told` has every authorization."""
+    """A server that refuses every request and repeats its authorization in the answer.
+
+    `authorizations` has every authorization that it received.
+    """
     with ThreadingHTTPServer(("127.0.0.1", 0), _Refuses) as server:
-        server.told = set()
+        server.authorizations = set()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -123,7 +127,7 @@ def postgres() -> Iterator[str]:
             yield f"postgresql+psycopg://seedwise@127.0.0.1:{port}/postgres"
         finally:
             server.send_signal(signal.SIGINT)  # its fast way to end
-            server.wait(PATIENCE)
+            server.wait(TEST_TIMEOUT)
 
 
 def _answers(port: int) -> bool:
@@ -178,7 +182,7 @@ class Head:
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()  # it ends all that it started
-        self._process.wait(PATIENCE)
+        self._process.wait(TEST_TIMEOUT)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

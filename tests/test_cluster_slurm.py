@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.search.story import PATIENCE, wait_for
+from tests.search.story import TEST_TIMEOUT, wait_for
 
 SCRIPT = ROOT / "cluster" / "slurm.sh"
 SLURM = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "1", "SLURM_CPUS_PER_TASK": "1"}
@@ -81,7 +81,7 @@ def test_the_slurm_script_ends_as_its_search_does(tmp_path, variables, begun, te
     if tell:
         wait_for(lambda: log.exists() and any(file.read_text() for file in notes.iterdir()) and catches(process, tell))
         process.send_signal(tell)
-    errors = process.communicate(timeout=PATIENCE)[1]
+    errors = process.communicate(timeout=TEST_TIMEOUT)[1]
     assert process.returncode == code
     assert (log.read_text() if called else None) == (called and f"-m seedwise {called} --address auto\n")
     assert ((tmp_path / "scontrol.log").read_text() if queued else "") == queued
@@ -122,7 +122,7 @@ def test_ray_symmetric_run_runs_a_search_in_the_slurm_script(tmp_path):
         env={**os.environ, **SLURM, "PATH": path, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=3 * PATIENCE,
+        timeout=3 * TEST_TIMEOUT,
     )
     assert found.returncode == 0, found.stdout + found.stderr
     assert "On head node. Starting Ray cluster head" in found.stdout

@@ -9,7 +9,7 @@ import pytest
 
 from seedwise.trainables.methods import METHODS, spec_of
 from tests.conftest import ROOT
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 
 ROOMS_OF_METHODS = [METHODS[name].removeprefix("seedwise.").removesuffix(".spec") for name in METHODS]
 ROOMS = [
@@ -23,7 +23,7 @@ ROOMS = [
 ]
 DOORS = {"seedwise", "seedwise.search", "seedwise.__main__"}  # they name what others may use, wherever it is
 TABLES = {"seedwise.trainables.methods"}  # of import paths, as the spec.py of every method is
-MOST = 16  # modules of a room; search.commands has one per command
+LARGEST_ROOM = 16  # modules of a room; search.commands has one per command
 LANDSCAPE = "seedwise.trainables.landscape.trainable:Landscape"
 
 
@@ -130,7 +130,7 @@ def test_every_folder_is_a_room_and_none_is_too_large():
             assert module in DOORS or module.removeprefix("seedwise.") in ROOMS, f"{module} is no room of the list"
         else:
             sizes[room_of(module)] += 1
-    large = {room: size for room, size in sizes.items() if size > MOST and room != "search.commands"}
+    large = {room: size for room, size in sizes.items() if size > LARGEST_ROOM and room != "search.commands"}
     assert not large
 
 
@@ -148,7 +148,9 @@ def test_a_method_needs_no_ray_no_optuna_and_no_search():
         f"from {module} import {kind}; print({kind}.__name__)\n"
         for module, _, kind in (one.partition(":") for one in paths)
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=TEST_TIMEOUT
+    )
     assert done.stdout.split() == [one.partition(":")[2] for one in paths], done.stderr
 
 
@@ -162,6 +164,8 @@ def test_help_and_status_start_without_torch_ray_and_mlflow(arguments):
         f"atexit.register(lambda: print('loaded', [name for name in {HEAVY} if name in sys.modules]));"
         f"sys.argv = ['seedwise', *{arguments}]; runpy.run_module('seedwise', run_name='__main__')"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=TEST_TIMEOUT
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded []"

@@ -20,7 +20,7 @@ from seedwise.search.tracking import follower
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
-PATIENCE = 300  # seconds; far more than anything here takes, also on a busy machine
+TEST_TIMEOUT = 300  # seconds; far more than anything here takes, also on a busy machine
 
 
 def specification(uri: str, **changes) -> dict:
@@ -114,7 +114,9 @@ def tell(story: Story) -> None:
 
 def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
     line = [sys.executable, "-m", "seedwise.search.tracking.follower", str(folder), *options]
-    return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(
+        line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TEST_TIMEOUT, check=False
+    )
 
 
 def follow_here(folder: Path, grace: float = 0) -> bool:
@@ -185,7 +187,7 @@ def runs_in(uri: str) -> int:
 
 
 def wait_for(condition) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TEST_TIMEOUT
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         threading.Event().wait(0.05)
@@ -210,7 +212,7 @@ def server(uri: str, files: Path, port: int):
     finally:
         with contextlib.suppress(ProcessLookupError):  # a test may have killed it
             os.killpg(process.pid, signal.SIGTERM)
-        process.wait(PATIENCE)
+        process.wait(TEST_TIMEOUT)
 
 
 def healthy(port: int) -> bool:

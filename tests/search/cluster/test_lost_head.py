@@ -4,7 +4,7 @@ import pytest
 
 from tests.raylets import raylets
 from tests.search.cluster.test_nodes import done, same_board, start, wait_for, write_patient
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, results, run, write
 
 pytestmark = [pytest.mark.extended, pytest.mark.usefixtures("ray_here")]
@@ -26,7 +26,7 @@ def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undist
         process = start(tmp_path, "search", "spec.yaml", "--address", first.address(), **soon)
         wait_for(lambda: done(folder) == 2, process)  # of the first configuration, whose third run waits
         first.kill_head_and_raylets()
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode != 0
     before = results(folder)
     assert len(before) == 2

@@ -9,7 +9,7 @@ import pytest
 
 from seedwise.search.ledger.file import scan
 from tests.raylets import raylets
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, environment, results, run, write
 from tests.servers import own_port
 
@@ -42,7 +42,7 @@ def start(folder, *arguments, **variables):
 
 
 def wait_for(condition, process):
-    pause, deadline = threading.Event(), time.monotonic() + PATIENCE
+    pause, deadline = threading.Event(), time.monotonic() + TEST_TIMEOUT
     while not condition():
         assert process.poll() is None, process.stdout.read()
         if time.monotonic() > deadline:
@@ -92,7 +92,7 @@ def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, 
     added = cluster.add_node()
     wait_for(lambda: len(waiting.read_text().split()) == 4, process)
     marker.touch()
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 0, output
     assert "3 runs at once on 4 nodes, 1 CPU each (there is no GPU)." in output  # the head is a node too
     assert len(results(folder)) == len(set(results(folder))) == 12

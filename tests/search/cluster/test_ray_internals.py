@@ -21,7 +21,7 @@ from seedwise.search.cluster.ray_internals import run_tune, worker_of
 from seedwise.search.execution.worker_loss import DIED, NODE, NOT_STARTED, OUT_OF_MEMORY, cause_of
 from tests.conftest import ROOT
 from tests.raylets import raylets
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.test_rooms import modules
 
 PRIVATE = re.compile(
@@ -268,7 +268,7 @@ def cause_of_a_lost_worker(cluster, folder, kill_node=None):
     first = process.stdout.readline()  # the worker's node, or an error
     if kill_node:
         kill_node(first.strip())
-    rest, _ = process.communicate("node\n" if kill_node else "\n", timeout=PATIENCE)
+    rest, _ = process.communicate("node\n" if kill_node else "\n", timeout=TEST_TIMEOUT)
     (folder / "error.txt").write_text(first + rest)
     return cause_of(folder / "error.txt").reason
 

@@ -18,7 +18,7 @@ from seedwise import yaml12
 from seedwise.search.ledger.file import scan
 from seedwise.search.spec import provenance
 from tests.search.cluster.test_submit import METHOD, SPECIFICATION
-from tests.search.story import PATIENCE, runs_of, server
+from tests.search.story import TEST_TIMEOUT, runs_of, server
 from tests.search.studies.test_search import board, command, results
 from tests.servers import Head, Relay, own_port, postgres
 
@@ -59,7 +59,7 @@ class Submissions:
         return "".join(lines)
 
     def finish(self, name: str, process: subprocess.Popen, before: str = "") -> None:
-        output, _ = process.communicate(timeout=2 * PATIENCE)
+        output, _ = process.communicate(timeout=2 * TEST_TIMEOUT)
         self.outputs[name] = process.returncode, before + output
         if (ledger := self.folder / "runs/sent/ledger.jsonl").exists():
             self.ledgers[name] = ledger.read_bytes()
@@ -192,7 +192,7 @@ def test_mlflow_on_postgresql_has_every_run_of_it(submissions):
 )
 def test_what_the_cluster_refuses_is_one_line(submissions, job, more, said):
     process = submissions.start("job", "fetch", job, "--address", submissions.head.address, **more)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 2
     assert said in output
     assert output.count("\n") == 1

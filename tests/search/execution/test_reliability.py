@@ -29,7 +29,7 @@ from seedwise.search.execution.worker_loss import (
 )
 from seedwise.search.ledger.file import Ledger, read, scan
 from seedwise.search.ledger.state import Run
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, environment, results, run, typed, write
 
 pytestmark = pytest.mark.usefixtures("ray_here")
@@ -90,7 +90,7 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
     process, wait_until = watched(tmp_path, "search", "spec.yaml")
     wait_until(lambda: len({step["replicate"] for step in events(folder, "step")}) == min(2, os.cpu_count()))
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 130, output
     assert "stopping: running epochs have 20 s to end and be saved" in output
     assert f"interrupted. Continue with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
@@ -121,7 +121,7 @@ def test_a_second_interrupt_leaves_at_once(tmp_path):
     process.send_signal(signal.SIGINT)
     wait_until(lambda: "repeat to quit at once" in process.output)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 130
 
 
@@ -147,7 +147,7 @@ def watched(folder, *arguments):
     process.communicate = lambda timeout: (process.wait(timeout), reader.join(timeout)) and (process.output, None)
 
     def wait_until(condition):
-        pause, deadline = threading.Event(), time.monotonic() + PATIENCE
+        pause, deadline = threading.Event(), time.monotonic() + TEST_TIMEOUT
         while not ((folder / "runs" / "quadratic" / "ledger.jsonl").exists() and condition()):
             assert process.poll() is None, process.output
             if time.monotonic() > deadline:

@@ -47,7 +47,7 @@ def objects_of_other_tests():
 @pytest.fixture
 def without_searching_memory(monkeypatch):
     """Tested, and so Draws, look through all objects of the process; only one test here is about what is there."""
-    monkeypatch.setattr(methods, "found", lambda: 0.0)
+    monkeypatch.setattr(methods, "secret_in_memory", lambda: 0.0)
 
 
 def trainable(method=Quadratic, tests=None, **changes):
@@ -149,19 +149,19 @@ class LooksAlways(Tested):
     """Says in every epoch whether its process holds the test set."""
 
     def epoch(self, number):
-        return super().epoch(number) | {"found": methods.found()}
+        return super().epoch(number) | {"secret_in_memory": methods.secret_in_memory()}
 
 
 def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch):
     monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its own
     search, tests = results(trainable(LooksAlways)), Tested.prepare_test({})
     confirmed = results(trainable(LooksAlways, tests, phase="confirm"))
-    assert [result.metrics["found"] for result in search] == [0.0, 0.0]
-    assert [result.metrics["found"] for result in confirmed] == [1.0, 1.0]
+    assert [result.metrics["secret_in_memory"] for result in search] == [0.0, 0.0]
+    assert [result.metrics["secret_in_memory"] for result in confirmed] == [1.0, 1.0]
     assert "test/value/x" not in confirmed[0].metrics
     assert confirmed[1].metrics["test/value/x"] == 1 - (0.5 - 0.3) ** 2
-    assert confirmed[1].metrics["test/found/x"] == 1.0
-    monkeypatch.setattr(methods, "found", lambda: 0.0)
+    assert confirmed[1].metrics["test/secret_in_memory/x"] == 1.0
+    monkeypatch.setattr(methods, "secret_in_memory", lambda: 0.0)
     for without in (trainable(Tested, tests), trainable(Tested, phase="confirm")):
         assert not any(name.startswith("test/") for metrics in values(without) for name in metrics)
 

@@ -10,7 +10,7 @@ from tests.search.report.test_html_report_browser import contrast, until
 READY = (
     """[...document.querySelectorAll("figure:not([hidden]) .chart")].every((box) => box.querySelector(".main-svg"))"""
 )
-SHOWN = """() => [...document.querySelectorAll("figure:not([hidden])")].map((figure) => {
+VISIBLE = """() => [...document.querySelectorAll("figure:not([hidden])")].map((figure) => {
   const box = figure.querySelector(".chart");
   const size = box.querySelector("svg.main-svg").getBoundingClientRect();
   return [figure.id, size.width, size.height, box.getBoundingClientRect().width];
@@ -44,8 +44,8 @@ pytestmark = pytest.mark.extended
 
 @pytest.fixture(scope="module")
 def browser():
-    with new_browser() as found:
-        yield found
+    with new_browser() as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def opened(view, address):
 
 
 def shown(view, key):
-    return [one[0] for one in view.evaluate(SHOWN) if one[0].startswith(f"chart-landscape-{key}-")]
+    return [chart[0] for chart in view.evaluate(VISIBLE) if chart[0].startswith(f"chart-landscape-{key}-")]
 
 
 def choose(view, key, text):
@@ -71,12 +71,12 @@ def choose(view, key, text):
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
 def test_a_landscape_opens_and_can_be_read(browser, address, width, dark):
-    with browser.page(width, dark=dark) as (view, seen):
+    with browser.page(width, dark=dark) as (view, log):
         opened(view, address)
-        assert seen.errors == []
-        assert [one for one in seen.requests if not one.startswith(("data:", "blob:"))] == [address]
-        charts = view.evaluate(SHOWN)
-        assert [one[0].split("-")[2] for one in charts] == [
+        assert log.errors == []
+        assert [url for url in log.requests if not url.startswith(("data:", "blob:"))] == [address]
+        charts = view.evaluate(VISIBLE)
+        assert [chart[0].split("-")[2] for chart in charts] == [
             key for key in ("lines", "variance", "planes", "seeds", "around") for _ in range(2)
         ]
         for name, across, down, room in charts:
@@ -84,14 +84,14 @@ def test_a_landscape_opens_and_can_be_read(browser, address, width, dark):
             assert down > 250, name
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.evaluate(OVERLAPS) == []
-        texts = [one for one in view.evaluate(COLOURS) if one[0].strip()]
+        texts = [text for text in view.evaluate(COLOURS) if text[0].strip()]
         assert len(texts) > 200
         for text, colour, ground in texts:
             assert contrast(colour, ground) >= 4.5, (text, colour, ground)
 
 
 def test_buttons_change_what_is_shown(browser, address):
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, address)
         assert shown(view, "lines") == ["chart-landscape-lines-0", "chart-landscape-lines-1"]
         first = view.evaluate("document.querySelector('#chart-landscape-lines-0 .scatterlayer').innerHTML")
@@ -104,11 +104,11 @@ def test_buttons_change_what_is_shown(browser, address):
         assert drawn != first
         assert "relative to both" in view.locator("#chart-landscape-lines-18 .ytitle").text_content()
         assert shown(view, "variance") == ["chart-landscape-variance-0", "chart-landscape-variance-1"]
-        assert seen.errors == []
+        assert log.errors == []
 
 
 def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(browser, address):
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, address)
         view.locator("#lines input").first.focus()
         view.keyboard.press("ArrowRight")
@@ -119,16 +119,16 @@ def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(br
         until(view, f"{colour} === 'rgb(86, 180, 233)'")  # the blue for dark ground
         choose(view, "lines", "tl")
         until(view, f"{colour.replace('lines-2', 'lines-0')} === 'rgb(86, 180, 233)'")  # first drawn in the other one
-        assert seen.errors == []
+        assert log.errors == []
 
 
 def test_what_a_choice_does_not_go_with_gives_way(browser, tmp_path):
     """The plane of the encoder was measured for one target only, on which the other choices were."""
     numbers = made()
-    numbers["planes"] = [one for one in numbers["planes"] if (one["part"], one["target"]) != ("encoder", "um")]
+    numbers["planes"] = [plane for plane in numbers["planes"] if (plane["part"], plane["target"]) != ("encoder", "um")]
     path = tmp_path / "report.html"
     path.write_text(page(numbers), encoding="utf-8")
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, path.as_uri())
         choose(view, "planes", "um")
         assert shown(view, "planes") == ["chart-landscape-planes-2", "chart-landscape-planes-3"]
@@ -136,17 +136,17 @@ def test_what_a_choice_does_not_go_with_gives_way(browser, tmp_path):
         assert shown(view, "planes") == ["chart-landscape-planes-4", "chart-landscape-planes-5"]
         chosen = view.locator("#planes input:checked + span").all_text_contents()
         assert chosen == ["tl", "encoder only", "macro_f1, relative to both"]
-        assert seen.errors == []
+        assert log.errors == []
 
 
 def test_names_that_look_like_tags_are_text(browser, tmp_path):
     evil = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
     path = tmp_path / "report.html"
     path.write_text(page(made(targets=[evil, "b"])), encoding="utf-8")
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, path.as_uri())
         assert view.locator("img").count() == 0
         assert evil in view.locator("#lines .choices span").all_text_contents()
         assert evil in view.locator("#chart-landscape-lines-0 .legendtext").all_text_contents()
-        assert seen.errors == []
-        assert len(seen.requests) == 1
+        assert log.errors == []
+        assert len(log.requests) == 1

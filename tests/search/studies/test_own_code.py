@@ -23,7 +23,7 @@ from seedwise.search.ledger.file import read
 from seedwise.search.studies.launch import resume
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, results, run, typed, without_tracking, write
 
 METHOD = """
@@ -67,7 +67,12 @@ def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
     write_method(tmp_path, "trainables", neighbour="search", late="later", budget={"runs": 6})
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        command("search", "spec.yaml"), cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
+        command("search", "spec.yaml"),
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TEST_TIMEOUT,
     )
     assert "6 runs: the budget of 6 runs is spent" in done.stdout, done.stderr
     rows = board(tmp_path / "runs" / "quadratic")

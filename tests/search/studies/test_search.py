@@ -23,7 +23,7 @@ from seedwise.search.spec.load import from_dict
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
 from tests.methods import Quadratic
-from tests.search.story import PATIENCE, wait_for
+from tests.search.story import TEST_TIMEOUT, wait_for
 
 WITHOUT_RAY = ("status", "report", "compare", "export")
 SPECIFICATION = {
@@ -67,11 +67,11 @@ def run(folder, *arguments, code=0, apart=False):
             raise
         assert code in (None, returned), output.getvalue()
         return output.getvalue()
-    found = subprocess.run(
+    done = subprocess.run(
         command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
     )
-    assert code in (None, found.returncode), found.stdout + found.stderr
-    return found.stdout + found.stderr
+    assert code in (None, done.returncode), done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def write(folder, **changes):
@@ -107,7 +107,7 @@ def kill_in_the_middle(folder, *, after=4, signal_number=signal.SIGKILL):
     wait_for(lambda: process.poll() is not None or (ledger.exists() and len(results(ledger.parent)) >= after))
     assert process.poll() is None, process.stdout.read()
     process.send_signal(signal_number)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     return process.returncode, output
 
 
@@ -164,7 +164,7 @@ def test_the_stand_in_for_tunes_loop_ends_as_tune_does(tmp_path, undisturbed, fa
     folder = tmp_path / "runs" / "quadratic"
     assert board(folder) == board(undisturbed[0])
     assert sorted(results(folder)) == sorted(results(undisturbed[0]))
-    kinds = [[event["event"] for event in scan(one / "ledger.jsonl")[0]] for one in (folder, undisturbed[0])]
+    kinds = [[event["event"] for event in scan(of / "ledger.jsonl")[0]] for of in (folder, undisturbed[0])]
     assert sorted(kinds[0]) == sorted(kinds[1])
     assert kinds[0][: kinds[0].index("result")].count("start") == min(12, ray.cluster_resources()["CPU"])
 
@@ -185,11 +185,11 @@ def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard
     assert len(after) == len(set(after)) == 12
     assert "the budget of 12 runs is spent" in output
     expected = board(undisturbed[0])
-    for found, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `marker` only
-        assert found["params"]["x"] == wanted["params"]["x"]
-        assert found["scores"] == wanted["scores"]
+    for row, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `marker` only
+        assert row["params"]["x"] == wanted["params"]["x"]
+        assert row["scores"] == wanted["scores"]
         for key in ("replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
-            assert found[key] == wanted[key], key
+            assert row[key] == wanted[key], key
 
 
 def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
@@ -212,11 +212,11 @@ def decides_again(specification, events):
         first = event["event"] == "ask" or (event["event"] == "start" and events[index - 1]["event"] != "ask")
         if first and event.get("phase") != "confirm":
             decision = next_run(replay(events[:index]), policy, proposer)
-            for offset, found in enumerate(decision.events):
+            for offset, decided in enumerate(decision.events):
                 line = events[index + offset]
                 if line["event"] == "search":  # killed between the two lines of a decision
                     break
-                assert found == {key: value for key, value in line.items() if key != "time"}
+                assert decided == {key: value for key, value in line.items() if key != "time"}
             checked += 1
     assert checked > 5
 
@@ -273,9 +273,9 @@ def check_race(folder):
 def test_test_sets_are_in_no_process_of_the_search_phase(raced):
     """The method looks through all objects of its process for what `prepare_test` returned."""
     state = read(raced[0] / "ledger.jsonl")
-    for one in state.runs():
-        assert one.metrics["found"] == (1.0 if one.phase == "confirm" else 0.0)
-        assert ("test/value/x" in one.metrics) == (one.phase == "confirm")
+    for result in state.runs():
+        assert result.metrics["secret_in_memory"] == (1.0 if result.phase == "confirm" else 0.0)
+        assert ("test/value/x" in result.metrics) == (result.phase == "confirm")
 
 
 @pytest.mark.extended
@@ -286,16 +286,16 @@ def test_workers_of_a_race_that_was_cut_off_hold_test_sets_in_the_confirmation_a
         cut_off(folder, after=results_left)
         run(tmp_path, "resume", folder)
         check_race(folder)
-        for one in read(folder / "ledger.jsonl").runs():
-            assert one.metrics["found"] == (1.0 if one.phase == "confirm" else 0.0)
-            assert ("test/value/x" in one.metrics) == (one.phase == "confirm")
+        for result in read(folder / "ledger.jsonl").runs():
+            assert result.metrics["secret_in_memory"] == (1.0 if result.phase == "confirm" else 0.0)
+            assert ("test/value/x" in result.metrics) == (result.phase == "confirm")
 
 
 def test_the_best_of_a_race_has_its_fresh_scores_and_reruns_to_them(raced):
     folder, _ = raced
     home = folder.parent.parent
     exported = yaml12.load((folder / "best.yaml").read_text())
-    fresh = [one["metrics"]["value"] for one in exported["replicates"] if one["replicate"] >= 1000]
+    fresh = [replicate["metrics"]["value"] for replicate in exported["replicates"] if replicate["replicate"] >= 1000]
     assert exported["confirmed"]["mean"] == pytest.approx(sum(fresh) / 3)
     assert exported["confirmed"]["optimism"] == pytest.approx(exported["score"]["estimate"] - sum(fresh) / 3)
     assert exported["test"]["test/value"]["x"]["n"] == 3
@@ -334,15 +334,17 @@ def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
     write(tmp_path, prune="asha", budget={"runs": 30}, space={"epochs": 9})
     run(tmp_path, "search", "spec.yaml")
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
-    pruned = [one for one in state.configurations.values() if one.pruned]
+    pruned = [configuration for configuration in state.configurations.values() if configuration.pruned]
     assert pruned
-    assert all(len(one.runs) == 1 and one.runs[0].step in (1, 3) for one in pruned)
-    others = [one for one in state.configurations.values() if not one.pruned]
-    assert all(one.runs[0].step == 9 for one in others)
-    assert sum(sorted(one.runs) != [0, 1, 2] for one in others) <= 1  # where the budget ended
+    assert all(len(configuration.runs) == 1 and configuration.runs[0].step in (1, 3) for configuration in pruned)
+    others = [configuration for configuration in state.configurations.values() if not configuration.pruned]
+    assert all(configuration.runs[0].step == 9 for configuration in others)
+    assert sum(sorted(configuration.runs) != [0, 1, 2] for configuration in others) <= 1  # where the budget ended
     assert len(state.configurations) > 10  # what pruning saved pays for more configurations
     rows = board(tmp_path / "runs" / "quadratic")
-    assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [one.config_id for one in pruned]
+    assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [
+        configuration.config_id for configuration in pruned
+    ]
     assert rows[0]["status"] != "pruned"
 
 
@@ -416,7 +418,7 @@ def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
     assert sorted(row["params"]["x"] for row in rows) == grid
     for row in rows:
         alone = [Quadratic(None, {"x": row["params"]["x"]}, Streams(0, replicate), None) for replicate in range(3)]
-        values = [[one.epoch(number)["value"] for number in range(2)][-1] for one in alone]
+        values = [[method.epoch(number)["value"] for number in range(2)][-1] for method in alone]
         assert row["mean"] == pytest.approx(sum(values) / 3, abs=1e-12)
 
 
@@ -478,8 +480,8 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
     state = read(folder / "ledger.jsonl")
-    found = {c.params["trouble"]: c.runs[1] for c in state.configurations.values()}
-    assert {trouble: run.status for trouble, run in found.items()} == {
+    by_trouble = {c.params["trouble"]: c.runs[1] for c in state.configurations.values()}
+    assert {trouble: run.status for trouble, run in by_trouble.items()} == {
         "none": "done",
         "nan": "failed:nan",
         "collapsed": "failed:collapsed",
@@ -487,8 +489,8 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
         "error": "failed:error",
         "die": "failed:error",
     }
-    assert re.match(r"KeyError: 'lost' \(methods.py:\d+\)", found["error"].error)
-    assert "its worker process died" in found["die"].error
+    assert re.match(r"KeyError: 'lost' \(methods.py:\d+\)", by_trouble["error"].error)
+    assert "its worker process died" in by_trouble["die"].error
     rows = board(folder)
     assert rows[0]["params"]["trouble"] == "none"
     assert rows[0]["failed"] == 0
@@ -509,8 +511,8 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
     folder = tmp_path / "runs" / "quadratic"
     epochs = marker.read_text().split()
     for replicate in ("0", "1"):
-        seen = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
-        assert seen == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
+        done = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
+        assert done == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
     runs = next(iter(read(folder / "ledger.jsonl").configurations.values())).runs
     from seedwise.trainables.streams import Streams
     from tests.methods import Quadratic

@@ -30,9 +30,9 @@ from seedwise.search.tracking.sink import Key, Point, Update
 from seedwise.trainables.pictures import checked
 from tests.search.story import (
     FILES,
-    PATIENCE,
     SCORES,
     STEP,
+    TEST_TIMEOUT,
     Story,
     command,
     follow_here,
@@ -242,7 +242,7 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     wait_for(lambda: 3 in steps_in(uri))
     story.run("a", 1, 0.7)
     story.end()
-    assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+    assert follower.finish(process, TEST_TIMEOUT), (folder / "tracking.log").read_text()
     other = database()
     assert follow_here(twin(folder, tmp_path / "twin", other))
     assert picture(uri) == picture(other)
@@ -254,7 +254,7 @@ FULL = """create trigger full before insert on runs when (select count(*) from r
 
 
 def execute(uri: str, statement: str) -> None:
-    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=PATIENCE)) as store, store:
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=TEST_TIMEOUT)) as store, store:
         store.execute(statement)
 
 
@@ -301,7 +301,7 @@ def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_pass
     assert (
         f"This completes the tracking: seedwise resume {tmp_path}" in done.stdout.splitlines()[-1]
     )  # in a file that is kept
-    assert server.told == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
+    assert server.authorizations == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
     assert "no entry for" in done.stdout
     for shown in (done.stdout, done.stderr, (tmp_path / "tracking.log").read_text()):
         assert "sesame" not in shown
@@ -346,7 +346,7 @@ def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harm
 
 @given(st.integers(0, 40), st.integers(1, 50))
 def test_updates_of_any_parts_are_those_of_the_whole(lines, part):
-    events = told()
+    events = search_events()
     late, whole = Mirror(), Mirror()
     parts = late.take(events[:lines])
     for start in range(lines, len(events), part):
@@ -394,7 +394,7 @@ def test_importing_tracking_does_not_import_mlflow():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def told() -> list[dict]:
+def search_events() -> list[dict]:
     """The events of the story."""
     events: list[dict] = []
     tell(Story(lambda event: events.append({**event, "time": len(events) / 8}), "sqlite:///x.db"))

@@ -37,7 +37,7 @@ from seedwise.trainables.world import FILES
 from tests.prepared import prepare
 
 CPU = torch.device("cpu")
-FEW, SHOWN = 48, 40  # training and dev examples: nothing needs to be learnt well
+TRAIN_EXAMPLES, DEV_EXAMPLES = 48, 40  # training and dev examples: nothing needs to be learnt well
 CASES = ["ear", "plain", "pairs", "stitching"]
 STITCHED = "enqueue=[{k: 10, weighting: softmax, tau: 0.1, epochs: 2, batch_size: 8}]"
 DRAWN = STITCHED.replace("k: 10", "k: 10, anchors: 100")  # each replicate of a search has other anchors
@@ -45,23 +45,25 @@ TUNED = "enqueue=[{alpha: 1.0, beta: 0.1, layer: 2, lr: 2e-3, epochs: 2, batch_s
 
 
 @functools.cache
-def folder_of_pairs(place):
+def folder_of_pairs(folder):
     """The world's topics as a task of sentence pairs: is the second sentence of the first one's topic?"""
     for language in ("qel", "qan", "qor"):
         for split in ("train", "dev"):
             lines = (FILES / "topics" / language / f"{split}.tsv").read_text().splitlines()[1:]
             rows = [line.split("\t")[1:] for line in lines[:120]]
             both = zip(rows, rows[1:] + rows[:1], strict=True)
-            text = "".join(f"{one[1]}\t{two[1]}\t{'same' if one[0] == two[0] else 'other'}\n" for one, two in both)
-            (place / f"{split}-{language}.tsv").write_text("first\tsecond\tlabel\n" + text)
-    return place
+            text = "".join(
+                f"{first[1]}\t{second[1]}\t{'same' if first[0] == second[0] else 'other'}\n" for first, second in both
+            )
+            (folder / f"{split}-{language}.tsv").write_text("first\tsecond\tlabel\n" + text)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def inputs_of(tmp_path_factory):
     """What a landscape of each kind reads, cut to a few examples, and the parameters of its runs."""
-    place = folder_of_pairs(tmp_path_factory.mktemp("pairs"))
-    pairs = f"task={{name: text, data: '{place}/{{split}}-{{language}}.tsv', source: qel, targets: [qan, qor], "
+    folder = folder_of_pairs(tmp_path_factory.mktemp("pairs"))
+    pairs = f"task={{name: text, data: '{folder}/{{split}}-{{language}}.tsv', source: qel, targets: [qan, qor], "
     pairs += "text: first, second: second, label: label}"
 
     @functools.cache
@@ -77,17 +79,20 @@ def inputs_of(tmp_path_factory):
 
 def cut(inputs: LandscapeInputs) -> LandscapeInputs:
     """Fewer examples of the targets than of the source, so that equal updates and equal epochs are two things."""
-    own, few, shown = inputs.own, np.arange(FEW), np.arange(SHOWN)
+    own, few, shown = inputs.own, np.arange(TRAIN_EXAMPLES), np.arange(DEV_EXAMPLES)
     if inputs.method == "ear":
         dev = {language: data.take(shown) for language, data in own.dev.items()}
         own = dataclasses.replace(own, train=own.train.take(few), dev=dev)
         labelled = {language: data.take(few[:32]) for language, data in inputs.labelled.items()}
     else:
-        targets = {language: dataclasses.replace(one, dev=one.dev.take(shown)) for language, one in own.targets.items()}
+        targets = {
+            language: dataclasses.replace(target, dev=target.dev.take(shown))
+            for language, target in own.targets.items()
+        }
         own = dataclasses.replace(own, train=own.train.take(few), dev=own.dev.take(shown), targets=targets)
         labelled = {
-            language: dataclasses.replace(one, data=one.data.take(few[:32]))
-            for language, one in inputs.labelled.items()
+            language: dataclasses.replace(pool, data=pool.data.take(few[:32]))
+            for language, pool in inputs.labelled.items()
         }
     return dataclasses.replace(inputs, own=own, labelled=labelled)
 
@@ -138,11 +143,11 @@ def test_ends_of_lines_and_corners_of_planes_are_the_trained_models_scores_exact
         ends = {(0.0,): used[0], (1.0,): used[-1]} if job.landscape == LINE else corners
         for number, point in enumerate(run.job.points()):
             if point in ends:
-                found = run.step(number)
+                metrics = run.step(number)
                 for name in ("macro_f1", "accuracy"):
                     for language in ("qel", "qan"):
                         key = f"dev/{name}/{language}"
-                        assert found[key] == models[ends[point]][0][key], (job, point, key)
+                        assert metrics[key] == models[ends[point]][0][key], (job, point, key)
 
 
 @pytest.mark.parametrize("kind", ["ear", "stitching", "drawn"])
@@ -154,9 +159,9 @@ def test_ends_of_the_line_between_two_seeds_are_their_models_scores_exactly(inpu
     run = Points(inputs, Job(SEEDS, SOURCE, target, ALL, other=1).params() | params, Streams(0, 0), CPU)
     run.receive([product for _, product in models])
     for end, (metrics, _) in enumerate(models):
-        found = run.step(run.job.points().index((float(end),)))
+        scores = run.step(run.job.points().index((float(end),)))
         for key in (f"dev/{name}/{language}" for name in ("macro_f1", "accuracy") for language in ("qel", "qan")):
-            assert found[key] == metrics[key], (end, key)
+            assert scores[key] == metrics[key], (end, key)
 
 
 @pytest.mark.parametrize("kind", CASES)
@@ -164,9 +169,9 @@ def test_all_three_begin_as_the_stored_initialisation_and_end_elsewhere(inputs_o
     inputs, params = inputs_of(kind)
     _, initial = trained(inputs, params, INITIAL)
     ends = [trained(inputs, params, on)[1] for on in (SOURCE, TARGET, BOTH)]
-    for one in ends:
-        assert one.keys() == initial.keys()
-        assert any(not np.array_equal(one[name], initial[name]) for name in one)
+    for end in ends:
+        assert end.keys() == initial.keys()
+        assert any(not np.array_equal(end[name], initial[name]) for name in end)
     stored = {name: value + 0.5 for name, value in initial.items()}
     run = built(inputs, params, BOTH)
     run.receive([stored])
@@ -186,7 +191,7 @@ def test_replicates_have_heads_of_their_own_and_one_encoder(inputs_of):
 @pytest.mark.parametrize("kind", ["ear", "stitching"])
 def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, kind):
     inputs, params = inputs_of(kind)
-    found, product = trained(inputs, params, SOURCE)
+    metrics, product = trained(inputs, params, SOURCE)
     if kind == "ear":
         run = Ear(inputs.own, params, Streams(0, 0), CPU)
         model = run.learner.model
@@ -199,7 +204,7 @@ def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, ki
             alone = run.step(number)
         except RunFailed as error:
             alone = error.metrics
-    assert {name: value for name, value in alone.items() if name in found} == found
+    assert {name: value for name, value in alone.items() if name in metrics} == metrics
     state = model.state_dict()
     assert all(np.array_equal(state[name].numpy(), value) for name, value in product.items())
 
@@ -209,7 +214,7 @@ def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, ki
 def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
     """48, 32 and 80 examples in batches of 8, twice."""
     inputs, params = inputs_of(kind, equal)
-    found = []
+    counts = []
     for on in (SOURCE, TARGET, BOTH):
         run = built(inputs, params, on)
         done = []
@@ -218,9 +223,9 @@ def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
         for number in range(run.steps):
             with contextlib.suppress(RunFailed):
                 run.step(number)
-        found.append(len(done))
+        counts.append(len(done))
         assert run.subject.learner.schedule.get_last_lr() == [0.0, 0.0]  # the schedule is sized for what there is
-    assert found == updates
+    assert counts == updates
 
 
 @given(st.integers(1, 60), st.integers(1, 40), st.integers(0, 3))
@@ -257,10 +262,10 @@ def test_ids_of_a_joined_set_name_the_vectors_that_the_pair_itself_would_look_up
     subject.train_on(subject.pool)
     rows = pair.tables.target(labelled.vectors)[0]
     theirs = torch.cat([pair.learner.model.get_input_embeddings().weight.detach()[pair.specials], rows])
-    for place in (0, 17, 31):
-        length = labelled.data.lengths[place]
-        wanted = theirs[torch.from_numpy(labelled.data.ids[place, :length].astype(np.int64))]
-        joined = subject.pool.ids[len(source) + place, :length].astype(np.int64)
+    for row in (0, 17, 31):
+        length = labelled.data.lengths[row]
+        wanted = theirs[torch.from_numpy(labelled.data.ids[row, :length].astype(np.int64))]
+        joined = subject.pool.ids[len(source) + row, :length].astype(np.int64)
         assert torch.equal(pair.lookup[torch.from_numpy(joined)], wanted)
     own = source.ids[5, : source.lengths[5]].astype(np.int64)
     assert np.array_equal(subject.pool.ids[5, : source.lengths[5]], own)
@@ -275,8 +280,8 @@ def test_sets_of_other_widths_join_without_touching_each_other(inputs_of):
     words = shifted(inputs.labelled["qan"].data, inputs.own)
     both = joined_ids(short, words)
     assert both.ids.shape == (4 + 32, max(short.ids.shape[1], words.ids.shape[1]))
-    for row, (one, length) in enumerate(zip([*short.ids, *words.ids], both.lengths, strict=True)):
-        assert np.array_equal(both.ids[row, :length], one[:length])
+    for row, (ids, length) in enumerate(zip([*short.ids, *words.ids], both.lengths, strict=True)):
+        assert np.array_equal(both.ids[row, :length], ids[:length])
 
 
 def test_the_word_table_of_stitching_is_not_among_what_is_moved(inputs_of):
