@@ -109,13 +109,13 @@ class Faults:
         self.happened: Counter[str] = Counter()
         self.back_at = 0.0  # when the server comes back; 0: it is there
 
-    def one(self) -> None:
+    def inject(self) -> None:
         kind = self.draw.choices(["worker", "node", "driver", "tracking"], [4, 2, 2, 2])[0]
         if getattr(self, kind)():
             self.happened[kind] += 1
 
     def worker(self) -> bool:
-        working = [one for one in psutil.process_iter(["cmdline"]) if self._works(one)]
+        working = [candidate for candidate in psutil.process_iter(["cmdline"]) if self._works(candidate)]
         if not working:
             return False
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -127,7 +127,7 @@ class Faults:
         title = " ".join(process.info["cmdline"] or [])
         if not title.startswith("ray::") or "Trainable" not in title:
             return False
-        raylets = {one.process.pid for node in self.cluster.worker_nodes for one in node.all_processes["raylet"]}
+        raylets = {raylet.process.pid for node in self.cluster.worker_nodes for raylet in node.all_processes["raylet"]}
         with contextlib.suppress(psutil.NoSuchProcess):
             return any(parent.pid in raylets for parent in process.parents())
         return False
@@ -172,8 +172,8 @@ def main() -> None:
             server.start()
             await_health(server.address)
             calm, calm_seconds = undisturbed(home / "calm", cluster, server, options.runs)
-            found, faults, seconds = disturbed(home / "chaos", cluster, server, options)
-            tell(calm, found, faults, seconds / calm_seconds, server.address)
+            chaotic, faults, seconds = disturbed(home / "chaos", cluster, server, options)
+            tell(calm, chaotic, faults, seconds / calm_seconds, server.address)
         finally:
             server.kill()
             cluster.shutdown()
@@ -197,7 +197,7 @@ def disturbed(
         time.sleep(0.1)
         faults.mend()
         if time.monotonic() > due + options.pause and 0 < len(search.results()) < options.runs:  # while it works
-            faults.one()
+            faults.inject()
             due = time.monotonic()
     if search.process.returncode:
         raise RuntimeError((home / "log.txt").read_text())
@@ -207,19 +207,21 @@ def disturbed(
     return search, faults, seconds
 
 
-def tell(calm: Search, found: Search, faults: Faults, slowdown: float, address: str) -> None:
-    planned, done = set(calm.results()), found.results()
+def tell(calm: Search, chaotic: Search, faults: Faults, slowdown: float, address: str) -> None:
+    planned, done = set(calm.results()), chaotic.results()
     again = subprocess.run(
-        [sys.executable, str(ROOT / "run_search.py"), "track", str(found.folder)], cwd=found.home, capture_output=True
+        [sys.executable, str(ROOT / "run_search.py"), "track", str(chaotic.folder)],
+        cwd=chaotic.home,
+        capture_output=True,
     )
     total = sum(faults.happened.values())
-    losses = Counter(event["because"] for event in scan(found.folder / "ledger.jsonl")[0] if event["event"] == "lost")
+    losses = Counter(event["because"] for event in scan(chaotic.folder / "ledger.jsonl")[0] if event["event"] == "lost")
     print(f"faults: {total} (goal: {LEAST} or more): {dict(faults.happened)}")
     print(f"runs that lost their worker and went on: {sum(losses.values())} {dict(losses)}")
     print(f"planned runs without a result: {len(planned.difference(done))} of {len(planned)} (goal: 0)")
     print(f"finished runs that were repeated: {len(done) - len(set(done))} (goal: 0)")
-    print(f"leaderboard equal to the undisturbed one: {found.board() == calm.board()} (goal: True)")
-    print(f"runs in MLflow: {in_mlflow(found, address)} of {len(planned)}, complete: {again.returncode == 0}")
+    print(f"leaderboard equal to the undisturbed one: {chaotic.board() == calm.board()} (goal: True)")
+    print(f"runs in MLflow: {in_mlflow(chaotic, address)} of {len(planned)}, complete: {again.returncode == 0}")
     print(f"time with faults / without: {slowdown:.2f}")
 
 

@@ -42,7 +42,7 @@ def inputs() -> tuple[Tensor, Tensor]:
     draw = torch.Generator().manual_seed(0)
     shared, *own = (torch.randn(WORDS, WIDTH, generator=draw) for _ in range(3))
     scales = torch.arange(1, WIDTH + 1) ** -0.5
-    return tuple((shared + one) * scales for one in own)
+    return tuple((shared + noise) * scales for noise in own)
 
 
 def timed(loss_of, contextual: Tensor, static: Tensor) -> float:

@@ -50,7 +50,7 @@ def decisions() -> None:
 def estimates() -> None:
     """2000 configurations at 10 replicates: means, sds, P(best), expected regret, and who is tied with the best."""
     world, params = Bumps(0), _points(2000)
-    values = np.array([[world.score(one, replicate) for replicate in range(10)] for one in params])
+    values = np.array([[world.score(config, replicate) for replicate in range(10)] for config in params])
     table = Table(tuple(map(config_id, params)), values, np.isnan(values), np.full(values.shape, np.nan))
     points = features(Space(world.space), params)
     for name, where in {"common mean": None, "surrogate": points}.items():
@@ -58,8 +58,8 @@ def estimates() -> None:
         for _ in range(5):
             start = time.perf_counter()
             with threadpool_limits(1):
-                found = estimate(table, where)
-                _ = found.p_best, found.regret, found.tied
+                result = estimate(table, where)
+                _ = result.p_best, result.regret, result.tied
             waits.append(time.perf_counter() - start)
         seconds = statistics.median(waits)
         print(

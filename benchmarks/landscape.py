@@ -50,11 +50,14 @@ def main() -> None:
     job = Job(PLANE, "", "x", "all")
     points = [(x, y) for y in EVEN for x in EVEN][: arguments.points]
     weights = [job.weights(point) for point in points]
-    size = sum(one.numel() for one in first.parameters())
+    size = sum(parameter.numel() for parameter in first.parameters())
     print(f"{len(points)} points, {size:,} parameters, {len(data)} sentences, {torch.get_num_threads()} threads")
     theirs = loaded_anew([model.state_dict() for model in models], first, weights, data)
     ours = in_place(models, first, weights, data)
-    worst = max(float((one - two).abs().max()) for one, two in zip(theirs[2], ours[2], strict=True))
+    worst = max(
+        float((theirs_logits - ours_logits).abs().max())
+        for theirs_logits, ours_logits in zip(theirs[2], ours[2], strict=True)
+    )
     print(f"logits differ by at most {worst:.1e}")
     if worst > 1e-3:
         raise SystemExit("the two do not evaluate the same models")
@@ -90,53 +93,53 @@ def learner_of(model: PreTrainedModel) -> Learner:
 
 def evaluated(learner: Learner, data: Encoded) -> Tensor:
     """Batches made, evaluated and dropped."""
-    found = []
+    logits = []
     for _, batch in learner.batches(data):
         batch.pop("labels")
-        found.append(learner.logits(batch))
-    return torch.cat(found)
+        logits.append(learner.logits(batch))
+    return torch.cat(logits)
 
 
 def loaded_anew(
     states: list[State], model: PreTrainedModel, weights: list[tuple], data: Encoded
 ) -> tuple[float, float, list[Tensor]]:
     """Seconds of all points, seconds of their evaluations alone, and the logits."""
-    started, evaluation, found = time.perf_counter(), 0.0, []
-    for one in weights:
+    started, evaluation, outputs = time.perf_counter(), 0.0, []
+    for mix in weights:
         mixed = {
-            name: sum(weight * state[name] for weight, state in zip(one, states, strict=True))
+            name: sum(weight * state[name] for weight, state in zip(mix, states, strict=True))
             if value.is_floating_point()
             else value
             for name, value in states[0].items()
         }
         anew = type(model).from_pretrained(None, config=model.config, state_dict=mixed)
         begun = time.perf_counter()
-        found.append(evaluated(learner_of(anew), data))
+        outputs.append(evaluated(learner_of(anew), data))
         evaluation += time.perf_counter() - begun
-    return time.perf_counter() - started, evaluation, found
+    return time.perf_counter() - started, evaluation, outputs
 
 
 def in_place(
     models: list[PreTrainedModel], model: PreTrainedModel, weights: list[tuple], data: Encoded
 ) -> tuple[float, float, list[Tensor]]:
     """The same, as `trainables/landscape` does it; what is made once counts too."""
-    started, evaluation, found = time.perf_counter(), 0.0, []
+    started, evaluation, outputs = time.perf_counter(), 0.0, []
     learner = learner_of(copy.deepcopy(model))
     parameters = Parameters(learner.model, set())
-    vectors = [parameters.vector(dict(named(one))) for one in models]
+    vectors = [parameters.vector(dict(named(model))) for model in models]
     batches = [batch for _, batch in learner.batches(data)]
     for batch in batches:
         batch.pop("labels")
-    for one in weights:
-        parameters.write(one, vectors)
+    for mix in weights:
+        parameters.write(mix, vectors)
         begun = time.perf_counter()
-        found.append(torch.cat([learner.logits(batch) for batch in batches]))
+        outputs.append(torch.cat([learner.logits(batch) for batch in batches]))
         evaluation += time.perf_counter() - begun
-    return time.perf_counter() - started, evaluation, found
+    return time.perf_counter() - started, evaluation, outputs
 
 
 def named(model: PreTrainedModel) -> list[tuple[str, np.ndarray]]:
-    return [(name, one.detach().numpy()) for name, one in model.named_parameters()]
+    return [(name, parameter.detach().numpy()) for name, parameter in model.named_parameters()]
 
 
 if __name__ == "__main__":

@@ -73,17 +73,17 @@ def repeater(world: Any, budget: int, seed: int) -> Choice:
     from ray.tune.search.repeater import TRIAL_INDEX
 
     runs, means = Runs(world, budget), []
-    asked = Repeater(OptunaSearch(_asking(runs.space), metric="score", mode="max", seed=seed), repeat=REPEATS)
+    searcher = Repeater(OptunaSearch(_asking(runs.space), metric="score", mode="max", seed=seed), repeat=REPEATS)
     logging.getLogger("ray.tune.search.optuna.optuna_search").setLevel(logging.ERROR)  # it warns of every nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for group in range(budget // REPEATS):
             scores = []
             for index in range(REPEATS):
-                config = asked.suggest(f"{group}-{index}")
+                config = searcher.suggest(f"{group}-{index}")
                 replicate = config.pop(TRIAL_INDEX)
                 scores.append(runs.score(config, replicate))
-                asked.on_trial_complete(f"{group}-{index}", {"score": scores[-1]})
+                searcher.on_trial_complete(f"{group}-{index}", {"score": scores[-1]})
             finite = [score for score in scores if not math.isnan(score)]
             means.append(Choice(runs.configuration(config), fmean(finite) if finite else -math.inf))
     return max(means, key=lambda choice: choice.reported)
@@ -153,11 +153,11 @@ def smac(world: Any, budget: int, seed: int) -> Choice:
         )
         with contextlib.suppress(StopIteration):  # it has tried all that it can think of
             for _ in range(budget):
-                asked = facade.ask()
-                score = runs.score(_plain(asked.config), replicates.setdefault(asked.seed, len(replicates)))
+                trial = facade.ask()
+                score = runs.score(_plain(trial.config), replicates.setdefault(trial.seed, len(replicates)))
                 failed = math.isnan(score)
                 status = StatusType.CRASHED if failed else StatusType.SUCCESS
-                facade.tell(asked, TrialValue(cost=100.0 if failed else 100 - score, status=status), save=False)
+                facade.tell(trial, TrialValue(cost=100.0 if failed else 100 - score, status=status), save=False)
         incumbent = facade.intensifier.get_incumbent()
         return Choice(runs.configuration(_plain(incumbent)), 100 - facade.runhistory.average_cost(incumbent))
 

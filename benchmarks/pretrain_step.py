@@ -62,8 +62,8 @@ def in_a_process(kind: str) -> float:
     """Memory of a process that gives back at once what it frees."""
     command = [sys.executable, "-m", "benchmarks.pretrain_step", "--memory-of", kind]
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return json.loads(found.stdout.splitlines()[-1])
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def memory(kind: str) -> float:

@@ -36,9 +36,12 @@ def main() -> None:
     print("|---|" + "---|" * (len(languages) + 1))
     for name, scores in rows:
         cells = [
-            f"{scores[one]['mean']:.3f} ± {scores[one]['sd'] or 0:.3f}" if one in scores else "" for one in languages
+            f"{scores[column]['mean']:.3f} ± {scores[column]['sd'] or 0:.3f}" if column in scores else ""
+            for column in languages
         ]
-        ratios = [f"{scores[one]['mean'] / level[one]['mean']:.3g}" if one in scores else "-" for one in languages]
+        ratios = [
+            f"{scores[column]['mean'] / level[column]['mean']:.3g}" if column in scores else "-" for column in languages
+        ]
         print(f"| {name} | {' | '.join(cells)} | {' / '.join(ratios)} |")
     if options.differences:
         compare(options.folder, names, languages, options.metric)
@@ -62,19 +65,19 @@ def name_of(row: dict) -> str:
 
 def compare(folder: Path, names: dict[str, str], languages: list[str], metric: str) -> None:
     """Mean differences of all pairs of rows on the same replicates, with 95 % intervals of Student's t."""
-    runs = {key: one.of_phase(CONFIRM) for key, one in read(folder / "ledger.jsonl").configurations.items()}
-    for (one, name), (other, its_name) in itertools.combinations(names.items(), 2):
-        found = []
+    runs = {key: first.of_phase(CONFIRM) for key, first in read(folder / "ledger.jsonl").configurations.items()}
+    for (first, name), (second, its_name) in itertools.combinations(names.items(), 2):
+        parts = []
         for language in languages:
             scores = [
-                {run.replicate: run.metrics.get(f"{metric}/{language}") for run in runs[key]} for key in (one, other)
+                {run.replicate: run.metrics.get(f"{metric}/{language}") for run in runs[key]} for key in (first, second)
             ]
             pairs = [(scores[0][number], scores[1].get(number)) for number in scores[0]]
             differences = [a - b for a, b in pairs if a is not None and b is not None]
             if len(differences) > 1:
                 of = summary(differences)
-                found.append(f"{language} {of.mean:+.3f} [{of.ci_low:+.3f}, {of.ci_high:+.3f}]")
-        print(f"{name} - {its_name}: {'; '.join(found)}")
+                parts.append(f"{language} {of.mean:+.3f} [{of.ci_low:+.3f}, {of.ci_high:+.3f}]")
+        print(f"{name} - {its_name}: {'; '.join(parts)}")
 
 
 def draw(rows: list[tuple[str, dict]], languages: list[str], path: Path, metric: str) -> None:
@@ -87,11 +90,11 @@ def draw(rows: list[tuple[str, dict]], languages: list[str], path: Path, metric:
     mpl.rcParams["svg.hashsalt"] = "seedwise"  # the same picture from the same numbers
     figure, panels = plt.subplots(1, len(languages), figsize=(3.2 * len(languages), 0.32 * len(rows) + 1), sharey=True)
     for panel, language in zip(panels, languages, strict=True):
-        for place, (name, scores) in enumerate(reversed(rows)):
+        for row, (name, scores) in enumerate(reversed(rows)):
             if language in scores:
                 own = not name.startswith(BASELINES)
                 colour = "tab:blue" if own else "tab:gray"
-                panel.errorbar(scores[language]["mean"], place, xerr=scores[language]["sd"] or 0, fmt="o", color=colour)
+                panel.errorbar(scores[language]["mean"], row, xerr=scores[language]["sd"] or 0, fmt="o", color=colour)
         panel.set_title(language)
         panel.set_xlim(0, 1)
         panel.grid(axis="x", alpha=0.3)

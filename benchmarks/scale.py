@@ -95,26 +95,26 @@ def plain(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
         os.environ.pop(name, None)
     os.environ |= {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
     start = time.perf_counter()
-    found = tune.Tuner(
+    results = tune.Tuner(
         lambda config: tune.report(waited(config)),
         param_space={"x": tune.uniform(-1, 1)},
         tune_config=tune.TuneConfig(num_samples=runs, max_concurrent_trials=slots, reuse_actors=True),
         run_config=tune.RunConfig(storage_path=str(folder), verbose=0),
     ).fit()
-    return time.perf_counter() - start, [one.metrics for one in found]
+    return time.perf_counter() - start, [result.metrics for result in results]
 
 
 def efficiency(slots: int, rounds: int, folder: Path) -> None:
     runs, inner = slots * rounds, {}
-    for name, one in {"Seedwise": ours, "plain Ray Tune": plain}.items():
+    for name, method in {"Seedwise": ours, "plain Ray Tune": plain}.items():
         with ray_of(slots):
-            wall, said = one(runs, slots, folder / f"{name} {slots}")
+            wall, said = method(runs, slots, folder / f"{name} {slots}")
         assert len(said) == runs
         busy = sum(run["ended"] - run["began"] for run in said)
         between = max(run["ended"] for run in said) - min(run["began"] for run in said)
         inner[name] = busy / (slots * between)
         gaps = gaps_of(said)
-        goal = f" (goal: {EFFICIENT})" if slots == 8 and one is ours else ""
+        goal = f" (goal: {EFFICIENT})" if slots == 8 and method is ours else ""
         print(
             f"{name}, {slots} slots, {runs} runs of {SECONDS:g} s: efficiency {inner[name]:.3f}{goal} between the "
             f"first run's start and the last one's end, {busy / (slots * wall):.3f} of the whole {wall:.1f} s; a slot "
@@ -161,13 +161,13 @@ def driven(runs: int, choice: str, folder: Path, parts: Counter) -> Iterator[Non
                 stopped = isinstance(decision.run, Stop)
                 flight += [] if stopped else [decision.run]
             run = flight.popleft()
-            one = ledger.state.configurations[run.config_id]
+            configuration = ledger.state.configurations[run.config_id]
             result = {"config_id": run.config_id, "replicate": run.replicate, "phase": run.phase, "status": "done"}
-            value = {"metrics": {"value": -(one.params["x"] ** 2)}, "seconds": 1.0}
+            value = {"metrics": {"value": -(configuration.params["x"] ** 2)}, "seconds": 1.0}
             with clock("ledger"):
                 ledger.append({"event": "result", **result, **value})
             with clock("progress"):
-                progress.result(one.runs[run.replicate])
+                progress.result(configuration.runs[run.replicate])
             yield
     ledger.close()
 
@@ -189,11 +189,11 @@ def driver(runs: int, fewest: int, choice: str, folder: Path) -> None:
         next(beside)
         small.append(advanced(beside, fewest))
         large.append(advanced(search, fewest))
-    told = ", ".join(f"{part} {1000 * parts[part] / runs:.2f}" for part in PARTS)
+    by_part = ", ".join(f"{part} {1000 * parts[part] / runs:.2f}" for part in PARTS)
     last = statistics.median(late / early for late, early in list(zip(large, small, strict=True))[-LAST:])
     goal = f" (goal: {FLAT})" if choice == next(iter(CHOICES)) else ""
     print(
-        f"driver, {choice}, {runs} runs: {1000 * statistics.fmean(large):.2f} ms of CPU time per run ({told}); "
+        f"driver, {choice}, {runs} runs: {1000 * statistics.fmean(large):.2f} ms of CPU time per run ({by_part}); "
         f"{runs} : {fewest} runs {sum(large) / sum(small):.2f}, at the end {last:.2f}{goal}",
         flush=True,
     )

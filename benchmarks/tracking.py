@@ -61,14 +61,14 @@ def store(where: str, folder: Path) -> Iterator[list[str]]:
         yield databases
         return
     ports = [own_port(), own_port()]
-    places = [["--backend-store-uri", uri, "--artifacts-destination", str(folder / "files")] for uri in databases]
+    stores = [["--backend-store-uri", uri, "--artifacts-destination", str(folder / "files")] for uri in databases]
     servers = [
         subprocess.Popen(
-            [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *place],
+            [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        for port, place in zip(ports, places, strict=True)
+        for port, options in zip(ports, stores, strict=True)
     ]
     try:
         addresses = [f"http://127.0.0.1:{port}" for port in ports]

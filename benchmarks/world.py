@@ -225,8 +225,8 @@ def common_space() -> tuple[list[str], torch.Tensor]:
 
 def unit_vectors(language: str) -> tuple[torch.Tensor, dict[str, int]]:
     """Vectors of length one, and the row of every word."""
-    found = read_vectors(path(f"vectors/{language}.vec.gz"), language, rows=ALL_ROWS)
-    return normalize(torch.tensor(found.table), dim=1), {word: row for row, word in enumerate(found.words)}
+    vectors = read_vectors(path(f"vectors/{language}.vec.gz"), language, rows=ALL_ROWS)
+    return normalize(torch.tensor(vectors.table), dim=1), {word: row for row, word in enumerate(vectors.words)}
 
 
 def dcca(

@@ -142,7 +142,7 @@ class Digits:
     def others(self, params: dict, taken: list[dict]) -> dict:
         """The configuration nearest to a point of the space of those that are not taken yet."""
         distances = self.table.distances(params)
-        distances[[self.table.row(one) for one in taken]] = np.inf
+        distances[[self.table.row(config) for config in taken]] = np.inf
         return dict(self.table.params[int(distances.argmin())])
 
     def score(self, params: dict, replicate: int) -> float:

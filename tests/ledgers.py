@@ -90,9 +90,10 @@ def events(configurations: int = 24, replicates: int = 3, fresh: int = 4) -> Ite
     yield {"event": "ask", "config_id": "baseline", "params": BASELINE, "ask": -1, "time": now}
     for replicate in range(replicates):
         yield from run("baseline", BASELINE, replicate, "search")
-    best = sorted((one for one in known if known[one].get("weighting") != FAILS), key=lambda one: -truth(known[one]))[
-        :2
-    ]
+    best = sorted(
+        (identity for identity in known if known[identity].get("weighting") != FAILS),
+        key=lambda identity: -truth(known[identity]),
+    )[:2]
     yield {"event": "freeze", "because": "the budget is spent", "configs": best, "baselines": ["baseline"], "time": now}
     for identity in (*best, "baseline"):
         for replicate in range(1000, 1000 + fresh):

@@ -200,15 +200,15 @@ class Relay:
             while True:
                 ends = [self._listener.accept()[0], socket.create_connection(("127.0.0.1", self._target))]
                 self._ends += ends
-                for one, other in (ends, reversed(ends)):
-                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                for source, sink in (ends, reversed(ends)):
+                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
-    def _pump(self, one: socket.socket, other: socket.socket) -> None:
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := one.recv(1 << 16):
-                other.sendall(data)
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
         with contextlib.suppress(OSError):
-            other.shutdown(socket.SHUT_RDWR)
+            sink.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
         for end in self._ends:

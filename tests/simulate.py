@@ -46,8 +46,8 @@ class Outcome:
     selected: str = field(init=False)
 
     def __post_init__(self) -> None:
-        found = self.estimator.estimate(self.state)
-        self.selected = found.ids[found.best]
+        estimate = self.estimator.estimate(self.state)
+        self.selected = estimate.ids[estimate.best]
 
     @property
     def params(self) -> dict:
@@ -56,8 +56,8 @@ class Outcome:
     @property
     def reported(self) -> float:
         """The score that the search phase claims for it."""
-        found = self.estimator.estimate(self.state)
-        return float(found.mean[found.best])
+        estimate = self.estimator.estimate(self.state)
+        return float(estimate.mean[estimate.best])
 
     @property
     def confirmed(self) -> Summary | None:

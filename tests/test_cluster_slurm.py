@@ -116,7 +116,7 @@ def test_ray_symmetric_run_runs_a_search_in_the_slurm_script(tmp_path):
         pytest.skip("no processes and network of one's own here (unshare): Ray of others would be stopped")
     (tmp_path / "spec.yaml").write_text(SPECIFICATION)
     path = f"{Path(sys.executable).parent}{os.pathsep}{programs(tmp_path / 'bin', STANDINS)}"
-    found = subprocess.run(
+    done = subprocess.run(
         [*MACHINE, f"{NETWORK}\nexec bash {SCRIPT} {tmp_path}/spec.yaml {tmp_path}/out"],
         cwd=ROOT,
         env={**os.environ, **SLURM, "PATH": path, "HOME": str(tmp_path)},
@@ -124,7 +124,7 @@ def test_ray_symmetric_run_runs_a_search_in_the_slurm_script(tmp_path):
         text=True,
         timeout=3 * TEST_TIMEOUT,
     )
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "On head node. Starting Ray cluster head" in found.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "On head node. Starting Ray cluster head" in done.stdout
     rows = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
     assert [row["replicates"] for row in rows] == [3, 3]

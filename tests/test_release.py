@@ -18,7 +18,7 @@ def test_the_demo_as_make_search_runs_it(tmp_path):
     output = run(tmp_path, "search", "demo", apart=True)
     assert "the budget of 32 runs is spent" in output
     folder = tmp_path / "runs" / "demo"
-    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"done"}
+    assert {result.status for result in read(folder / "ledger.jsonl").runs()} == {"done"}
     rows = board(folder)
     assert rows[0]["fresh"]["replicates"] == 3
     assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel", "qor"}

@@ -29,12 +29,12 @@ LANDSCAPE = "seedwise.trainables.landscape.trainable:Landscape"
 
 def modules():
     """Every module of the product by its import name, and its file."""
-    found = {}
+    paths = {}
     for top in ("seedwise", "trainables", "spaces", "search"):
         for path in (ROOT / top).rglob("*.py"):
             name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
-            found[name if top == "seedwise" else f"seedwise.{name}"] = path
-    return found
+            paths[name if top == "seedwise" else f"seedwise.{name}"] = path
+    return paths
 
 
 def room_of(module):
@@ -49,12 +49,14 @@ def imports(tree, known):
     for node in ast.walk(tree):
         names, text = [], isinstance(node, ast.Constant)
         if isinstance(node, ast.Import):
-            names = [one.name for one in node.names]
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: write the whole name"
-            names = [whole if (whole := f"{node.module}.{one.name}") in known else node.module for one in node.names]
+            names = [
+                whole if (whole := f"{node.module}.{alias.name}") in known else node.module for alias in node.names
+            ]
             if node.module == "seedwise":
-                names = [f"seedwise.{one.name}" for one in node.names if one.name != "__version__"]
+                names = [f"seedwise.{alias.name}" for alias in node.names if alias.name != "__version__"]
         elif text and isinstance(node.value, str):
             name = node.value.partition(":")[0]
             names = [name] if name in known and name not in DOORS else []
@@ -81,10 +83,10 @@ def test_no_room_imports_from_a_later_one():
     known = modules()
     assert len(known) > 150
     wrong = [
-        one
+        problem
         for module, path in known.items()
         if module not in DOORS
-        for one in against_the_order(module, ast.parse(path.read_text()), known)
+        for problem in against_the_order(module, ast.parse(path.read_text()), known)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -146,12 +148,12 @@ def test_a_method_needs_no_ray_no_optuna_and_no_search():
     paths = [*(spec_of(name).trainable for name in METHODS), LANDSCAPE]
     program = f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n" + "".join(
         f"from {module} import {kind}; print({kind}.__name__)\n"
-        for module, _, kind in (one.partition(":") for one in paths)
+        for module, _, kind in (path.partition(":") for path in paths)
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=TEST_TIMEOUT
     )
-    assert done.stdout.split() == [one.partition(":")[2] for one in paths], done.stderr
+    assert done.stdout.split() == [path.partition(":")[2] for path in paths], done.stderr
 
 
 HEAVY = ("torch", "transformers", "ray", "mlflow", "datasets", "matplotlib", "plotly")

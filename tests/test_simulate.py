@@ -97,10 +97,13 @@ def test_a_race_finds_better_than_five_seeds_for_everyone(count):
     regrets = {}
     for name, replicates in {"race": {"policy": "race"}, "fixed": {"policy": "fixed", "n": 5}}.items():
         worlds = [Hill(seed) for seed in range(count)]
-        found = [
-            simulate(one, replicates={**replicates, "confirm": {"top": 0}}, runs=60, seed=one.seed) for one in worlds
+        outcomes = [
+            simulate(world, replicates={**replicates, "confirm": {"top": 0}}, runs=60, seed=world.seed)
+            for world in worlds
         ]
-        regrets[name] = np.mean([one.best - one.truth(of.params) for one, of in zip(worlds, found, strict=True)])
+        regrets[name] = np.mean(
+            [world.best - world.truth(outcome.params) for world, outcome in zip(worlds, outcomes, strict=True)]
+        )
     assert regrets["race"] < 0.8 * regrets["fixed"]
 
 
@@ -126,5 +129,5 @@ def test_a_space_that_is_used_up_ends_in_replicates():
     world = Hill()
     world.space = space
     outcome = simulate(world, replicates={"policy": "race", "min": 2, "max": 6, "confirm": {"top": 0}}, runs=40)
-    assert [len(one.runs) for one in outcome.state.configurations.values()] == [6, 6]
+    assert [len(configuration.runs) for configuration in outcome.state.configurations.values()] == [6, 6]
     assert outcome.params["kind"] == "a"

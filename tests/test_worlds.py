@@ -67,7 +67,7 @@ def test_bumps_climbs_to_the_same_best_from_elsewhere():
     world, generator = Bumps(3), np.random.default_rng(5)
     best = -math.inf
     for schedule in range(3):
-        point = max(generator.random((20_000, 5)), key=lambda one: world.values(one[None], schedule)[0])
+        point = max(generator.random((20_000, 5)), key=lambda candidate: world.values(candidate[None], schedule)[0])
         for step in np.geomspace(0.1, 1e-4, 300):
             near = np.clip(point + step * generator.standard_normal((20, 5)), 0, 1)
             near = np.concatenate([near, point[None]])

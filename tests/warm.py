@@ -111,8 +111,8 @@ def _become_worker(request: dict, files: list[int]) -> NoReturn:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    asked = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:] = [str(Path(request["worker"]).parent), *asked, *sys.path[1:]]
+    requested = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:] = [str(Path(request["worker"]).parent), *requested, *sys.path[1:]]
     sys.argv = [request["worker"], *request["arguments"]]
     os.nice(request["nice"] - os.nice(0))
     runpy.run_path(request["worker"], run_name="__main__")

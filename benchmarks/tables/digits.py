@@ -68,8 +68,8 @@ def train(params: dict, seed: int, images: np.ndarray, labels: np.ndarray) -> fl
     update, step = (_adam if params["optimizer"] == "adam" else _sgd), 0
     for _ in range(params["epochs"]):
         rows = order.permutation(SAMPLE)
-        for place in range(0, SAMPLE, batch):
-            part = rows[place : place + batch]
+        for offset in range(0, SAMPLE, batch):
+            part = rows[offset : offset + batch]
             mask = (masks.random((len(part), hidden), dtype=np.float32) < keep) / np.float32(keep)
             inner = activate(x[part] @ weights[0] + weights[1])
             dropped = inner * mask

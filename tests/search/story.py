@@ -130,13 +130,13 @@ def runs_of(uri: str, name: str = "story") -> dict[tuple, object]:
     """The MLflow runs by level, configuration and replicate; a run that is there twice is an error."""
     from mlflow import MlflowClient
 
-    client, found = MlflowClient(uri), {}
+    client, runs = MlflowClient(uri), {}
     for run in client.search_runs([client.get_experiment_by_name(name).experiment_id], max_results=5000):
         tags = run.data.tags
         key = tuple(tags[name] for name in ("level", "config_id", "replicate") if name in tags)
-        assert key not in found
-        found[key] = run
-    return found
+        assert key not in runs
+        runs[key] = run
+    return runs
 
 
 def history(uri: str, run: object, name: str) -> list[tuple[int, float]]:
@@ -155,8 +155,8 @@ def rows(uri: str) -> list[tuple]:
 
 def picture(uri: str, name: str = "story") -> tuple:
     """All that MLflow holds of the search but its random ids and the address itself."""
-    found = runs_of(uri, name)
-    names = {run.info.run_id: key for key, run in found.items()}
+    runs = runs_of(uri, name)
+    names = {run.info.run_id: key for key, run in runs.items()}
     return rows(uri), {
         key: (
             run.info.status,
@@ -164,9 +164,9 @@ def picture(uri: str, name: str = "story") -> tuple:
             run.info.end_time,
             {name: value for name, value in run.data.params.items() if name != "tracking.uri"},
             {name: names.get(value, value) for name, value in run.data.tags.items()},
-            [(one.dataset.name, one.dataset.digest) for one in run.inputs.dataset_inputs],
+            [(dataset_input.dataset.name, dataset_input.dataset.digest) for dataset_input in run.inputs.dataset_inputs],
         )
-        for key, run in found.items()
+        for key, run in runs.items()
     }
 
 

@@ -140,13 +140,13 @@ def test_a_file_named_as_a_module_without_a_file_is_refused(folder):
 
 def test_relative_paths_are_those_of_the_block_in_this_thread_alone(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    seen = []
+    folders = []
     with paths.relative_to(folder):
         assert locate("sw_one.py", "inputs.x").samefile(folder / "sw_one.py")
         assert locate(str(folder / "sw_two.py"), "inputs.x") == folder / "sw_two.py"
-        thread = threading.Thread(target=lambda: seen.append(paths.folder()))
+        thread = threading.Thread(target=lambda: folders.append(paths.folder()))
         thread.start()
         thread.join()
-    assert seen == [folder.parent]
+    assert folders == [folder.parent]
     with pytest.raises(RequestError, match=r"inputs.x: sw_one.py: there is no such file"):
         locate("sw_one.py", "inputs.x")

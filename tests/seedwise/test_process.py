@@ -34,7 +34,7 @@ def test_a_variable_that_a_block_takes_away_comes_back(monkeypatch):
 
 
 def test_a_handler_that_a_block_sets_ends_with_it_and_no_thread_sets_one():
-    before, seen = signal.getsignal(signal.SIGTERM), []
+    before, allowed = signal.getsignal(signal.SIGTERM), []
     with kept_handlers() as settable:
         assert settable
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -42,12 +42,12 @@ def test_a_handler_that_a_block_sets_ends_with_it_and_no_thread_sets_one():
 
     def elsewhere():
         with kept_handlers() as settable:
-            seen.append(settable)
+            allowed.append(settable)
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
-    assert seen == [False]
+    assert allowed == [False]
 
 
 def test_a_handler_that_another_language_set_stays(monkeypatch):

@@ -48,9 +48,9 @@ def test_every_method_has_its_own():
 
 def test_least_squares_is_three_maps_at_three_rates():
     points = grid("ls")
-    found = {(params["map"], params.get("strength"), params["lr"]) for params in points}
+    drawn = {(params["map"], params.get("strength"), params["lr"]) for params in points}
     maps = [("plain", None), ("ridge", 1.0), ("orthogonal", None)]
-    assert found == {(*kind, rate) for kind, rate in itertools.product(maps, (5e-6, 1.58e-5, 5e-5))}
+    assert drawn == {(*kind, rate) for kind, rate in itertools.product(maps, (5e-6, 1.58e-5, 5e-5))}
     assert len(points) == 9
 
 
@@ -66,15 +66,15 @@ def test_the_others_are_their_products():
 def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, monkeypatch):
     monkeypatch.setattr(module, "WALKS", WALKS)  # as many walks as a search takes
     space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
-    found = [params for params, _ in space.grid()]
-    assert {params["baseline"] for params in found} == {name}
+    own = [params for params, _ in space.grid()]
+    assert {params["baseline"] for params in own} == {name}
     others = [params for other in METHODS if other != name for params in default_grid(other)]
     others += [METHOD.complete({"k": 1}), METHOD.complete({}), EAR.complete({}), EAR.complete({"epochs": 1})]
     others += [DCCA.complete({"alignment": alignment}) for alignment in ("none", "mse", "dcca")]
-    assert not {spaces.config_id(params) for params in found} & {spaces.config_id(params) for params in others}
-    assert [space.canonical(params) for params in found] == found
+    assert not {spaces.config_id(params) for params in own} & {spaces.config_id(params) for params in others}
+    assert [space.canonical(params) for params in own] == own
     monkeypatch.setattr(module, "WALKS", 100)
-    assert grid(name) == found
+    assert grid(name) == own
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -88,10 +88,10 @@ def test_optuna_can_draw_from_each(name):
 def test_a_range_of_rates_becomes_its_ends_and_their_geometric_middle_and_the_longest_training_is_taken():
     of = spaces.load("stitching", {"lr": [1e-5, 4e-3], "epochs": [3, 9]})
     for name in ("ls", "zero_shot"):
-        found = grid(name, of)
-        assert {params["lr"] for params in found} == {1e-5, 2e-4, 4e-3}
+        rows = grid(name, of)
+        assert {params["lr"] for params in rows} == {1e-5, 2e-4, 4e-3}
         assert math.sqrt(1e-5 * 4e-3) == pytest.approx(2e-4)
-        assert {params["epochs"] for params in found} == {9}
+        assert {params["epochs"] for params in rows} == {9}
     assert {params["epochs"] for params in grid("ls")} == {40}
 
 
@@ -212,18 +212,18 @@ def passes_per_epoch(params):
 @pytest.mark.parametrize("name", OF_EAR)
 def test_the_baselines_of_ear_are_trained_at_as_many_encoder_passes(name, epochs, copies, most):
     of = spaces.load("ear", {"epochs": epochs, "copies": copies})
-    found = grid(name, of)
-    for params in found:
+    rows = grid(name, of)
+    for params in rows:
         per_epoch = passes_per_epoch(params)
         assert abs(params["epochs"] * per_epoch - most) <= per_epoch / 2
     if name != "adv" and isinstance(copies, int):
-        assert {params["epochs"] for params in found} == {most // (copies if name == "rs_da" else 1)}
+        assert {params["epochs"] for params in rows} == {most // (copies if name == "rs_da" else 1)}
 
 
 @pytest.mark.parametrize("name", OF_EAR)
 def test_the_copies_of_rs_da_are_those_of_ear_where_these_are_one_number(name):
-    found = grid(name, spaces.load("ear", {"epochs": 1, "copies": 3}))
-    assert {params.get("copies") for params in found} == {3 if name == "rs_da" else None}
+    rows = grid(name, spaces.load("ear", {"epochs": 1, "copies": 3}))
+    assert {params.get("copies") for params in rows} == {3 if name == "rs_da" else None}
     varied = grid(name, spaces.load("ear", {"epochs": 1, "copies": [1, 3]}))
     assert {params.get("copies") for params in varied} == {1 if name == "rs_da" else None}
 
@@ -244,8 +244,8 @@ def test_the_baselines_of_ear_are_their_products_at_its_learning_rates():
     rates, radii = (5e-6, 1.58e-5, 5e-5), (0.03, 0.1, 0.3)
     assert [params["lr"] for params in grid("plain")] == [params["lr"] for params in grid("rs_da")] == list(rates)
     assert {(params["lr"], params["radius"]) for params in grid("rs_rp")} == set(itertools.product(rates, radii))
-    found = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv")}
-    assert found == set(itertools.product(rates, radii, (1, 3)))
+    points = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv")}
+    assert points == set(itertools.product(rates, radii, (1, 3)))
     for space, expected in (({"lr": [1e-5, 4e-3]}, {1e-5, 2e-4, 4e-3}), ({"lr": 1e-3}, {1e-3}), ("paper", {2e-5})):
         of = spaces.load("ear", space)
         assert all({params["lr"] for params in grid(name, of)} == expected for name in ("plain", "adv"))
@@ -266,9 +266,9 @@ def test_texts_and_classifier_are_made_as_for_ear(name):
 def test_the_baselines_of_dcca_take_as_many_steps_as_it_may_at_its_rates():
     of = spaces.load("dcca", {"steps": [200, 900], "lr": [1e-5, 4e-3], "blocks": 8, "words": 256, "tune_epochs": 2})
     for name in ("mlm", "mse"):
-        found = grid(name, of)
-        assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in found} == {(900, 8, 2)}
-        assert {params["lr"] for params in found} == {1e-5, 2e-4, 4e-3}
+        rows = grid(name, of)
+        assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in rows} == {(900, 8, 2)}
+        assert {params["lr"] for params in rows} == {1e-5, 2e-4, 4e-3}
     assert {(params["words"], params["weight"]) for params in grid("mse", of)} == {(256, 0.1), (256, 1.0), (256, 10.0)}
     assert grid("untouched", of) == [
         {"baseline": "untouched", "tune_epochs": 2, "tune_lr": 2e-5, "tune_warmup": 0.0, "tune_batch_size": 32}

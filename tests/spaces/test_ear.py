@@ -133,17 +133,17 @@ def test_a_drawn_configuration_is_canonical_and_accepted_by_the_method(seed, nam
 
 def test_the_default_space_asks_only_for_what_matters():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    space, met = loaded("default", "ours"), set()
+    space, pairs = loaded("default", "ours"), set()
     for _ in range(200):
         trial = study.ask()
         space(trial)
-        asked = trial.params
-        met.add((asked["push"], asked["pull"]))
-        assert ("alpha" in asked) == (asked["push"] == "ept")
-        assert ("sigma" in asked) == (asked["push"] == "nt")
-        assert ("beta" in asked) == ("layer" in asked) == (asked["pull"] != "none")
-        assert ("attention" in asked) == (asked["pull"] == "apt")
-    assert len(met) == 9
+        params = trial.params
+        pairs.add((params["push"], params["pull"]))
+        assert ("alpha" in params) == (params["push"] == "ept")
+        assert ("sigma" in params) == (params["push"] == "nt")
+        assert ("beta" in params) == ("layer" in params) == (params["pull"] != "none")
+        assert ("attention" in params) == (params["pull"] == "apt")
+    assert len(pairs) == 9
 
 
 def test_the_ranges_are_those_that_make_sense_in_units_of_means():
@@ -219,12 +219,12 @@ TABLES = {
 @pytest.mark.parametrize("compat", ["ours", "paper", "reference"])
 @pytest.mark.parametrize(("space", "copies"), [("paper", 3), ({"base": "paper", "copies": 10}, 10)])
 def test_the_papers_grid_is_its_tables_with_the_row_they_share_once(space, copies, compat):
-    found = spaces.load("ear", space, compat)
-    rows = [params for params, _ in found.grid()]
+    loaded_space = spaces.load("ear", space, compat)
+    rows = [params for params, _ in loaded_space.grid()]
     keys = ("push", "alpha", "pull", "beta", "layer", "scale")
     assert {tuple(row.get(key) for key in keys) for row in rows} == {row for rows in TABLES.values() for row in rows}
     assert len(rows) == sum(map(len, TABLES.values())) - 5 == 24
-    assert found.size() == "24 configurations"
+    assert loaded_space.size() == "24 configurations"
     assert {(row["lr"], row["epochs"], row["batch_size"], row["copies"]) for row in rows} == {(2e-5, 1, 32, copies)}
 
 
@@ -248,12 +248,12 @@ COMPAT = {
 def test_compat_fixes_what_the_paper_or_its_code_decided(compat):
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     space, fixed = loaded("default", compat), COMPAT[compat]
-    asked = [study.ask() for _ in range(50)]
-    drawn = [space(trial) for trial in asked]
+    trials = [study.ask() for _ in range(50)]
+    drawn = [space(trial) for trial in trials]
     for params in drawn:
         assert all(params[key] == value for key, value in fixed.items() if key in params)
     assert any(fixed.items() <= params.items() for params in drawn)  # none of them is dropped everywhere
-    assert not any(trial.params.keys() & fixed for trial in asked)
+    assert not any(trial.params.keys() & fixed for trial in trials)
     assert space.complete({"epochs": 2}).items() >= fixed.items()
     own = loaded("default", "ours").complete({"epochs": 2, "shared_dropout": False})
     assert all(own[key] != value for key, value in PAPER.items() if key != "shared_dropout")

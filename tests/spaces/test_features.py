@@ -42,13 +42,13 @@ def params(**changes):
     return {"lr": 1e-3, "epochs": 10, "kind": "a", "flag": False, "fixed": 3, **changes}
 
 
-def distance(space, one, other, *others):
-    points = features(space, [one, other, *others])
+def distance(space, first, second, *others):
+    points = features(space, [first, second, *others])
     return float(np.linalg.norm(points[0] - points[1]))
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("first", "second", "expected"),
     [
         ({"lr": 1e-4}, {"lr": 1e-2}, 1.0),
         ({"lr": 1e-4}, {"lr": 1e-3}, 0.5),
@@ -67,8 +67,8 @@ def distance(space, one, other, *others):
         ({}, {}, 0.0),
     ],
 )
-def test_distances_are_as_computed_by_hand(one, other, expected):
-    assert distance(Space(plain), params(**one), params(**other)) == pytest.approx(expected)
+def test_distances_are_as_computed_by_hand(first, second, expected):
+    assert distance(Space(plain), params(**first), params(**second)) == pytest.approx(expected)
 
 
 def test_only_what_varies_becomes_a_coordinate():
@@ -80,7 +80,7 @@ def test_only_what_varies_becomes_a_coordinate():
 
 
 @pytest.mark.parametrize(
-    ("override", "one", "other", "expected"),
+    ("override", "first", "second", "expected"),
     [
         ({"epochs": [5, 10]}, 5, 10, 1.0),
         ({"epochs": {"low": 5, "high": 10, "log": True}}, 5, 10, 1.0),
@@ -90,8 +90,8 @@ def test_only_what_varies_becomes_a_coordinate():
         ({"epochs": {"choices": [5, 10, "all"]}}, 5, 10.0, 1.0),
     ],
 )
-def test_an_override_changes_the_scale(override, one, other, expected):
-    assert distance(Space(plain, override), params(epochs=one), params(epochs=other)) == pytest.approx(expected)
+def test_an_override_changes_the_scale(override, first, second, expected):
+    assert distance(Space(plain, override), params(epochs=first), params(epochs=second)) == pytest.approx(expected)
 
 
 def test_an_absent_range_is_in_the_middle_with_a_flag_of_its_own():

@@ -111,7 +111,7 @@ def test_the_default_space_asks_only_for_what_matters():
     for _ in range(300):
         trial = study.ask()
         space(trial)
-        asked = trial.params
-        assert ("weighting" in asked) == (asked["k"] > 1)
-        assert ("tau" in asked) == (asked.get("weighting", "standard") != "standard")
-        assert ("exponent" in asked) == (asked.get("weighting") == "entmax")
+        params = trial.params
+        assert ("weighting" in params) == (params["k"] > 1)
+        assert ("tau" in params) == (params.get("weighting", "standard") != "standard")
+        assert ("exponent" in params) == (params.get("weighting") == "entmax")

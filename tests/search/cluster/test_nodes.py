@@ -67,9 +67,9 @@ def done(folder):
     return len(results(folder)) if (folder / "ledger.jsonl").exists() else 0
 
 
-def same_board(found, expected):
+def same_board(rows, expected):
     """The ids differ by parameters that say how to wait."""
-    for row, wanted in zip(found, expected, strict=True):
+    for row, wanted in zip(rows, expected, strict=True):
         assert row["params"]["x"] == wanted["params"]["x"]
         for key in ("scores", "replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
             assert row[key] == wanted[key], key

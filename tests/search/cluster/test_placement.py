@@ -119,7 +119,7 @@ def test_the_cap_of_a_process_leaves_room_for_the_contexts_of_all():
 
 
 @pytest.mark.parametrize(
-    ("asked", "nodes", "expected"),
+    ("requested", "nodes", "expected"),
     [
         (resources("auto", 1), [node(8)], False),
         (resources("auto", 1), [node(8, 1)], False),  # a logical GPU
@@ -128,12 +128,12 @@ def test_the_cap_of_a_process_leaves_room_for_the_contexts_of_all():
         (resources(0.0, "auto"), [node(8)], True),
     ],
 )
-def test_what_is_given_is_not_measured(asked, nodes, expected):
-    assert measures(asked, nodes) == expected
+def test_what_is_given_is_not_measured(requested, nodes, expected):
+    assert measures(requested, nodes) == expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "nodes", "need", "message"),
+    ("requested", "nodes", "need", "message"),
     [
         (resources("auto", 9), [node(4)], None, r"resources.cpus_per_run: 9, but there are 4 CPUs\. Set it lower"),
         (
@@ -157,9 +157,9 @@ def test_what_is_given_is_not_measured(asked, nodes, expected):
         ),
     ],
 )
-def test_what_does_not_fit_is_said(asked, nodes, need, message):
+def test_what_does_not_fit_is_said(requested, nodes, need, message):
     with pytest.raises(RequestError, match=message):
-        place(asked, nodes, need)
+        place(requested, nodes, need)
 
 
 def test_a_whole_device_for_a_run_that_needs_more_than_its_share():

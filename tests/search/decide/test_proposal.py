@@ -39,7 +39,7 @@ def search(proposer: Proposer, configurations: int, *, score, first: dict | None
     return events
 
 
-def asked(events: list[dict]) -> list[dict]:
+def params_of(events: list[dict]) -> list[dict]:
     return [event["params"] for event in events if event["event"] == "ask"]
 
 
@@ -117,9 +117,9 @@ def test_failures_are_infeasible_and_samplers_leave_them():
     """Half of the space fails. Told as infeasible, TPE stays away from it, with nothing else to go by."""
     proposer = Proposer(SPACE, "tpe", 1, ESTIMATOR)
     events = search(proposer, 40, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5)
-    late = [params["lr"] for params in asked(events)[20:]]
+    late = [params["lr"] for params in params_of(events)[20:]]
     random = search(Proposer(SPACE, "random", 1, ESTIMATOR), 40, score=lambda params: 0.0)
-    assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in asked(random)[20:])
+    assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in params_of(random)[20:])
     trials = proposer._trials(replay(events))
     assert {trial.constraints["failed"] > 0 for trial in trials} == {True, False}
     assert all((trial.constraints["failed"] > 0) == (trial.params["lr"] > 1.6e-5) for trial in trials)
@@ -133,7 +133,7 @@ def test_a_sampler_that_learns_is_told_in_the_right_direction():
 
     def distance(name):
         events = search(Proposer(space, name, 1, ESTIMATOR), 30, score=lambda params: -abs(params["lr"] - 4.5e-5))
-        return sum(abs(params["lr"] - 4.5e-5) for params in asked(events)[15:])
+        return sum(abs(params["lr"] - 4.5e-5) for params in params_of(events)[15:])
 
     assert distance("gp") < 0.75 * distance("random")
 
@@ -164,8 +164,8 @@ def test_what_earlier_searches_found_goes_first_and_is_told():
     ]
     proposer = Proposer(SPACE, "tpe", 0, ESTIMATOR, enqueued=({"k": 1, "epochs": 5},))
     events = search(proposer, 3, score=lambda params: 0.0, first={"earlier": earlier})
-    assert asked(events)[0]["k"] == 1
-    assert asked(events)[1:] == [best, others[0]]
+    assert params_of(events)[0]["k"] == 1
+    assert params_of(events)[1:] == [best, others[0]]
     trials = proposer._trials(replay(events))
     values = {trial.params["lr"]: trial.value for trial in trials[:4]}
     assert len(trials) == 4 + 3  # the one outside the space is of no use; the three of this search
@@ -211,4 +211,4 @@ def test_earlier_searches_and_failures_go_together(sampler):
     earlier = {"earlier": [{"params": first, "suggested": {}, "score": 0.5} for first in others]}
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR, expected=4)
     events = search(proposer, 7, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5, first=earlier)
-    assert len(asked(events)) == 7
+    assert len(params_of(events)) == 7

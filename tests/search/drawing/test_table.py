@@ -85,10 +85,10 @@ def test_csv_is_read_back_by_the_csv_module():
 
 def test_html_is_read_back_by_the_html_parser_and_is_xml():
     page = TABLE.html(chosen=0, links={2: 'a"b'})
-    found = Cells(page)
-    assert found.rows == [HEAD, *TABLE.rows]
-    assert "script" not in found.tags
-    assert "b" not in found.tags
+    parsed = Cells(page)
+    assert parsed.rows == [HEAD, *TABLE.rows]
+    assert "script" not in parsed.tags
+    assert "b" not in parsed.tags
     root = ElementTree.fromstring(f"<div>{page}</div>")
     assert len(list(root.iter("tbody"))) == 2
     lines = list(root.iter("tr"))

@@ -103,8 +103,8 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
         assert epochs == before.count(f"{name[0]}:") - 2, "an epoch that had begun was saved when it ended"
     run(tmp_path, "resume", folder)
     for replicate in "01":
-        seen = [line for line in marker.read_text().split()[4:] if line.startswith(replicate)]
-        assert seen == [f"{replicate}:{epoch}" for epoch in range(5)], "no epoch was done twice"
+        entries = [line for line in marker.read_text().split()[4:] if line.startswith(replicate)]
+        assert entries == [f"{replicate}:{epoch}" for epoch in range(5)], "no epoch was done twice"
 
 
 def epochs_in(path):

@@ -136,11 +136,11 @@ def produced(folder, answer, monkeypatch):
 
 def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, monkeypatch):
     session = produced(tmp_path, {"x": np.arange(3.0)}, monkeypatch)
-    session.view.result = lambda run: seen.append([path.name for path in (tmp_path / "models").iterdir()])
-    seen = []
+    session.view.result = lambda run: files.append([path.name for path in (tmp_path / "models").iterdir()])
+    files = []
     session.record_result("trial", PRODUCED)
     assert [run.status for run in session.ledger.state.runs()] == ["done"]
-    assert seen == [["a-1000.safetensors"]]
+    assert files == [["a-1000.safetensors"]]
 
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])

@@ -134,16 +134,16 @@ def test_an_epoch_may_take_longer_than_the_limit_of_silence(session, monkeypatch
         clock.now += 2.0
         kv_put(f"seedwise/{session}/heartbeat/one-0".encode(), str(clock.now).encode())
         if clock.now == 20.0:
-            one.publish(0, Outcome())
+            owner.publish(0, Outcome())
 
     monkeypatch.setattr(shared_results, "SILENCE_SECONDS", 3.0)
     monkeypatch.setattr(shared_results, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
-    one, two = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
-    assert one.mine()
-    assert two.wait(0) == Outcome()
+    owner, waiting = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
+    assert owner.mine()
+    assert waiting.wait(0) == Outcome()
     assert clock.now == 20.0
-    one.leave()
-    assert two.wait(1) is None
+    owner.leave()
+    assert waiting.wait(1) is None
 
 
 def test_workers_wait_for_each_other_although_results_are_known(session):
@@ -154,12 +154,12 @@ def test_workers_wait_for_each_other_although_results_are_known(session):
 
 
 def test_the_first_that_asks_owns_the_work(session):
-    one, two = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
-    assert two.mine()
-    assert one.owner() == "two/0"
-    two.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))
-    assert one.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # not a bit is lost on the way
-    one.leave()  # not its owner: no word to anyone
-    two.publish(1, Outcome())
-    assert one.wait(1) == Outcome()
-    two.leave()
+    waiting, owner = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
+    assert owner.mine()
+    assert waiting.owner() == "two/0"
+    owner.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))
+    assert waiting.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # not a bit is lost on the way
+    waiting.leave()  # not its owner: no word to anyone
+    owner.publish(1, Outcome())
+    assert waiting.wait(1) == Outcome()
+    owner.leave()

@@ -249,9 +249,9 @@ def test_a_method_without_a_test_set_has_none_and_uses_every_stream():
 
 
 def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
-    zero, one = values(trainable()), values(trainable(replicate=1))
-    assert values(trainable(replicate=1, vary="order")) == one != zero
-    assert values(trainable(replicate=1, vary="head")) == zero
+    first, second = values(trainable()), values(trainable(replicate=1))
+    assert values(trainable(replicate=1, vary="order")) == second != first
+    assert values(trainable(replicate=1, vary="head")) == first
     (only,) = results(trainable(replicate=1, vary="weather"))
     assert only.error.startswith("ValueError: 'weather' is not a stream")
 

@@ -38,7 +38,7 @@ def test_the_best_has_all_that_a_reader_needs(folder):
     assert content["task"]["targets"] == ["qan", "qor"]
     assert content["checksums"] == {"task.data": "d" * 64}
     assert (content["tied_with"], content["compared"]) == (["same"], 5)
-    assert [one["replicate"] for one in content["replicates"]] == [0, 1, 2, 1000, 1001, 1002]
+    assert [replicate["replicate"] for replicate in content["replicates"]] == [0, 1, 2, 1000, 1001, 1002]
     assert content["replicates"][3]["seeds"] == Streams(0, 1000).all_seeds()
     assert (content["versions"], content["revision"]) == ({"python": "3.11"}, "abc")
     assert content["made_by"] == "python run_search.py search demo"
@@ -63,9 +63,9 @@ def test_nothing_is_said_by_reference(folder):
 
 def test_the_n_best_and_the_tied_ones_are_whole_files_with_their_rank(folder):
     exported(folder, "--top", "3")
-    contents = [read_best(folder / "top" / f"best-{place}.yaml") for place in (1, 2, 3)]
-    assert [(one["config_id"], one["rank"]) for one in contents] == [("good", 1), ("same", 2), ("poor", 3)]
-    assert [one["tied_with"] for one in contents] == [["same"], ["good"], []]
+    contents = [read_best(folder / "top" / f"best-{rank}.yaml") for rank in (1, 2, 3)]
+    assert [(content["config_id"], content["rank"]) for content in contents] == [("good", 1), ("same", 2), ("poor", 3)]
+    assert [content["tied_with"] for content in contents] == [["same"], ["good"], []]
     assert contents[2]["rerun_by"].endswith("top/best-3.yaml")
     assert contents[2]["confirmed"] is None
     exported(folder, "--tied", "--to", str(folder / "alike"), "--format", "json")
@@ -98,8 +98,8 @@ def test_what_does_not_go_together_is_one_line(folder, capsys, options, message)
 
 
 def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, capsys):
-    place = str(folder / "ledger.jsonl" / "x")
-    for options, kind in ((["--to", place], "file"), (["--top", "2", "--to", place], "folder")):
+    path = str(folder / "ledger.jsonl" / "x")
+    for options, kind in ((["--to", path], "file"), (["--top", "2", "--to", path], "folder")):
         assert main(["export", str(folder), *options]) == 2
         assert capsys.readouterr().err.endswith(f"Name a {kind} that can be written.\n")
     exported(folder, "--top", "3")

@@ -39,13 +39,16 @@ def test_the_hub_reads_the_front_matter_and_the_results(content, tmp_path):
     assert data.pipeline_tag == "text-classification"
     assert data.base_model is None  # a local file is no id of the hub
     assert metadata_load(path)["metrics"] == ["f1"]
-    results = {(one.dataset_split, one.metric_type, one.dataset_config): one.metric_value for one in data.eval_results}
+    results = {
+        (result.dataset_split, result.metric_type, result.dataset_config): result.metric_value
+        for result in data.eval_results
+    }
     assert results == {
         ("validation", "f1", "qan"): 0.61,
         ("validation", "accuracy", "qan"): 0.7,
         ("test", "f1", "qan"): pytest.approx(0.5633),
     }
-    names = [one.metric_name for one in data.eval_results]
+    names = [result.metric_name for result in data.eval_results]
     assert names[-1] == "macro_f1, mean of this configuration over 3 seeds"
 
 
@@ -135,7 +138,7 @@ def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path
     assert "A classifier of qan text, stitched (MoSECroT)" in card.text
     assert "scores differ from the search's" in capsys.readouterr().out  # those of the ledger are made up
     assert "0.123" not in card.content  # the test score of another model
-    own = {(one.dataset_split, one.metric_type): one.metric_value for one in card.data.eval_results}
+    own = {(result.dataset_split, result.metric_type): result.metric_value for result in card.data.eval_results}
     assert own["validation", "f1"] != 0.6
     assert {"README.md", "config.json", "model.safetensors"} <= {
         path.name for path in (tmp_path / "models/qan").iterdir()

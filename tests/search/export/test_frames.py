@@ -49,8 +49,8 @@ def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp
     write_leaderboard(recorded(state).parts.results(state).leaderboard, tmp_path)
     written = list(csv.reader((tmp_path / "leaderboard.csv").read_text().splitlines()))
     assert list(loaded.leaderboard.columns) == written[0]
-    place = written[0].index("config_id")
-    assert loaded.leaderboard.config_id.tolist() == [line[place] for line in written[1:]]
+    column = written[0].index("config_id")
+    assert loaded.leaderboard.config_id.tolist() == [line[column] for line in written[1:]]
     assert loaded.leaderboard.replicated.tolist() == [True] * len(written[1:])
     assert pd.api.types.is_float_dtype(loaded.leaderboard["mean"])
     assert loaded.leaderboard["mean"][0] == pytest.approx(0.82)

@@ -151,5 +151,5 @@ def test_a_real_dashboard_opens_it(file):
     (best,) = shown["best_trials"]
     assert {"key": "config_id", "value": "good"} in best["user_attrs"]
     assert shown["has_intermediate_values"]
-    values = [(one["step"], one["value"]) for one in shown["trials"][0]["intermediate_values"]]
+    values = [(point["step"], point["value"]) for point in shown["trials"][0]["intermediate_values"]]
     assert values == [(step, pytest.approx(value)) for step, value in enumerate((0.81, 0.83, 0.82))]

@@ -132,7 +132,7 @@ def test_any_table_gives_finite_answers_in_any_order(data, configurations, repli
     assert result.tied[result.best]
     order = np.array(data.draw(st.permutations(range(configurations))))
     last = np.full(values.shape, np.nan)
-    again = estimate(Table(tuple(result.ids[place] for place in order), values[order], failed[order], last))
+    again = estimate(Table(tuple(result.ids[index] for index in order), values[order], failed[order], last))
     assert again.mean == pytest.approx(result.mean[order], abs=1e-6)
 
 

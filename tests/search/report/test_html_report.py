@@ -38,10 +38,10 @@ def text():
 
 def test_the_page_has_every_chart_with_alternative_text_and_plotly_once(text):
     root = parsed(text)
-    figures = {one.get("id"): one for one in root.iter("figure")}
+    figures = {element.get("id"): element for element in root.iter("figure")}
     assert {f"chart-{name}" for name in CHARTS} <= set(figures)
     for figure in figures.values():
-        (box,) = [one for one in figure.iter("div") if one.get("class") == "chart"]
+        (box,) = [element for element in figure.iter("div") if element.get("class") == "chart"]
         assert box.get("role") == "img"
         assert re.search(r"\d", box.get("aria-label"))
         assert figure.find("figcaption").text.strip()
@@ -51,16 +51,16 @@ def test_the_page_has_every_chart_with_alternative_text_and_plotly_once(text):
 
 def test_every_link_of_the_contents_leads_to_a_section(text):
     root = parsed(text)
-    linked = [one.get("href").removeprefix("#") for one in root.find("body/nav").iter("a")]
-    assert linked == [one.get("id") for one in root.iter("section")]
+    linked = [link.get("href").removeprefix("#") for link in root.find("body/nav").iter("a")]
+    assert linked == [section.get("id") for section in root.iter("section")]
     assert len(linked) == 9
 
 
 def test_the_answer_comes_first(text):
     root = parsed(text)
     body = list(root.find("body"))
-    assert [one.tag for one in body[:4]] == ["h1", "p", "div", "nav"]
-    sentences = ["".join(one.itertext()) for one in body[2]]
+    assert [element.tag for element in body[:4]] == ["h1", "p", "div", "nav"]
+    sentences = ["".join(element.itertext()) for element in body[2]]
     assert sentences[0].startswith("Chosen: ")
     assert sentences[-1] == "Run it again with: seedwise run runs/made/best.yaml"
 

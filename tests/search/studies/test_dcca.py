@@ -53,18 +53,18 @@ def test_the_search_ranks_by_unlabelled_correlation_and_confirms_the_best(search
     assert [row["params"]["alignment"] for row in own] == ["dcca", "none"]
     assert {row["baseline"] for row in rows if row["baseline"]} == {"untouched", "MLM only"}
     state = read(home / "runs" / "demo-dcca" / "ledger.jsonl")
-    for one in own:
-        metrics = state.configurations[one["config_id"]].runs[0].metrics
+    for own_row in own:
+        metrics = state.configurations[own_row["config_id"]].runs[0].metrics
         score = (metrics["dev/correlation/qel"] + metrics["dev/correlation/qan"]) / 2
-        assert one["mean"] == pytest.approx(score)
+        assert own_row["mean"] == pytest.approx(score)
     assert "correlation on unlabelled (mean)" in output
     assert "oracle" not in output
 
 
 def test_retrieval_and_the_test_sets_are_in_the_confirmation_alone(searched):
     state = read(searched[0] / "runs" / "demo-dcca" / "ledger.jsonl")
-    for one in state.configurations.values():
-        for replicate, done in one.runs.items():
+    for configuration in state.configurations.values():
+        for replicate, done in configuration.runs.items():
             tested = {name for name in done.metrics if name.startswith("test/")}
             assert bool(tested) == (replicate >= 1000)
             assert ("test/retrieval/qan" in tested) == bool(tested)

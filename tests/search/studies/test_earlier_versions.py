@@ -46,11 +46,11 @@ def test_its_exported_file_reruns_to_its_scores(finished, tmp_path, fake_loop):
     rerun = "run", without_tracking(finished / "best.yaml"), "--replicates", 1
     run(tmp_path, *rerun, code=None)
     then = yaml12.load((finished / "best.yaml").read_text())
-    (one,) = read(tmp_path / "runs" / "earlier-rerun" / "ledger.jsonl").runs()
+    (result,) = read(tmp_path / "runs" / "earlier-rerun" / "ledger.jsonl").runs()
     first = then["replicates"][0]
-    assert (one.config_id, one.replicate) == (then["config_id"], first["replicate"])
-    assert one.metrics == near(first["metrics"])
-    equal = one.metrics == first["metrics"]
+    assert (result.config_id, result.replicate) == (then["config_id"], first["replicate"])
+    assert result.metrics == near(first["metrics"])
+    equal = result.metrics == first["metrics"]
     said = "All scores of 1 replicates" if equal else "metrics of 1 replicates differ"
     assert said in run(tmp_path, *rerun, code=0 if equal else 1)
 

@@ -16,11 +16,11 @@ def landscape(tmp_path_factory, ray_here):
 
 def test_the_shape_is_the_one_that_the_paper_reports(landscape):
     home, output = landscape
-    found = numbers_of(home)
-    (finding,) = found["findings"]
+    numbers = numbers_of(home)
+    (finding,) = numbers["findings"]
     assert finding["source_flat"]
-    inside = [place for place, a in enumerate(LINE_POINTS) if 0 <= a <= 1]
-    (line,) = [one for one in found["lines"] if one["on"] == "source"]
+    inside = [index for index, a in enumerate(LINE_POINTS) if 0 <= a <= 1]
+    (line,) = [row for row in numbers["lines"] if row["on"] == "source"]
     source, own = (np.array(line["curves"][language]["score"]["mean"])[inside] for language in ("qel", "qan"))
     band = np.array(line["curves"]["qel"]["score"]["sd"])[inside][0]
     assert np.abs(source - source[0]).max() <= max(2 * band, 0.03)  # within its band; two seeds may agree by chance

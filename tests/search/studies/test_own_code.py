@@ -91,7 +91,7 @@ def test_the_guides_method_of_version_08_runs_with_its_import_line_changed(tmp_p
     run(tmp_path, "search", "prototypes.yaml", "--set", "tracking.uri=off")
     monkeypatch.delitem(sys.modules, "prototypes")
     state = read(tmp_path / "runs" / "prototypes" / "ledger.jsonl")
-    assert {(one.status, one.step) for one in state.runs()} == {("done", 3)}
+    assert {(result.status, result.step) for result in state.runs()} == {("done", 3)}
     rows = board(tmp_path / "runs" / "prototypes")
     assert [row["replicates"] for row in rows] == [3, 3, 3, 3]
     # The same arithmetic by hand, for the best one at its first seed.
@@ -103,7 +103,7 @@ def test_the_guides_method_of_version_08_runs_with_its_import_line_changed(tmp_p
     for number in range(3):
         for row in np.random.default_rng(streams.seed("order", number)).permutation(len(train)):
             prototypes[of_train[row]] += rate * (train[row] - prototypes[of_train[row]])
-    hits = [np.linalg.norm(prototypes - one, axis=1).argmin() for one in test] == of_test
+    hits = [np.linalg.norm(prototypes - image, axis=1).argmin() for image in test] == of_test
     assert state.configurations[best["config_id"]].runs[0].metrics == {"accuracy": pytest.approx(hits.mean())}
 
 
@@ -135,7 +135,7 @@ def test_a_search_that_lacks_a_package_in_a_run_and_here_stops_at_the_first_run(
     (tmp_path / "sw_not_installed.py").write_text("")
     monkeypatch.setattr(sys.modules["sw_near"], "better", lambda value, x: x)
     run(tmp_path, "resume", folder)
-    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"done"}
+    assert {result.status for result in read(folder / "ledger.jsonl").runs()} == {"done"}
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -146,7 +146,7 @@ def test_a_search_whose_runs_lack_a_package_that_is_here_stops_after_three_confi
     )
     output = run(tmp_path, "search", "spec.yaml", code=1)
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
-    failed = sum(one.finished for one in state.runs())
+    failed = sum(result.finished for result in state.runs())
     assert len(state.configurations) <= 4
     assert 3 <= failed < 12
     assert f"all {failed} runs failed: ModuleNotFoundError: No module named 'json' (sw_near.py:2)" in output
@@ -163,7 +163,7 @@ def test_a_search_whose_workers_end_before_their_first_step_stops_at_the_first_r
     )
     output = run(tmp_path, "search", "spec.yaml", code=1, apart=True)
     assert "no run can start: its process ended before the first step." in output
-    assert len({one.config_id for one in read(tmp_path / "runs" / "quadratic" / "ledger.jsonl").runs()}) <= 2
+    assert len({result.config_id for result in read(tmp_path / "runs" / "quadratic" / "ledger.jsonl").runs()}) <= 2
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -174,10 +174,10 @@ def test_a_package_that_only_some_configurations_need_costs_these_alone(tmp_path
     )
     run(tmp_path, "search", "spec.yaml")
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
-    for one in state.configurations.values():
-        statuses = {of.status for of in one.runs.values()}
-        assert statuses == ({"failed:error"} if one.params["x"] > 0.3 else {"done"})
-    assert any("No module named 'sw_not_installed'" in one.error for one in state.runs())
+    for configuration in state.configurations.values():
+        statuses = {result.status for result in configuration.runs.values()}
+        assert statuses == ({"failed:error"} if configuration.params["x"] > 0.3 else {"done"})
+    assert any("No module named 'sw_not_installed'" in result.error for result in state.runs())
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -186,7 +186,7 @@ def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float('nan')\n")
     output = run(tmp_path, "search", "spec.yaml", code=1)
     folder = tmp_path / "runs" / "quadratic"
-    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
+    assert {result.status for result in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
     assert not (folder / "best.yaml").exists()
     assert "best.yaml" not in output
     assert "rerun" not in output
@@ -310,7 +310,7 @@ def test_a_search_that_goes_on_from_another_folder_leaves_no_traces(tmp_path, fa
     run(tmp_path, "search", "spec.yaml")
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     expected = board(folder)
-    cut = [place for place, line in enumerate(lines) if '"result"' in line][1]
+    cut = [index for index, line in enumerate(lines) if '"result"' in line][1]
     (folder / "ledger.jsonl").write_text("".join(lines[:cut]))
     monkeypatch.chdir("/")
     for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own

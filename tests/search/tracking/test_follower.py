@@ -156,10 +156,10 @@ def test_a_repeated_step_of_an_interrupted_run_is_there_once(written, runs):
 
 
 def test_files_lie_next_to_the_database(written, runs):
-    place = (
+    folder = (
         Path(written[1].removeprefix("sqlite:///")).parent / "mlartifacts" / runs[("search",)].info.run_id / "artifacts"
     )
-    assert {file.name for file in place.iterdir()} == FILES
+    assert {file.name for file in folder.iterdir()} == FILES
 
 
 def test_the_page_of_the_experiment_sorts_by_the_score(written):
@@ -353,7 +353,8 @@ def test_updates_of_any_parts_are_those_of_the_whole(lines, part):
         parts += late.take(events[start : start + part])
     assert points_of(parts) == points_of(whole.take(events))
     statuses = [
-        {update.key: (update.status, update.moment) for update in one.take([], last=True)} for one in (late, whole)
+        {update.key: (update.status, update.moment) for update in scribe.take([], last=True)}
+        for scribe in (late, whole)
     ]
     assert statuses[0] == statuses[1]
     assert late.nodes == whole.nodes
@@ -466,13 +467,13 @@ def test_the_confirmation_stands_beside_the_search(database, tmp_path):
     story.end()
     assert follow_here(tmp_path)  # restarted after the freeze
     runs = runs_of(uri)
-    found = runs["configuration", "a"].data.metrics
-    assert found["score"] == pytest.approx(np.mean(SCORES["a"]))
-    assert found["fresh_score"] == pytest.approx(np.mean(fresh))
-    assert found["fresh_score_sd"] == pytest.approx(np.std(fresh, ddof=1))
-    assert found["test/macro_f1/bel"] == pytest.approx(np.mean(fresh) - 0.2)
-    assert found["dev/macro_f1/bel"] == pytest.approx(np.mean(SCORES["a"]) - 0.1)
-    assert (found["estimate"], found["p_best"]) == (0.605, 0.8)
+    logged = runs["configuration", "a"].data.metrics
+    assert logged["score"] == pytest.approx(np.mean(SCORES["a"]))
+    assert logged["fresh_score"] == pytest.approx(np.mean(fresh))
+    assert logged["fresh_score_sd"] == pytest.approx(np.std(fresh, ddof=1))
+    assert logged["test/macro_f1/bel"] == pytest.approx(np.mean(fresh) - 0.2)
+    assert logged["dev/macro_f1/bel"] == pytest.approx(np.mean(SCORES["a"]) - 0.1)
+    assert (logged["estimate"], logged["p_best"]) == (0.605, 0.8)
     assert "test/macro_f1/bel" not in runs["configuration", "b"].data.metrics
     assert runs["configuration", "b"].data.metrics["p_best"] == 0.2
     assert runs["run", "a", "1001"].data.tags["phase"] == "confirm"
@@ -502,11 +503,11 @@ def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(
     pictures_of(tmp_path, "a", 1000).write_text(json.dumps(drawn))
 
     def files() -> dict[tuple, dict[str, str]]:
-        client, found = MlflowClient(uri), {}
+        client, pictures = MlflowClient(uri), {}
         for key, run in runs_of(uri).items():
             names = [file.path for file in client.list_artifacts(run.info.run_id, "pictures")]
-            found |= {key: {name: mlflow_text(client, run.info.run_id, name) for name in names}} if names else {}
-        return found
+            pictures |= {key: {name: mlflow_text(client, run.info.run_id, name) for name in names}} if names else {}
+        return pictures
 
     assert follow_here(tmp_path)
     first = files()

@@ -24,14 +24,17 @@ def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_
         search, fresh = (
             selection.scores(state, phase) | scores_of(state, selection, phase) for phase in (SEARCH, CONFIRM)
         )
-        now = {one: (search.get(one, {}), fresh.get(one, {})) for one in search.keys() | fresh.keys()}
-        assert {one: rows for one, rows in scores.rows.items() if any(rows)} == now
-        assert changed == sorted(one for one in now if now[one] != before.get(one))
+        now = {
+            config_id: (search.get(config_id, {}), fresh.get(config_id, {}))
+            for config_id in search.keys() | fresh.keys()
+        }
+        assert {config_id: rows for config_id, rows in scores.rows.items() if any(rows)} == now
+        assert changed == sorted(config_id for config_id in now if now[config_id] != before.get(config_id))
         assert scores.count == sum(map(len, search.values()))
-        own = {one: summary(list(row.values())) for one, row in search.items() if one.startswith("c")}
+        own = {config_id: summary(list(row.values())) for config_id, row in search.items() if config_id.startswith("c")}
         assert scores.summaries == own
         if own:
-            assert scores.best == min(own, key=lambda one: (-own[one].mean, one))
+            assert scores.best == min(own, key=lambda config_id: (-own[config_id].mean, config_id))
         before = now
 
 
@@ -43,7 +46,11 @@ def test_a_result_touches_its_own_configuration_and_a_new_lowest_one_those_with_
     search.run("c01", 1, metrics("dev", 0.9, 0.6, 0.5))
     search.run("c02", 1, metrics("dev", 0.1, 0.6, 0.5))
     update = Scores._update
-    monkeypatch.setattr(Scores, "_update", lambda self, one: touched.append(one.config_id) or update(self, one))
+    monkeypatch.setattr(
+        Scores,
+        "_update",
+        lambda self, configuration: touched.append(configuration.config_id) or update(self, configuration),
+    )
     state = State()
     scores, counts = Scores(state, Selection.from_specification(search.resolved)), []
     for event in search.events:

@@ -49,11 +49,11 @@ def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(
     assert process.poll() is None
     with server(database(), tmp_path / "files", port):
         assert follower.finish(process, TEST_TIMEOUT), (folder / "tracking.log").read_text()
-        found = runs_of(uri)
-        assert len(found) == 11
-        assert history(uri, found["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
-        assert found[("search",)].data.params["tracking.uri"] == f"http://***@127.0.0.1:{port}"
-        files = {file.path for file in MlflowClient(uri).list_artifacts(found[("search",)].info.run_id)}
+        runs = runs_of(uri)
+        assert len(runs) == 11
+        assert history(uri, runs["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
+        assert runs[("search",)].data.params["tracking.uri"] == f"http://***@127.0.0.1:{port}"
+        files = {file.path for file in MlflowClient(uri).list_artifacts(runs[("search",)].info.run_id)}
         assert files == FILES
     assert "answers again" in (folder / "tracking.log").read_text()
     assert "sesame" not in (folder / "tracking.log").read_text()

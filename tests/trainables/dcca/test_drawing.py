@@ -26,6 +26,6 @@ def test_the_things_of_a_step_depend_on_nothing_before_it(steps):
 
 def test_drawn_anew_a_third_is_missed():
     draws = Draws(1000, 20, lambda number: number, anew=4)
-    seen = {row for step in range(50) for row in draws.rows(step)}
+    rows = {row for step in range(50) for row in draws.rows(step)}
     assert all(len(set(draws.rows(3)[start : start + 4])) == 4 for start in range(0, 20, 4))
-    assert len(seen) == pytest.approx(633, abs=25)  # 1 - 1/e, as measured on the released code
+    assert len(rows) == pytest.approx(633, abs=25)  # 1 - 1/e, as measured on the released code

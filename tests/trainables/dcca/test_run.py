@@ -132,9 +132,9 @@ def test_the_losses_are_drawn_over_all_steps():
 
 def test_frozen_parts_stay_as_they_are():
     run = made(**{**SMALL, "steps": 2, "tune_epochs": 0}, freeze_embeddings=True, freeze_layers=2)
-    before = {name: one.detach().clone() for name, one in run.model.named_parameters()}
+    before = {name: parameter.detach().clone() for name, parameter in run.model.named_parameters()}
     finished(run)
-    moved = {name for name, one in run.model.named_parameters() if not torch.equal(one, before[name])}
+    moved = {name for name, parameter in run.model.named_parameters() if not torch.equal(parameter, before[name])}
     assert not [name for name in moved if "word_embeddings" in name or "layer.0." in name or "layer.1." in name]
     assert any("layer.2." in name for name in moved)
     assert any("layer.3." in name for name in moved)
@@ -167,9 +167,9 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
     tests = prepare_test(Dcca, demo(parallel))
     assert [len(side) for side in tests.parallel["qan"]] == [12, 12]
     run, _ = trained()
-    found = run.test(tests)
-    assert found["test/retrieval/qan"] == 1.0  # the same sentences on both sides
-    assert {name for name in found if name.startswith("test/macro_f1")} == {
+    metrics = run.test(tests)
+    assert metrics["test/retrieval/qan"] == 1.0  # the same sentences on both sides
+    assert {name for name in metrics if name.startswith("test/macro_f1")} == {
         f"test/macro_f1/{language}" for language in ("qel", "qan", "qor")
     }
     # Where retrieval selects, it sees every other pair, and the rest is tested.

@@ -70,10 +70,10 @@ def test_a_run_is_its_streams_and_nothing_else(name, few, straight):
 
 def test_no_two_of_them_are_the_same_training(few, straight):
     ear = made(few).step(0)
-    losses = {one[0]["train/loss/qel"] for one in straight.values()} | {ear["train/robust/qel"] / 2}
+    losses = {epochs[0]["train/loss/qel"] for epochs in straight.values()} | {ear["train/robust/qel"] / 2}
     assert len(losses) == 5
-    for one in straight.values():
-        assert set(one[0]) < set(ear)  # what they report is called as in EAR
+    for epochs in straight.values():
+        assert set(epochs[0]) < set(ear)  # what they report is called as in EAR
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -98,9 +98,9 @@ def test_going_on_from_a_checkpoint_is_bit_identical(name, few, straight, tmp_pa
 def test_a_classifier_that_predicts_one_class_is_a_failure(name, few):
     space = baseline_space("ear", name, METHOD, {"epochs": 1, "lr": 3.0})
     params = {key: value for key, value in space.complete({}).items() if key != "baseline"}
-    with pytest.raises(RunFailed) as found:
+    with pytest.raises(RunFailed) as error:
         BASELINES[name](few, params, Streams(0, 0), CPU).step(0)
-    assert found.value.kind == "collapsed"
+    assert error.value.kind == "collapsed"
 
 
 def passes(method):
@@ -159,10 +159,10 @@ def test_rs_da_is_plain_training_on_copies_alone(few, straight):
         for epoch in range(number + 1):
             sentences = [(words,) for words in copies[epoch]]
             plain.inputs = dataclasses.replace(few, train=dataclasses.replace(few.train, sentences=sentences))
-            found = plain.step(epoch)
-        own = {name: value for name, value in straight["rs_da"][number].items() if name in found}
-        assert own == found
-        assert set(straight["rs_da"][number]) - set(found) == {"train/changed_share/qel", "train/unchanged_pairs/qel"}
+            metrics = plain.step(epoch)
+        own = {name: value for name, value in straight["rs_da"][number].items() if name in metrics}
+        assert own == metrics
+        assert set(straight["rs_da"][number]) - set(metrics) == {"train/changed_share/qel", "train/unchanged_pairs/qel"}
     changed = np.mean([a != b for a, b in zip(*copies_by_hand(0), strict=True)])
     assert straight["rs_da"][0]["train/unchanged_pairs/qel"] == pytest.approx(1 - changed)
 
@@ -246,14 +246,14 @@ def test_adv_climbs_within_its_ball_and_beyond_what_a_random_move_does(few, asce
 def test_the_ascent_leaves_no_gradient_behind(few):
     """Its own gradients are for the move alone: an update with moves of no length is one of plain training."""
     inputs = without_dropout(few)
-    found = []
+    gradients = []
     for method in (baseline("adv", inputs, radius=1e-9, ascents=2), baseline("plain", inputs)):
         method.learner.model.train()
         method.loss_of(np.arange(8)).backward()
-        found.append({name: part.grad for name, part in method.learner.model.named_parameters()})
-    for name, gradient in found[1].items():
+        gradients.append({name: part.grad for name, part in method.learner.model.named_parameters()})
+    for name, gradient in gradients[1].items():
         if gradient is not None:
-            torch.testing.assert_close(found[0][name], gradient, rtol=1e-3, atol=1e-6)
+            torch.testing.assert_close(gradients[0][name], gradient, rtol=1e-3, atol=1e-6)
 
 
 def test_a_baseline_draws_the_words_and_exports_its_model(few, tmp_path):
@@ -264,8 +264,8 @@ def test_a_baseline_draws_the_words_and_exports_its_model(few, tmp_path):
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     dev = first(few.dev["qor"], 1)
     with torch.no_grad():
-        found = model(input_ids=torch.from_numpy(dev.ids[:, : dev.lengths[0]].astype(np.int64))).logits.argmax(-1)
-    assert found.tolist() == method.learner.predict(dev).tolist()
+        labels = model(input_ids=torch.from_numpy(dev.ids[:, : dev.lengths[0]].astype(np.int64))).logits.argmax(-1)
+    assert labels.tolist() == method.learner.predict(dev).tolist()
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -58,17 +58,17 @@ def test_a_linear_head_is_equation_3_and_nothing_else(kind, training):
 
 def dropouts(model):
     """The shares of all dropouts outside the encoder's layers, in the order of a pass."""
-    found = []
+    rates = []
 
     def note(module, arguments, output):
-        found.append(module.p)
+        rates.append(module.p)
 
     inside = {*model.base_model.embeddings.modules(), *model.base_model.encoder.modules()}
     for module in model.modules():
         if isinstance(module, nn.Dropout) and module not in inside:
             module.register_forward_hook(note)
     model.train()(**BATCH)
-    return found
+    return rates
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_without_dropout_the_released_head_is_transformers_own(kind):
 def test_the_released_dropout_drops_all_states_before_the_head():
     model = classifier("xlm-roberta", "released", hidden_dropout_prob=0.4)
     assert model.classifier[0].p == 0.4
-    seen = []
-    model.classifier[1].register_forward_hook(lambda module, arguments, output: seen.append(arguments[0]))
+    inputs = []
+    model.classifier[1].register_forward_hook(lambda module, arguments, output: inputs.append(arguments[0]))
     model.train()(**BATCH)
-    assert 0.2 < (seen[0] == 0).float().mean() < 0.6
-    assert seen[0].shape == (2, 5, 16)
+    assert 0.2 < (inputs[0] == 0).float().mean() < 0.6
+    assert inputs[0].shape == (2, 5, 16)
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])

@@ -51,12 +51,12 @@ def precision(fixed, options, table):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_dictionary_brings_a_turned_language_into_the_space(fixed, turned, preset):
     options = AlignOptions(preset=preset)
-    found = align(fixed, {"fr": turned}, {"fr": lexicon(range(WORDS))}, options, seed=0)["fr"]
-    assert found.aligned
-    assert found.measure == "precision_at_1"
-    assert found.before < 0.2 < 0.9 < found.after
-    assert precision(fixed, options, found.table) > 0.95
-    assert len(found.pairs) == WORDS - WORDS // 10
+    result = align(fixed, {"fr": turned}, {"fr": lexicon(range(WORDS))}, options, seed=0)["fr"]
+    assert result.aligned
+    assert result.measure == "precision_at_1"
+    assert result.before < 0.2 < 0.9 < result.after
+    assert precision(fixed, options, result.table) > 0.95
+    assert len(result.pairs) == WORDS - WORDS // 10
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -83,13 +83,13 @@ def test_a_language_that_a_wrong_dictionary_spoils_is_left_unaligned(fixed, same
     shuffled[fitted] = np.random.default_rng(0).permutation(rows[fitted])
     dictionary = {"fr": lexicon(range(WORDS), of=lambda row: shuffled[row])}
     options = AlignOptions()
-    found = align(fixed, {"fr": same_encoder}, dictionary, options, seed=0)["fr"]
-    assert not found.aligned
-    assert found.after < 0.3 < 0.9 < found.before
-    np.testing.assert_array_equal(found.table, normalise(same_encoder.table, PRESETS["supervised"].normalise))
+    result = align(fixed, {"fr": same_encoder}, dictionary, options, seed=0)["fr"]
+    assert not result.aligned
+    assert result.after < 0.3 < 0.9 < result.before
+    np.testing.assert_array_equal(result.table, normalise(same_encoder.table, PRESETS["supervised"].normalise))
     forced = align(fixed, {"fr": same_encoder}, dictionary, AlignOptions(selection=False), seed=0)["fr"]
     assert (forced.aligned, forced.before, forced.after, len(forced.pairs)) == (True, None, None, WORDS)
-    assert precision(fixed, options, forced.table) < 0.3 < 0.9 < precision(fixed, options, found.table)
+    assert precision(fixed, options, forced.table) < 0.3 < 0.9 < precision(fixed, options, result.table)
 
 
 def test_without_a_dictionary_mutual_neighbours_decide(fixed, same_encoder):
@@ -97,21 +97,21 @@ def test_without_a_dictionary_mutual_neighbours_decide(fixed, same_encoder):
     noise = vectors(np.random.default_rng(9).normal(size=(WORDS, DIMENSIONS)), "bruit")
     options = AlignOptions(patience=3)
     lines = []
-    found = align(fixed, {"fr": same_encoder, "xx": noise}, {"fr": None}, options, seed=0, progress=lines.append)
-    assert found["fr"].measure == "mutual_csls"
-    assert precision(fixed, options, found["fr"].table) > 0.9
-    for one in found.values():
-        assert one.aligned == (one.after >= one.before)
+    results = align(fixed, {"fr": same_encoder, "xx": noise}, {"fr": None}, options, seed=0, progress=lines.append)
+    assert results["fr"].measure == "mutual_csls"
+    assert precision(fixed, options, results["fr"].table) > 0.9
+    for result in results.values():
+        assert result.aligned == (result.after >= result.before)
     assert lines[0].startswith("fr: iteration 1, keeps 0.1, mean cosine ")
     assert any(line.startswith("xx: iteration") for line in lines)
 
 
 def test_where_dimensions_differ_there_is_nothing_to_go_back_to(fixed, turned):
     wide = vectors(np.hstack([turned.table, np.zeros((WORDS, 3))]), "mot")
-    found = align(fixed, {"fr": wide}, {"fr": lexicon(range(WORDS))}, AlignOptions(), seed=0)["fr"]
-    assert (found.aligned, found.before) == (True, None)
-    assert found.after > 0.9
-    assert "dimensions differ" in found.notes[-1]
+    result = align(fixed, {"fr": wide}, {"fr": lexicon(range(WORDS))}, AlignOptions(), seed=0)["fr"]
+    assert (result.aligned, result.before) == (True, None)
+    assert result.after > 0.9
+    assert "dimensions differ" in result.notes[-1]
 
 
 def test_self_learning_makes_up_for_a_small_dictionary(fixed, turned):

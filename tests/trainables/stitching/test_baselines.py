@@ -219,7 +219,7 @@ def test_the_source_model_of_ls_is_trained_on_the_original_table_and_does_not_de
         assert metrics[number]["train/loss/qel"] == loss
         assert metrics[number]["dev/macro_f1/qel"] == pytest.approx(expected)
     alone = dataclasses.replace(few, targets={"qor": few.targets["qor"]})
-    shared = [{name: value for name, value in one.items() if "qan" not in name} for one in metrics]
+    shared = [{name: value for name, value in epoch.items() if "qan" not in name} for epoch in metrics]
     assert run("ls", alone)[1] == shared
 
 
@@ -228,9 +228,9 @@ def test_other_maps_and_anchors_are_other_tables_in_the_same_model(few, options)
     plain, other = made("ls", few), made("ls", few, **options)
     vectors = few.targets["qan"].vectors
     assert not torch.allclose(plain.table("qan", vectors), other.table("qan", vectors), atol=1e-3)
-    one, two = plain.step(0), other.step(0)
-    assert one["train/loss/qel"] == two["train/loss/qel"]
-    assert one["dev/macro_f1/qel"] == two["dev/macro_f1/qel"]
+    of_plain, of_other = plain.step(0), other.step(0)
+    assert of_plain["train/loss/qel"] == of_other["train/loss/qel"]
+    assert of_plain["dev/macro_f1/qel"] == of_other["dev/macro_f1/qel"]
 
 
 @pytest.mark.parametrize("name", FINE_TUNED)

@@ -108,7 +108,7 @@ def test_selective_checkpointing_keeps_matrix_products_and_computes_the_rest_onc
         loss = learner.model.train()(**batch_of(data(), np.arange(8), CPU)).loss
         with Count() as count:
             loss.backward()
-        counted[mode] = count.found
+        counted[mode] = count.calls
     assert counted["selective"]["addmm"] == counted[False]["addmm"] == 0
     assert counted[True]["addmm"] > 0
     assert counted["selective"]["gelu"] == counted[True]["gelu"] == SIZES["num_hidden_layers"]
@@ -120,20 +120,20 @@ class Count(TorchDispatchMode):
 
     def __init__(self):
         super().__init__()
-        self.found = Counter()
+        self.calls = Counter()
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        self.found[operation.overloadpacket.__name__] += 1
+        self.calls[operation.overloadpacket.__name__] += 1
         return operation(*args, **(kwargs or {}))
 
 
 def test_an_epoch_does_not_depend_on_what_the_process_did_before():
     options = TrainingOptions(lr=1e-3, epochs=2, batch_size=8)
-    one, _ = train(options, dropout=0.3)
+    fresh, _ = train(options, dropout=0.3)
     learner = Learner(model(dropout=0.3), options, 24, CPU)
     torch.rand(1000)
     other, _ = train(options, learner=learner)
-    assert torch.equal(weights(one), weights(other))
+    assert torch.equal(weights(fresh), weights(other))
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
@@ -195,9 +195,9 @@ def test_weight_decay_is_on_matrices_only():
 
 def test_a_loss_that_is_not_finite_ends_the_run():
     learner = Learner(model(), TrainingOptions(batch_size=8), 24, CPU)
-    with pytest.raises(RunFailed) as found:
+    with pytest.raises(RunFailed) as error:
         learner.epoch(data(), order=0, dropout=0, loss_of=lambda batch: learner.model(**batch).loss * float("nan"))
-    assert found.value.kind == "nan"
+    assert error.value.kind == "nan"
 
 
 def test_batches_mask_padding_and_cut_to_the_longest():
@@ -217,30 +217,30 @@ def test_kinds_of_tokens_travel_to_training_and_to_prediction():
     assert batch["token_type_ids"].tolist() == [kinds[1], [*kinds[0], 0, 0]]
     assert batch_of(examples, np.array([0]), CPU)["token_type_ids"].tolist() == [kinds[0]]
     learner = Learner(model(), TrainingOptions(batch_size=2), 2, CPU)
-    seen = []
+    given = []
     learner.model.bert.embeddings.register_forward_hook(
-        lambda module, arguments, options, output: seen.append(options["token_type_ids"].tolist()), with_kwargs=True
+        lambda module, arguments, options, output: given.append(options["token_type_ids"].tolist()), with_kwargs=True
     )
     learner.epoch(examples, order=0, dropout=0, loss_of=lambda batch: learner.model(**batch).loss)
     learner.predict(examples)
-    assert seen == [[[*kinds[0], 0, 0], kinds[1]]] * 2
+    assert given == [[[*kinds[0], 0, 0], kinds[1]]] * 2
 
 
 def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
     reference = model(seed=5)
     body = {name: value.numpy() for name, value in reference.bert.state_dict().items() if "pooler" not in name}
     encoder = Encoder(reference.config.to_dict(), body)
-    one, same, other = (skeleton(encoder, 3) for _ in range(3))
-    initialise(one, encoder, 1)
+    first, same, other = (skeleton(encoder, 3) for _ in range(3))
+    initialise(first, encoder, 1)
     torch.rand(10)
     initialise(same, encoder, 1)
     initialise(other, encoder, 2)
     for name, value in body.items():
-        assert torch.equal(one.bert.state_dict()[name], torch.from_numpy(value)), name
-    assert torch.equal(one.classifier.weight, same.classifier.weight)
-    assert not torch.equal(one.classifier.weight, other.classifier.weight)
-    assert one.bert.pooler.dense.weight.std().item() == pytest.approx(0.02, rel=0.2)
-    assert not one.classifier.bias.any()
+        assert torch.equal(first.bert.state_dict()[name], torch.from_numpy(value)), name
+    assert torch.equal(first.classifier.weight, same.classifier.weight)
+    assert not torch.equal(first.classifier.weight, other.classifier.weight)
+    assert first.bert.pooler.dense.weight.std().item() == pytest.approx(0.02, rel=0.2)
+    assert not first.classifier.bias.any()
 
 
 @pytest.mark.parametrize(
