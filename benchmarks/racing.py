@@ -153,10 +153,10 @@ def _ratios(world: str, by: dict) -> None:
     for budget in sorted(budget for name, budget in by if name == "fixed-5"):
         if not raced:
             continue
-        shared = sorted(set(by["fixed-5", budget]).intersection(*(by["race", budget_raced] for budget_raced in raced)))
+        shared = sorted(set(by["fixed-5", budget]).intersection(*(by["race", race_budget] for race_budget in raced)))
         if not shared:
             continue
-        race = np.array([[by["race", budget_raced][number]["regret"] for budget_raced in raced] for number in shared])
+        race = np.array([[by["race", race_budget][number]["regret"] for race_budget in raced] for number in shared])
         fixed = np.array([by["fixed-5", budget][number]["regret"] for number in shared])
         again = np.random.default_rng(0).integers(len(shared), size=(1000, len(shared)))
         ratios = [_reached(raced, race[pick].mean(0), fixed[pick].mean()) / budget for pick in again]

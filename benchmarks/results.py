@@ -65,7 +65,10 @@ def name_of(row: dict) -> str:
 
 def compare(folder: Path, names: dict[str, str], languages: list[str], metric: str) -> None:
     """Mean differences of all pairs of rows on the same replicates, with 95 % intervals of Student's t."""
-    runs = {key: first.of_phase(CONFIRM) for key, first in read(folder / "ledger.jsonl").configurations.items()}
+    runs = {
+        key: configuration.of_phase(CONFIRM)
+        for key, configuration in read(folder / "ledger.jsonl").configurations.items()
+    }
     for (first, name), (second, its_name) in itertools.combinations(names.items(), 2):
         parts = []
         for language in languages:
