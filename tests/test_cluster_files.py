@@ -207,7 +207,7 @@ def test_mlflow_knows_the_options_of_its_server():
 
 
 @pytest.mark.parametrize(("linter", "name"), [("hadolint", "Dockerfile"), ("shellcheck", "slurm.sh")])
-def test_linters_find_nothing(linter, name):
+def test_the_cluster_files_pass_their_linters(linter, name):
     program = shutil.which(linter, path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     if not program:
         pytest.skip(f"{linter} is not installed: pip install -e .[test]")

@@ -73,7 +73,7 @@ def run(project, tmp_path):
     return run
 
 
-def test_it_keeps_the_contract_of_methods(run):
+def test_the_toy_method_keeps_the_contract_of_methods(run):
     contract = ROOT / "tests" / "trainables" / "test_contract.py"
     assert "toy" not in contract.read_text()
     options = (
@@ -94,7 +94,7 @@ def test_it_keeps_the_contract_of_methods(run):
     assert "test_every_configuration_of_a_baseline_is_accepted_and_canonical[toy-plain]" in output
 
 
-def test_a_specification_of_it_is_read_and_its_inputs_are_checked(run, tmp_path):
+def test_a_specification_of_the_toy_method_is_read_and_its_inputs_are_checked(run, tmp_path):
     output = run("-m", "seedwise", "search", "toy.yaml", "--dry-run")
     resolved = yaml12.load("\n".join(line for line in output.splitlines() if not line.startswith("#")))
     assert resolved["inputs"]["ignored"] == "ignored.txt"
@@ -170,7 +170,7 @@ print(json.dumps({"own": own, "of_ear": next(of_ear.grid())[0], "rows": results.
 """
 
 
-def test_its_runs_its_baseline_its_best_yaml_and_its_card(run, tmp_path):
+def test_runs_baseline_best_yaml_and_card_of_the_toy_method(run, tmp_path):
     answer = json.loads(run("-c", BY_HAND))
     own, plain = answer["own"]
     assert own == {"smoothing": 1.0, "sentences": 40}
@@ -187,7 +187,7 @@ def test_its_runs_its_baseline_its_best_yaml_and_its_card(run, tmp_path):
 
 
 @pytest.mark.extended
-def test_a_whole_search_of_it_and_its_exported_model(run, tmp_path):
+def test_a_whole_search_of_the_toy_method_and_its_exported_model(run, tmp_path):
     run("-m", "seedwise", "search", "toy.yaml")
     folder = tmp_path / "runs" / "toy"
     assert [baseline["baseline"] for baseline in yaml12.load((folder / "best.yaml").read_text())["baselines"]] == [

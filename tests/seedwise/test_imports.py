@@ -75,7 +75,7 @@ def test_a_second_module_of_a_name_is_refused_with_both_places(folder, tmp_path_
         ("sw_broken:Mine", "No module named 'sw_missing'"),
     ],
 )
-def test_what_cannot_be_imported_is_one_line_with_its_key(folder, path, problem):
+def test_an_import_error_is_one_line_with_its_key(folder, path, problem):
     (folder / "sw_broken.py").write_text("import sw_missing\n")
     with paths.relative_to(folder), pytest.raises(RequestError) as error:
         import_path(path, "method.trainable")
@@ -94,7 +94,7 @@ def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
 
 
 @pytest.mark.parametrize("name", ["search", "spaces", "trainables"])
-def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monkeypatch):
+def test_our_old_names_are_distinguished_from_other_missing_modules(folder, name, monkeypatch):
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(ROOT))])  # as where installed
     (folder / "sw_old.py").write_text(f"from {name}.anything import Method\n")
     message = f"Seedwise's own {name!r} is now 'seedwise.{name}'."

@@ -25,7 +25,7 @@ def printed(folder, **more):
 
 
 @pytest.mark.parametrize("on_path", [False, True])
-def test_what_is_printed_can_be_typed_where_the_person_is(tmp_path, on_path):
+def test_printed_commands_can_be_typed_in_the_current_folder(tmp_path, on_path):
     bin_folder = str(Path(sys.executable).parent)
     others = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != bin_folder]
     path = os.pathsep.join([bin_folder, *others] if on_path else others)

@@ -85,7 +85,7 @@ def test_optuna_can_draw_from_each(name):
     assert all(space(study.ask()) in points for _ in range(20))
 
 
-def test_a_range_of_rates_becomes_its_ends_and_their_geometric_middle_and_the_longest_training_is_taken():
+def test_a_range_of_rates_becomes_three_rates_and_the_longest_training_is_used():
     of = spaces.load("stitching", {"lr": [1e-5, 4e-3], "epochs": [3, 9]})
     for name in ("ls", "zero_shot"):
         rows = grid(name, of)
@@ -117,7 +117,7 @@ def test_what_the_method_fixes_is_fixed_alike():
     assert "anchors" not in only  # it has none
 
 
-def test_what_the_method_sets_without_asking_is_taken_too():
+def test_fixed_settings_of_the_papers_procedure_are_taken_too():
     """The paper's procedure is neither a dimension nor an override of its space."""
     for name in ("ls", "zero_shot"):
         for params in grid(name, spaces.load("stitching", "paper")):

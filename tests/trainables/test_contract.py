@@ -140,7 +140,7 @@ def test_every_configuration_of_a_baseline_is_accepted_and_canonical(method, bas
 
 
 @every_baseline
-def test_what_a_baseline_says_of_itself_exists(method, baseline):
+def test_choices_and_needs_of_a_baseline_exist(method, baseline):
     spec, entry = spec_of(method), spec_of(method).baselines[baseline]
     known = defaults_of(entry.options)
     assert entry.options.title
@@ -178,7 +178,7 @@ def test_compat_fixes_options_to_values_that_they_may_have(method):
 
 
 @every
-def test_a_misspelt_compat_is_told_what_there_is(method):
+def test_a_misspelt_compat_lists_the_valid_values(method):
     known = ", ".join(["ours", *spec_of(method).compat])
     with pytest.raises(RequestError) as refused:
         spaces.load(method, "default", "papr")
@@ -217,7 +217,7 @@ def test_metrics_of_its_own_need_inputs_that_are_files_by_name_or_language(metho
 
 
 @every
-def test_it_says_which_tasks_and_which_encoder_it_takes(method):
+def test_a_method_declares_its_tasks_and_its_encoder(method):
     spec = spec_of(method)
     assert spec.tasks
     assert spec.tasks <= {"sentences", "pairs"}

@@ -192,6 +192,6 @@ def test_a_method_of_today_has_the_request_itself():
     assert Today.prepare(request, CANDIDATES) is request
 
 
-def test_a_method_that_exports_nothing_is_still_known_by_that():
+def test_a_method_without_an_export_is_still_recognised():
     assert Today.export is Method.export
     assert Younger.export is Old.export

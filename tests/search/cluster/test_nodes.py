@@ -77,7 +77,7 @@ def same_board(rows, expected):
 
 
 @pytest.mark.extended
-def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, cluster, undisturbed):
+def test_a_search_survives_the_loss_of_a_node_and_uses_a_new_node(tmp_path, cluster, undisturbed):
     """Each node comes to a run that waits; one node dies with its run, which goes on at the node that comes then."""
     marker = write_patient(tmp_path, checkpoints={"seconds": 0})
     folder = tmp_path / "runs" / "quadratic"
@@ -116,7 +116,7 @@ class Own(Quadratic):
 
 
 @pytest.mark.extended
-def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cluster):
+def test_code_is_sent_to_the_cluster_also_by_a_client_outside_it(tmp_path, cluster):
     """The module lies in the driver's folder; workers import the copy that Ray unpacked for them."""
     pytest.importorskip("grpc")
     (tmp_path / "own.py").write_text(OWN)
@@ -139,7 +139,7 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
     assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3
 
 
-def test_an_address_where_nobody_answers_is_one_line(tmp_path):
+def test_an_unreachable_address_is_reported_in_one_line(tmp_path):
     write(tmp_path)
     output = run(tmp_path, "search", "spec.yaml", "--address", "127.0.0.1:1", code=2, apart=True)
     assert "seedwise: --address 127.0.0.1:1: " in output

@@ -38,7 +38,7 @@ def resources(gpus="auto", cpus=1):
         (0.3333, [node(16, 2)], 6),
     ],
 )
-def test_slots_of_given_shares_counted_by_hand(per_run, nodes, slots):
+def test_slots_of_given_shares_match_a_count_by_hand(per_run, nodes, slots):
     assert place(resources(per_run), nodes).slots(nodes) == slots
 
 
@@ -76,7 +76,7 @@ def test_slots_of_given_shares_counted_by_hand(per_run, nodes, slots):
         ([node(32, 2, 24, 256)], Need(5 * GB, 4 * GB), "auto", (4, 0.25), 8),  # 8 runs share 32 CPUs
     ],
 )
-def test_auto_counted_by_hand(nodes, need, cpus, expected, slots):
+def test_auto_matches_a_count_by_hand(nodes, need, cpus, expected, slots):
     placement = place(resources("auto", cpus), nodes, need)
     assert (placement.cpus, placement.gpus) == expected
     assert placement.slots(nodes) == slots
@@ -106,13 +106,13 @@ def test_no_device_and_no_machine_is_planned_beyond_its_memory(machines, on_gpu,
 
 
 @given(st.floats(0.05, 1), st.integers(1, 64), st.integers(1, 8))
-def test_no_gpu_is_asked_for_more_than_it_has(per_run, cpus, gpus):
+def test_no_gpu_is_oversubscribed(per_run, cpus, gpus):
     nodes = [node(cpus, gpus)]
     on_one_gpu = -(-place(resources(per_run), nodes).slots(nodes) // gpus)
     assert on_one_gpu * per_run <= 1 + 1e-6
 
 
-def test_the_cap_of_a_process_leaves_room_for_the_contexts_of_all():
+def test_the_memory_limit_of_a_process_leaves_room_for_all_cuda_contexts():
     assert memory_share(0.25, 1 * GB, 16 * GB) == 0.25 - 1 / 16
     assert 4 * (memory_share(0.25, 1 * GB, 16 * GB) * 16 + 1) == 16
     assert memory_share(0.05, 1 * GB, 16 * GB) == 0.005  # a hopeless share fails by itself, not by a negative cap
@@ -128,7 +128,7 @@ def test_the_cap_of_a_process_leaves_room_for_the_contexts_of_all():
         (resources(0.0, "auto"), [node(8)], True),
     ],
 )
-def test_what_is_given_is_not_measured(requested, nodes, expected):
+def test_given_resources_are_not_measured(requested, nodes, expected):
     assert measures(requested, nodes) == expected
 
 
@@ -157,12 +157,12 @@ def test_what_is_given_is_not_measured(requested, nodes, expected):
         ),
     ],
 )
-def test_what_does_not_fit_is_said(requested, nodes, need, message):
+def test_a_request_that_does_not_fit_is_refused(requested, nodes, need, message):
     with pytest.raises(RequestError, match=message):
         place(requested, nodes, need)
 
 
-def test_a_whole_device_for_a_run_that_needs_more_than_its_share():
+def test_a_run_that_needs_more_than_its_share_gets_a_whole_device():
     assert Placement(1, 0.25).whole([node(8, 1)]) == Placement(1, 1.0)
     assert Placement(2, 0.0).whole([node(8), node(16)]) == Placement(16, 0.0)
     assert Placement(1, 1.0).whole([node(8, 1)]) is None

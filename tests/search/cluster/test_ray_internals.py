@@ -31,7 +31,7 @@ PRIVATE = re.compile(
 )
 
 
-def test_nothing_else_uses_private_names_of_ray_or_the_words_of_its_errors():
+def test_no_other_module_uses_private_names_of_ray_or_parses_its_errors():
     private = {name: PRIVATE.findall(path.read_text()) for name, path in modules().items()}
     assert private.pop(ray_internals.__name__)
     assert not {name for name, uses in private.items() if uses}
@@ -115,7 +115,7 @@ USES += [tunes_loop_here, tunes_files, uncounted]
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.__name__)
-def test_a_private_name_is_what_it_was(use, key, ray_here):
+def test_private_names_of_ray_still_work(use, key, ray_here):
     try:
         use(key)
     finally:
@@ -133,12 +133,12 @@ def sources():
 
 
 @pytest.mark.parametrize("variable", [*ENVIRONMENT, "RAY_JOB_STOP_WAIT_TIME_S", "RAY_API_SERVER_ADDRESS"])
-def test_a_variable_is_one_that_ray_reads(variable, sources):
+def test_ray_reads_each_variable(variable, sources):
     assert f'"{variable}"' in sources
 
 
 @pytest.mark.parametrize("name", ray_internals.JOB_LOGGERS)
-def test_a_client_of_jobs_logs_under_this_name(name):
+def test_the_job_client_logs_under_this_name(name):
     assert importlib.import_module(name).logger.name == name
 
 
@@ -218,11 +218,11 @@ def causes(ray_here, tmp_path_factory):
         ("step", "its worker failed: ValueError: what the worker cannot catch"),
     ],
 )
-def test_ray_says_why_a_worker_is_gone(kind, cause, causes):
+def test_ray_reports_why_a_worker_died(kind, cause, causes):
     assert causes[kind] == cause
 
 
-def test_a_trial_of_tune_has_its_worker(causes):
+def test_a_tune_trial_knows_its_worker(causes):
     assert isinstance(causes["worker", "killed"], ray.actor.ActorHandle)
 
 
@@ -274,13 +274,13 @@ def cause_of_a_lost_worker(cluster, folder, kill_node=None):
 
 
 @pytest.mark.extended
-def test_ray_says_that_a_node_died(tmp_path):
+def test_ray_reports_that_a_node_died(tmp_path):
     with raylets(1) as cluster:
         assert cause_of_a_lost_worker(cluster, tmp_path, cluster.kill_node) == NODE
 
 
 @pytest.mark.extended
-def test_ray_says_that_memory_ran_out(tmp_path, monkeypatch):
+def test_ray_reports_running_out_of_memory(tmp_path, monkeypatch):
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.0")
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "100")
     with raylets(1) as cluster:

@@ -121,7 +121,7 @@ def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(submissions):
     assert re.match(r"sent-\w+: RUNNING, .*, in ~/seedwise/runs/sent\n6/10 ", output)
 
 
-def test_a_connection_that_drops_is_made_anew_and_no_line_is_lost_or_repeated(submissions):
+def test_a_dropped_connection_is_restored_without_losing_or_repeating_a_line(submissions):
     _, output = submissions.outputs["left"]
     assert re.findall(r"^(\d+)/10 ", output, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
 
@@ -156,7 +156,7 @@ def test_the_leaderboard_is_that_of_the_same_search_without_a_cluster(submission
     assert not (submissions.folder / "runs/sent/checkpoints").exists()
 
 
-def test_files_with_relative_paths_have_gone_along_and_the_revision_of_the_code_too(submissions):
+def test_files_with_relative_paths_and_the_code_revision_were_sent(submissions):
     events, _ = scan(submissions.folder / "runs/sent/ledger.jsonl")
     search = events[0]
     words = hashlib.sha256(hashlib.sha256(b"the\nof\n").digest()).hexdigest()
@@ -190,7 +190,7 @@ def test_mlflow_on_postgresql_has_every_run_of_it(submissions):
         ("sent-0", {"RAY_AUTH_TOKEN": "0" * 32}, "this cluster needs another token. Set RAY_AUTH_MODE=token"),
     ],
 )
-def test_what_the_cluster_refuses_is_one_line(submissions, job, more, said):
+def test_a_refusal_of_the_cluster_is_one_line(submissions, job, more, said):
     process = submissions.start("job", "fetch", job, "--address", submissions.head.address, **more)
     output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 2

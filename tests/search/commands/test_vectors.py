@@ -85,7 +85,7 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
         (["evaluate", "a.vec"], "vectors evaluate: nothing to evaluate by. Add --lexicon FILE or --similarity FILE."),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_change(arguments, message, capsys):
+def test_a_mistake_is_reported_in_one_line_with_its_fix(arguments, message, capsys):
     output = printed(capsys, "vectors", *arguments, code=2)
     assert output.startswith(f"seedwise: {message}")
     assert output.count("\n") == 1

@@ -107,7 +107,7 @@ def test_the_ledger_cut_after_every_line_gives_the_same_next_run(events):
     ]
 
 
-def test_what_ran_when_the_search_was_killed_is_run_again_first(events):
+def test_interrupted_runs_are_repeated_first(events):
     """Runs of the method among them, although its policy had stopped when the first baseline was started."""
     policy, proposer = engine(Hill.space, **KEYS)
     cut = next(i for i, event in enumerate(events) if event["event"] == "start" and event["config_id"] in LEVELS)

@@ -53,7 +53,7 @@ def drive(policy, workers: int, orders: st.DataObject, *, cut_after: int | None 
 
 
 @given(st.data(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 6), st.integers(0, 60))
-def test_every_configuration_gets_the_same_replicates_whatever_is_killed(data, n, runs, workers, cut):
+def test_every_configuration_gets_the_same_replicates_after_any_kill(data, n, runs, workers, cut):
     runs = max(n, runs)
     state = drive(Fixed(estimator=ESTIMATOR, n=n, runs=runs), workers, data, cut_after=cut)
     assert len(state.configurations) == runs // n
@@ -76,7 +76,7 @@ def test_racing_and_halving_spend_exactly_their_budget_and_never_idle(data, leas
             assert len(configuration.runs) <= policy.max
 
 
-def test_past_the_hours_what_was_begun_is_completed():
+def test_begun_configurations_are_completed_after_the_time_limit():
     state = State()
     state.apply({"event": "search", "time": 0.0})
     state.apply({"event": "ask", "config_id": "a", "params": {}, "ask": 0, "time": 0.0})
@@ -103,7 +103,7 @@ def state_of(scores: dict[str, list[float]], *, time: float = 0.0) -> State:
 GOOD = {"a": [0.80, 0.82], "b": [0.79, 0.81], "c": [0.70, 0.71]}
 
 
-def test_a_race_fills_who_has_hope_and_leaves_who_has_none():
+def test_a_race_replicates_configurations_that_may_be_best_and_drops_the_others():
     race = Race(estimator=ESTIMATOR, min=2, runs=100)
     assert race.next_action(state_of({**GOOD, "new": [0.82]})) == Replicate("new", 1, "seed 2 of at least 2")
     assert isinstance(race.next_action(state_of({**GOOD, "new": [0.10]})), New)
@@ -146,7 +146,7 @@ def test_halving_promotes_the_best_third():
     assert full.next_action(state_of(scores)) == Replicate("c3", 1, "promoted to 3 seeds")
 
 
-def test_the_confirmation_runs_the_frozen_ones_at_fresh_replicates():
+def test_the_confirmation_runs_the_frozen_configurations_at_fresh_replicates():
     state = state_of(GOOD)
     state.apply({"event": "freeze", "because": "over", "configs": ["b", "a"]})
     confirmation, done = Confirmation(fresh=2), []
@@ -184,7 +184,7 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
     ],
 )
 @pytest.mark.parametrize("prune", ["off", "asha"])
-def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replicates, prune):
+def test_a_small_space_is_used_up_at_any_number_of_workers(workers, points, replicates, prune):
     """More workers than points: the first answers come when everything is pending, and none of them may be Stop."""
     most = replicates["max"]
 
@@ -202,7 +202,7 @@ def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replica
     assert [len(configuration.runs) for configuration in state.configurations.values()] == [most] * points
 
 
-def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
+def test_a_configuration_proposed_but_not_started_is_not_lost():
     """The search was killed between the two lines."""
     state = state_of(GOOD)
     state.apply({"event": "ask", "config_id": "lost", "params": {}, "ask": 9})
@@ -216,7 +216,7 @@ def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
         assert (action.config_id, action.replicate) == ("lost", 0)
 
 
-def test_nothing_is_confirmed_that_never_succeeded():
+def test_configurations_without_a_success_are_not_confirmed():
     state = state_of({"a": [0.5, 0.6], "b": [0.4, 0.5]})
     for config_id in ("c", "d"):
         run = {"config_id": config_id, "replicate": 0, "phase": "search"}

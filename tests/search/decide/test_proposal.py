@@ -58,14 +58,14 @@ def test_every_decision_replays_from_the_ledger(sampler):
 
 
 @pytest.mark.parametrize("sampler", ["random", "grid"])
-def test_blind_samplers_do_not_look_at_results(sampler):
+def test_random_and_grid_samplers_ignore_results(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
     proposer = Proposer(space, sampler, 0, ESTIMATOR)
     first, second = (search(proposer, 8, score=score) for score in (lambda params: 0.0, lambda params: params["lr"]))
     assert [e["params"] for e in first if e["event"] == "ask"] == [e["params"] for e in second if e["event"] == "ask"]
 
 
-def test_tpe_finds_what_random_does_not():
+def test_tpe_does_better_than_random():
     """A fact about the plumbing: if means reach Optuna in the right direction, TPE ends nearer to the optimum."""
 
     def distances(sampler):
@@ -93,7 +93,7 @@ def test_enqueued_configurations_go_first_in_canonical_form():
     assert all(params["lr"] == 3e-5 and params["epochs"] <= 8 for params in others)
 
 
-def test_told_trials_are_posterior_means_and_pending_ones_are_running():
+def test_finished_trials_report_posterior_means_and_pending_trials_are_running():
     state = replay(
         [
             {"event": "search"},
@@ -113,7 +113,7 @@ def test_told_trials_are_posterior_means_and_pending_ones_are_running():
     assert trials[0].value < trials[1].value
 
 
-def test_failures_are_infeasible_and_samplers_leave_them():
+def test_samplers_avoid_failed_configurations():
     """Half of the space fails. Told as infeasible, TPE stays away from it, with nothing else to go by."""
     proposer = Proposer(SPACE, "tpe", 1, ESTIMATOR)
     events = search(proposer, 40, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5)
@@ -126,7 +126,7 @@ def test_failures_are_infeasible_and_samplers_leave_them():
     assert all(trial.value == trial.value for trial in trials)  # never nan
 
 
-def test_a_sampler_that_learns_is_told_in_the_right_direction():
+def test_a_sampler_maximises_the_score():
     space = spaces.load("stitching", {"k": 50, "weighting": "standard", "anchors": "all", "epochs": [5, 8]})
     fixed = dict.fromkeys(("merge_anchors", "centre", "renorm", "freeze_embeddings"), False)
     space = spaces.load("stitching", {**space.overrides, **fixed})
@@ -154,7 +154,7 @@ def test_a_known_configuration_is_proposed_again_only_where_it_may_have_another_
     assert state.next_ask == again.ask + 1  # the next draw is another one
 
 
-def test_what_earlier_searches_found_goes_first_and_is_told():
+def test_the_best_of_earlier_searches_go_first_and_inform_the_sampler():
     best = SPACE.canonical({"k": 7, "lr": 4.9e-5, "epochs": 6})
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
     outside = SPACE.canonical({"k": 5, "epochs": 30})
@@ -183,7 +183,7 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
-def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
+def test_a_long_history_is_thinned_for_the_sampler(sampler):
     """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR)
     events, most = [{"event": "search"}], SAMPLERS[sampler].max_trials
@@ -206,7 +206,7 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
-def test_earlier_searches_and_failures_go_together(sampler):
+def test_earlier_searches_and_failures_can_be_combined(sampler):
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
     earlier = {"earlier": [{"params": first, "suggested": {}, "score": 0.5} for first in others]}
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR, expected=4)

@@ -32,7 +32,7 @@ def test_asha_keeps_the_best_third_at_a_rung():
     assert verdict("asha", state, 3) == f"not among the best 1/{ETA} of 6 runs after 11% of their schedules"
 
 
-def test_baselines_prune_nobody():
+def test_baselines_are_not_compared_when_pruning():
     state = search((9, [0.5]), *[(9, [0.9])] * 5)
     assert verdict("asha", state, 0)
     for number in range(1, 6):
@@ -40,7 +40,7 @@ def test_baselines_prune_nobody():
     assert not verdict("asha", state, 0)
 
 
-def test_asha_waits_for_company_and_for_a_rung():
+def test_asha_waits_for_enough_runs_and_for_a_rung():
     assert not verdict("asha", search((9, [0.1]), (9, [0.9])), 0)
     between = search(*((9, [score, score]) for score in (0.9, 0.8, 0.7, 0.6)))
     assert not verdict("asha", between, 3)  # after two of nine epochs there is no rung

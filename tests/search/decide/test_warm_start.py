@@ -38,7 +38,7 @@ def test_configurations_come_best_first_in_sds_of_their_own_search(tmp_path):
     assert read_earlier([], read("demo")) == []
 
 
-def test_labels_of_a_target_do_not_come_in_by_the_back_door(tmp_path):
+def test_warm_starts_do_not_leak_target_labels(tmp_path):
     oracle = earlier(tmp_path / "oracle", [0.1, 0.2], "select.on=target_dev")
     with pytest.raises(RequestError, match=r"selected on labels of qan, a target of this search. Leave it out"):
         read_earlier([oracle], read("demo"))
@@ -49,7 +49,7 @@ def test_labels_of_a_target_do_not_come_in_by_the_back_door(tmp_path):
     assert read_earlier([alone], read("demo", ["task.targets=[qor]", *other]))  # another language's labels are no leak
 
 
-def test_what_cannot_be_learned_from_is_one_line(tmp_path):
+def test_an_unusable_earlier_search_is_one_line(tmp_path):
     with pytest.raises(RequestError, match=r"--from .*nowhere: there is no search here"):
         read_earlier([tmp_path / "nowhere"], read("demo"))
     with pytest.raises(RequestError, match="no run of it has finished"):

@@ -78,7 +78,7 @@ def test_mlflow_has_the_pictures_and_the_report(searched, database):
     assert of_runs == {(name, "1000"): {"pictures/scores.svg"} for name in drawn}
 
 
-def test_the_report_shows_the_leaderboard_and_the_pictures_and_asks_no_network(searched):
+def test_the_report_shows_the_leaderboard_and_the_pictures_without_network_access(searched):
     home, output = searched
     assert "report: runs/drawn/report.html" in output
     text = (home / "runs" / "drawn" / "report.html").read_text()
@@ -151,7 +151,7 @@ def session_of(folder):
     return Session(ledger, Decisions(CONFIRM, Confirmation(2), selection), slots, specification, shutdown, view)
 
 
-def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):
+def test_baselines_are_drawn_and_failed_runs_are_not(tmp_path):
     session = session_of(tmp_path)
     started = [session.start_next(f"trial {number}") for number in range(4)]
     assert [(order.config_id, order.replicate, order.draw) for order in started] == [
@@ -242,7 +242,7 @@ def test_text_is_shown_as_it_is_in_any_script():
     assert "a\ufffdb\ufffdc" in texts(broken)
 
 
-def test_of_many_labels_some_are_shown():
+def test_only_some_of_many_labels_are_shown():
     many = drawn(picture(points(500, labels=[f"w{i}" for i in range(500)])))
     shown = [text for text in texts(ElementTree.fromstring(many)) if re.fullmatch(r"w\d+", text)]
     assert MAX_LABELS / 2 <= len(shown) <= MAX_LABELS
@@ -307,7 +307,7 @@ def test_a_picture_that_version_0_8_wrote_is_read(tmp_path):
         (panel(band(high=[2.0, float("nan"), 7.0])), "panels.0.series.0.high.1: nan cannot be drawn"),
     ],
 )
-def test_a_band_that_does_not_fit_is_refused_in_words(wrong, problem):
+def test_a_band_that_does_not_fit_is_refused_with_a_reason(wrong, problem):
     with pytest.raises(ValueError, match=re.escape(problem)):
         checked([picture(panels=[wrong])])
 
@@ -343,14 +343,14 @@ drawings = given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans(
 
 @settings(max_examples=6, deadline=None)
 @drawings
-def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log):
+def test_every_picture_that_a_worker_accepts_can_be_drawn(of_panel, text, log):
     check_drawing(of_panel, text, log)
 
 
 @pytest.mark.extended
 @settings(max_examples=25, deadline=None)
 @drawings
-def test_whatever_a_worker_lets_pass_can_be_drawn_in_more_examples(of_panel, text, log):
+def test_every_picture_that_a_worker_accepts_can_be_drawn_in_more_examples(of_panel, text, log):
     check_drawing(of_panel, text, log)
 
 

@@ -141,7 +141,7 @@ def test_a_table_of_records_leaves_out_empty_sections():
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=3))
-def test_whatever_a_cell_holds_there_is_one_row_for_each(texts):
+def test_every_record_is_one_row_whatever_its_cells_hold(texts):
     table = of(texts)
     assert len(ElementTree.fromstring(table.html()).findall(".//td")) == 2 * len(texts)
     for line in table.markdown().splitlines()[2:]:

@@ -223,7 +223,7 @@ def test_when_a_run_is_given_up(losses, alive, expected):
         ("", DIED),
     ],
 )
-def test_causes_in_the_words_of_ray(tmp_path, text, cause):
+def test_causes_of_death_are_read_from_rays_errors(tmp_path, text, cause):
     (tmp_path / "error.txt").write_text(f"Failure # 1\n{text}\n")
     assert cause_of(tmp_path / "error.txt").reason == cause
     assert cause_of(tmp_path / "none.txt").reason == DIED
@@ -263,7 +263,7 @@ class TestWatchdog:
         assert runs.remove("trial") == 80.0
         assert hung(1000.0) == []
 
-    def test_heartbeats_that_stop_are_noticed_and_old_heartbeats_are_none(self, watch):
+    def test_stopped_heartbeats_are_noticed_and_old_heartbeats_are_ignored(self, watch):
         heartbeats = {"a-0": b"0"}
         _, hung = watch(None, 40.0, heartbeats)
         for now in range(10, 200, 10):
@@ -288,7 +288,7 @@ def test_a_packed_state_is_unpacked_as_it_was(tmp_path_factory, files):
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_store_keeps_the_latest_checkpoint_of_each_run(tmp_path, scheme):
+def test_the_checkpoint_store_keeps_the_latest_of_each_run(tmp_path, scheme):
     store = CheckpointStore(f"{scheme}{tmp_path}/states")
     assert store.load("a-0") is None
     store.remove("a-0")

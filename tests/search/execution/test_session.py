@@ -37,7 +37,7 @@ def events(session, kind):
     return [line for line in (session.ledger.path).read_text().splitlines() if f'"event": "{kind}"' in line]
 
 
-def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_path):
+def test_a_run_lost_during_shutdown_is_not_a_failure(tmp_path):
     """Slurm and systemd send the signal to all processes: three such stops must not make a failure of a run."""
     session = session_of(tmp_path)
     session.start_next("trial")
@@ -60,7 +60,7 @@ def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tm
 
 
 @pytest.mark.parametrize(("total", "reserved", "workers"), [(None, 0, 4), (9, 2, 4), (5, 2, 3), (3, 2, 1), (2, 2, 1)])
-def test_no_run_waits_for_workers_that_only_the_confirmation_would_have(tmp_path, total, reserved, workers):
+def test_no_run_of_the_search_waits_for_workers_of_the_confirmation(tmp_path, total, reserved, workers):
     """First runs begin together: where one run is left in a phase, it would wait in vain for a second worker."""
     session = session_of(tmp_path)
     session.slots.now = lambda: 4
@@ -84,7 +84,7 @@ def test_workers_that_cannot_start_after_a_resume_stop_the_search_whatever_succe
     assert not events(session, "lost")
 
 
-def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):
+def test_a_run_out_of_memory_is_retried_once(tmp_path):
     session = session_of(tmp_path)
     full = StepReport(status="failed:oom", epoch=1, epochs=3, seconds=1.0, error="no room", done=True)
     session.start_next("trial")

@@ -67,7 +67,7 @@ def metrics(results):
     return [{name: value for name, value in result.metrics.items() if name != "offered"} for result in results]
 
 
-def test_the_second_takes_what_the_first_has_done(session):
+def test_the_second_run_takes_the_results_of_the_first(session):
     first = results(started(session, 0.2))
     second = results(started(session, 0.7))
     assert metrics(second) == metrics(first)
@@ -79,7 +79,7 @@ def test_the_second_takes_what_the_first_has_done(session):
     assert [result.seconds for result in second] == [result.seconds for result in first]  # what the work costs
 
 
-def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
+def test_a_run_with_shared_results_draws_no_pictures(session, monkeypatch):
     monkeypatch.setattr(Marked, "pictures", Draws.pictures)
     drawn = []
     for x in (0.2, 0.7):
@@ -87,14 +87,14 @@ def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
     assert drawn == [[False, False, True], [False, False, False]]
 
 
-def test_other_seeds_and_other_sessions_are_other_work(session):
+def test_other_seeds_and_other_sessions_share_nothing(session):
     results(started(session, 0.2))
     for other in (started(session, 0.7, replicate=1), started(next(SESSIONS), 0.7)):
         assert {result.same_as for result in results(other)} == {""}
     assert len(Marked.done) == 9
 
 
-def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(session):
+def test_the_second_run_continues_when_the_first_leaves_and_gets_the_same_scores(session):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     first, second = started(session, 0.2), started(session, 0.7)
     steps = [(step(first), step(second))[1]]
@@ -105,14 +105,14 @@ def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(ses
     assert steps[-1].done
 
 
-def test_where_the_first_dies_the_second_waits_until_its_heartbeat_is_too_old(session, monkeypatch):
+def test_the_second_run_takes_over_when_the_heartbeat_of_the_first_is_too_old(session, monkeypatch):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     monkeypatch.setattr(shared_results, "SILENCE_SECONDS", 0.2)
     step(started(session, 0.2))
     assert metrics(results(started(session, 0.7))) == whole
 
 
-def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_not(session):
+def test_failures_of_the_work_are_shared_and_failures_of_the_machine_are_not(session):
     def troubled(x, kind):
         config = {"config_id": f"x={x}", "session": f"{session}/{kind}", "replicate": 1}
         return trainable(Marked, params={"x": x, "trouble": kind}, **config)
@@ -153,7 +153,7 @@ def test_workers_wait_for_each_other_although_results_are_known(session):
     assert time.monotonic() - started >= 0.3
 
 
-def test_the_first_that_asks_owns_the_work(session):
+def test_the_first_claim_owns_the_work(session):
     waiting, owner = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
     assert owner.mine()
     assert waiting.owner() == "two/0"

@@ -99,7 +99,7 @@ def test_a_run_that_fails_keeps_its_last_metrics_and_says_where():
     assert last.error.startswith("ValueError: got [/tmp/x] for [cpu] (test_worker.py:")
 
 
-def test_a_run_that_cannot_be_set_up_is_a_result_too():
+def test_a_run_that_cannot_be_set_up_is_a_failed_result():
     (only,) = results(trainable(NeverStarts))
     assert (only.status, only.done, only.metrics) == ("failed:error", True, {})
     assert only.error.startswith("KeyError: 'no table'")
@@ -116,7 +116,7 @@ def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["memory.json", "epoch.json", "everything"])
-def test_a_state_cut_in_half_is_not_believed(tmp_path, damage):
+def test_a_truncated_state_is_refused(tmp_path, damage):
     half = trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
     (kept,) = tmp_path.iterdir()
@@ -134,7 +134,7 @@ class CannotWrite(Quadratic):
         raise RuntimeError("iostream error")  # as torch says where the disk is full
 
 
-def test_a_method_that_cannot_write_its_state_goes_on(tmp_path, capfd):
+def test_a_run_continues_when_its_state_cannot_be_written(tmp_path, capfd):
     assert values(trainable(CannotWrite, checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)) == values(trainable())
     assert "was not saved: RuntimeError: iostream error" in capfd.readouterr().out
 

@@ -30,7 +30,7 @@ def exported(folder, *options):
     return folder
 
 
-def test_the_best_has_all_that_a_reader_needs(folder):
+def test_best_yaml_is_complete(folder):
     content = yaml12.load((exported(folder) / "best.yaml").read_text())
     assert (content["name"], content["method"]) == ("demo", "stitching")
     assert (content["config_id"], content["rank"]) == ("good", 1)
@@ -57,7 +57,7 @@ def test_dev_and_test_scores_have_students_intervals(folder):
         assert summary == pytest.approx(expected)
 
 
-def test_nothing_is_said_by_reference(folder):
+def test_best_yaml_has_no_yaml_aliases(folder):
     assert "*id" not in (exported(folder) / "best.yaml").read_text()
 
 
@@ -73,7 +73,7 @@ def test_the_n_best_and_the_tied_ones_are_whole_files_with_their_rank(folder):
     assert read_best(folder / "alike" / "best-2.json")["config_id"] == "same"
 
 
-def test_json_says_what_yaml_says(folder):
+def test_json_and_yaml_have_the_same_content(folder):
     exported(folder)
     exported(folder, "--format", "json")
     ours, theirs = read_best(folder / "best.yaml"), read_best(folder / "best.json")
@@ -91,13 +91,13 @@ def test_json_says_what_yaml_says(folder):
         (["--tied", "--model", "m"], "--model m: it exports the best alone. Leave out --tied."),
     ],
 )
-def test_what_does_not_go_together_is_one_line(folder, capsys, options, message):
+def test_conflicting_options_are_one_line(folder, capsys, options, message):
     assert main(["export", str(folder), *options]) == 2
     assert capsys.readouterr().err == f"seedwise: {message}\n"
     assert [path.name for path in folder.iterdir()] == ["ledger.jsonl"]
 
 
-def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, capsys):
+def test_unwritable_paths_and_existing_files_are_one_line(folder, capsys):
     path = str(folder / "ledger.jsonl" / "x")
     for options, kind in ((["--to", path], "file"), (["--top", "2", "--to", path], "folder")):
         assert main(["export", str(folder), *options]) == 2
@@ -108,7 +108,7 @@ def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, caps
     assert "top/best-3.yaml: is left over from an earlier, longer export. Remove it" in capsys.readouterr().err
 
 
-def test_without_a_second_seed_nothing_is_said_of_ties(tmp_path, capsys):
+def test_without_a_second_seed_ties_are_not_reported(tmp_path, capsys):
     search = HandWritten(specification())
     for name, k in {"a": 50, "b": 40}.items():
         search.ask(name, k=k, weighting="standard")
@@ -167,7 +167,7 @@ def one_run(base, **params):
         ),
     ],
 )
-def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, expected):
+def test_transformers_accepts_the_hf_format(tmp_path, monkeypatch, base, params, expected):
     from transformers import TrainingArguments
 
     search = one_run(base, **params)

@@ -97,7 +97,7 @@ def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
     assert "one run, fresh seed 1 of search seed" in Card(other, "model", 1000, {}, USE).text()
 
 
-def test_an_encoder_is_for_hidden_words_and_says_whose_its_scores_are():
+def test_the_card_of_an_encoder_is_for_fill_mask_and_says_where_its_scores_come_from():
     search = HandWritten(specification(base="demo-dcca"))
     search.ask("only", alignment="none")
     search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))

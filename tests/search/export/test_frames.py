@@ -61,7 +61,7 @@ def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp
     )
 
 
-def test_the_rest_is_plain_data(loaded):
+def test_other_fields_are_plain_data(loaded):
     assert loaded.selection == "macro_f1 on source_dev"
     assert loaded.specification["name"] == "demo"
     assert loaded.best["config_id"] == "good"
@@ -86,7 +86,7 @@ def test_a_search_that_has_just_begun_has_tables_too(tmp_path):
     assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and none of them is known
 
 
-def test_no_search_is_one_line(tmp_path):
+def test_a_missing_search_is_one_line(tmp_path):
     with pytest.raises(RequestError, match=r"there is no search here. Name the folder that has its ledger.jsonl."):
         load_search(tmp_path)
 

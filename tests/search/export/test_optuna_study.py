@@ -115,7 +115,7 @@ def test_a_study_is_an_export_of_its_own(file, other, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_one_line(file, tmp_path, capsys):
+def test_an_unwritable_path_is_one_line(file, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["export", str(file.parent), "--optuna", str(tmp_path / "file" / "s.db")]) == 2
     assert "Name a file that can be written." in capsys.readouterr().err

@@ -319,7 +319,7 @@ def test_the_tables_have_the_directions_and_every_models_scores(numbers):
     assert len(rows) == 1 + len(numbers["models"])
 
 
-def test_an_angle_that_is_none_and_runs_that_failed_are_told(numbers):
+def test_missing_angles_and_failed_runs_are_reported(numbers):
     changed = json.loads(json.dumps(numbers))
     changed["directions"][0] |= {"angle": None, "ratio": None}
     changed["left_out"] = ["line source <b>, replicate 1: failed:oom, no memory"]

@@ -220,7 +220,7 @@ def test_sentences_name_every_target_its_numbers_and_the_barriers(numbers):
     assert len(texts) == 4
 
 
-def test_models_that_failed_are_left_out_and_said(tmp_path):
+def test_failed_models_are_left_out_and_reported(tmp_path):
     """Their runs are in this ledger, as they would be if a later session had a failure."""
     numbers = numbers_of(tmp_path, broken={(TRAIN, BOTH, "qan", 1)})
     assert [row["replicate"] for row in numbers["directions"] if row["target"] == "qan"] == [0, 2]
@@ -238,7 +238,7 @@ def test_without_two_whole_replicates_the_sentence_does_not_say_that_seeds_do_no
     assert [row["replicate"] for row in other["directions"] if row["target"] == "qan"] == [0, 2]
 
 
-def test_where_the_models_are_gone_what_was_measured_of_them_stays(tmp_path):
+def test_measurements_of_deleted_models_stay(tmp_path):
     before = numbers_of(tmp_path)
     shutil.rmtree(tmp_path / "models")
     assert numbers_of(tmp_path, stored=False) == before
@@ -263,7 +263,7 @@ def test_a_damaged_model_costs_the_geometry_of_its_target_and_no_curve(tmp_path)
     assert (rest["lines"], rest["findings"][1]) == (whole["lines"], whole["findings"][1])
 
 
-def test_where_only_a_part_moves_it_is_said_what_the_finding_needs(tmp_path):
+def test_a_landscape_of_one_part_names_what_the_finding_needs(tmp_path):
     numbers = numbers_of(tmp_path, parts=["encoder"])
     assert "add all to landscape.parts" in sentences(numbers)[0]
 
@@ -288,7 +288,7 @@ def test_where_only_a_part_moves_it_is_said_what_the_finding_needs(tmp_path):
         (0.0, 0.2, [0], "qan goes from 0.500 to 0.700 (by 0.200), 100 % of that in a straight line."),
     ],
 )
-def test_the_sentence_says_what_straight_lines_of_known_heights_are(source, target, seeds, expected):
+def test_the_sentence_agrees_with_straight_lines_of_known_heights(source, target, seeds, expected):
     """Both languages begin at 0.5 and what a seed adds; the rise of the target also differs by a fifth of that."""
 
     def straight(rise, uneven):

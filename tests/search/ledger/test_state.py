@@ -16,7 +16,7 @@ def test_time_between_sessions_is_not_work():
     assert state.sessions == 2
 
 
-def test_a_ledger_of_the_first_version_says_what_was_done_then():
+def test_a_ledger_of_the_first_version_can_be_read():
     """It knew no confirmation, no pruning, no decomposition."""
     old = {"name": "x", "budget": {"runs": 12}, "replicates": {"policy": "fixed", "n": 3}}
     then = replay([{"event": "search", "specification": old}]).search["specification"]

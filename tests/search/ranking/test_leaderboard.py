@@ -147,7 +147,7 @@ def test_no_target_score_is_no_price():
     assert leaderboard.underspecification(replay(lines), ESTIMATOR) is None
 
 
-def test_a_live_view_makes_only_what_it_shows():
+def test_a_live_view_computes_only_the_rows_it_shows():
     assert leaderboard.leaderboard(replay(events()), ESTIMATOR, 2) == rows()[:2]
 
 

@@ -116,7 +116,7 @@ def test_however_few_lines_there_are_there_is_a_page(count):
     terminal.show(single, Path("x"), console)
 
 
-def test_nothing_that_people_write_breaks_out_of_its_place():
+def test_names_and_texts_of_users_are_escaped():
     """Names, errors, labels, languages and values come from files that others may have written."""
     lines = []
     for line in events():
@@ -152,7 +152,7 @@ def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_pa
     assert "report.html was not written (ZeroDivisionError('no chart'))" in console.file.getvalue()
 
 
-def test_the_terminal_says_it_too():
+def test_the_terminal_shows_the_same_answer():
     console = Console(file=io.StringIO(), width=120, markup=False)
     results = made()
     terminal.show(results, Path("runs/made"), console)

@@ -35,7 +35,7 @@ def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_
     assert "the search is running" in output
 
 
-def test_without_its_lock_it_says_what_was_begun_and_that_another_machine_may_have_it(tmp_path, capsys):
+def test_without_a_lock_begun_runs_are_listed_and_another_machine_may_hold_the_search(tmp_path, capsys):
     folder = begun(time.time() - 20).write(tmp_path)
     assert main(["status", str(folder)]) == 0
     output = capsys.readouterr().out

@@ -150,7 +150,7 @@ def test_every_mistake_in_a_search_of_ear_is_one_line_too(override, message):
 
 
 @pytest.mark.usefixtures("fewer_walks")
-def test_all_mistakes_are_told_at_once_one_line_each():
+def test_all_mistakes_are_reported_at_once_one_line_each():
     with pytest.raises(RequestError) as refused:
         read("demo-ear", ["method=stitching", "select.metric=f1", "budget.runs=1", "seed=-1", "tracking.url=x"])
     assert [line.partition(": ")[0] for line in str(refused.value).splitlines()] == ["tracking.url", "seed"]
@@ -200,7 +200,7 @@ def test_a_check_is_skipped_only_where_its_own_keys_are_wrong(name, overrides, k
     assert [problem.key for problem in refused.value.problems] == keys
 
 
-def test_what_compat_fixes_is_not_enqueued_otherwise():
+def test_enqueued_configurations_cannot_contradict_compat():
     released = ["compat=reference", "space={layer: [1, 4]}", "baselines=[]"]
     assert read("demo-ear", [*released, "enqueue=[{alpha: 0.1, layer: 2, attention: padded}]"])
     with pytest.raises(RequestError, match=r"^enqueue.0.attention: compat: reference fixes it to 'padded'.$"):
@@ -239,13 +239,13 @@ def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
         ("name: x\nmethod: stitching\nbudget: {runs: 50}\n", "task: select.on is source_dev, which needs a task."),
     ],
 )
-def test_a_file_that_is_no_specification(text, message, tmp_path):
+def test_a_file_without_a_specification_is_refused(text, message, tmp_path):
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(RequestError, match=message.replace("(", r"\(").replace("{", r"\{")):
         read(str(tmp_path / "x.yaml"))
 
 
-def test_a_name_that_is_no_file():
+def test_a_missing_specification_file_is_refused():
     with pytest.raises(RequestError, match=r"dmo: no such file, and no built-in specification. Did you mean demo?"):
         read("dmo")
 
@@ -274,7 +274,7 @@ def test_a_named_space_becomes_the_base_of_its_overrides():
     assert taus == {0.1, None}
 
 
-def test_the_papers_settings_are_not_overridden_in_silence():
+def test_settings_of_the_paper_cannot_be_overridden():
     paper = ["compat=paper", "space={base: paper}", "replicates.confirm.top=0"]
     assert all(not params["centre"] for params, _ in read(DEMO, [*paper, "enqueue=[]"]).parts.space.grid())
     with pytest.raises(RequestError, match=r"enqueue.0.centre: compat: paper fixes it to False"):
@@ -289,7 +289,7 @@ def test_the_resolved_specification_reads_back_as_itself():
     assert from_dict(specification.as_dict()).as_dict() == specification.as_dict()
 
 
-def test_yaml_is_read_as_people_mean_it():
+def test_yaml_words_stay_text_and_numbers_in_exponent_form_are_numbers():
     assert yaml12.load("{on: yes, lr: 1e-3, low: -2.5E-1, flag: true, n: 3, word: off, v: 1.}") == {
         "on": "yes",
         "lr": 0.001,

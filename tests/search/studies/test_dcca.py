@@ -124,14 +124,14 @@ def test_another_method_starts_from_the_exported_encoder(searched):
         (["select.metric=bleu"], r"^select\.metric: 'bleu' is not recorded"),
     ],
 )
-def test_what_is_missing_or_does_not_belong_is_said_in_a_line(changes, message):
+def test_missing_and_misplaced_inputs_are_one_line(changes, message):
     with pytest.raises(RequestError, match=message):
         specify(
             "demo-dcca", ["baselines={}", *changes]
         )  # with baselines, reading a specification takes three times as long
 
 
-def test_what_only_dcca_reads_is_refused_by_others():
+def test_inputs_of_dcca_are_refused_by_other_methods():
     with pytest.raises(RequestError, match=r"^inputs\.text: ear does not read it\. Remove it\."):
         specify("demo-ear", ["inputs.text=world:text/{language}.txt.gz"])
     with pytest.raises(RequestError, match=r"^inputs\.align: stitching does not read it\. Remove it\."):

@@ -117,5 +117,5 @@ def test_the_output_names_the_next_steps(searched):
         (["--register", "a/b", "--model", "m"], "--register a/b: MLflow takes no such name. Write letters, digits"),
     ],
 )
-def test_a_model_that_cannot_be_registered_is_said_before_it_is_trained(searched, arguments, said):
+def test_a_model_that_cannot_be_registered_is_refused_before_training(searched, arguments, said):
     assert said in run(searched[0], "export", "runs/demo", *arguments, code=2)

@@ -181,7 +181,7 @@ def test_a_package_that_only_some_configurations_need_costs_these_alone(tmp_path
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
+def test_without_a_successful_run_there_is_no_best(tmp_path, fake_loop):
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float('nan')\n")
     output = run(tmp_path, "search", "spec.yaml", code=1)

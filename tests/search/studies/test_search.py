@@ -315,7 +315,7 @@ def test_an_earlier_search_goes_first_in_a_later_one(raced, fake_loop):
     assert "there is no search here" in run(home, "search", "spec.yaml", "--from", "nowhere", "--out", "x", code=2)
 
 
-def test_a_decomposition_tells_the_streams_apart(undisturbed):
+def test_a_decomposition_separates_the_streams(undisturbed):
     """The noise of this method comes from the data order alone."""
     folder, _ = undisturbed
     without_tracking(folder / "best.yaml")
@@ -348,7 +348,7 @@ def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
     assert rows[0]["status"] != "pruned"
 
 
-def test_a_finished_search_is_a_no_op_that_says_so(undisturbed):
+def test_resuming_a_finished_search_does_nothing_and_says_so(undisturbed):
     folder, _ = undisturbed
     before = (folder / "ledger.jsonl").read_bytes()
     for arguments in (("resume", folder), ("search", "spec.yaml")):

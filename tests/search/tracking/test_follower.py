@@ -141,7 +141,7 @@ def test_tags_say_what_a_run_is_and_which_code_made_it(runs):
     assert runs[("search",)].data.tags.items() >= {"sessions": "2", "ended": "budget"}.items()
 
 
-def test_failed_and_unfinished_runs_are_told_apart(runs):
+def test_failed_and_unfinished_runs_are_distinguished(runs):
     status = {key[1:]: run.info.status for key, run in runs.items()}
     assert status.pop(("b", "1")) == "FAILED"
     assert status.pop(("c", "1")) == status.pop(("c",)) == "KILLED"
@@ -177,7 +177,7 @@ def test_following_again_changes_nothing(written):
     assert picture(uri) == before
 
 
-def test_a_lost_note_of_how_far_it_came_costs_only_time(database, written, tmp_path):
+def test_a_lost_position_costs_only_time(database, written, tmp_path):
     uri = database()
     folder = twin(written[0], tmp_path / "twin", uri)
     assert follow_here(folder)
@@ -258,7 +258,7 @@ def execute(uri: str, statement: str) -> None:
         store.execute(statement)
 
 
-def test_a_killed_follower_is_made_good_by_the_next_one(database, tmp_path):
+def test_the_next_follower_completes_what_a_killed_follower_left(database, tmp_path):
     folder, uri = tmp_path / "killed", database()
     execute(uri, FULL)
     story = story_in(folder, uri)
@@ -292,7 +292,7 @@ def test_the_second_follower_of_a_folder_waits_for_the_first(database, tmp_path,
     assert "another process" in capsys.readouterr().out
 
 
-def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_password(tmp_path):
+def test_when_mlflow_refuses_the_follower_stops_and_says_how_to_complete_without_keeping_a_password(tmp_path):
     with refusing() as server:
         tell(story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{server.server_port}"))
         ledger = (tmp_path / "ledger.jsonl").read_bytes()
@@ -316,7 +316,7 @@ def test_a_masked_address_without_its_password_is_a_wrong_request(tmp_path, monk
         follow_here(tmp_path)
 
 
-def test_no_ledger_is_no_work(tmp_path):
+def test_without_a_ledger_the_follower_does_nothing(tmp_path):
     assert follow_here(tmp_path)
 
 

@@ -83,7 +83,7 @@ def test_ledgers_that_do_not_say_what_was_searched_name_configurations_by_their_
     assert nodes(lines)["one", 0].name == "one, replicate 0"
 
 
-def test_two_configurations_that_round_to_one_name_are_told_apart():
+def test_two_configurations_that_round_to_one_name_get_distinct_names():
     lines = events()
     lines[2]["params"] = {"k": 50, "weighting": "softmax", "tau": 0.25004}
     names = [node.name for key, node in nodes(lines).items() if len(key) == 1]
@@ -188,7 +188,7 @@ def test_nothing_is_read_ahead_while_mlflow_is_away(finished, tmp_path):
     assert following._mirror.lines == 0
 
 
-def test_a_store_that_does_not_answer_is_said_in_one_line(finished, capsys, monkeypatch):
+def test_a_store_that_does_not_answer_is_one_line(finished, capsys, monkeypatch):
     monkeypatch.setattr(follower, "TRACK_GRACE", 0.0)
     with silent_port() as port:
         assert main(["track", str(finished), "--uri", f"http://127.0.0.1:{port}"]) == 1

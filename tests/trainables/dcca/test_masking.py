@@ -24,7 +24,7 @@ def blocks(seed, count=40, length=50):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 1000), rate=st.floats(0.05, 0.6))
-def test_what_is_hidden_is_what_is_asked_for_and_all_else_stays(seed, rate):
+def test_only_chosen_tokens_are_masked_and_all_others_stay(seed, rate):
     ids = blocks(seed)
     hidden, labels = MASKING(ids, rate, seed)
     targets = labels != IGNORED
@@ -35,7 +35,7 @@ def test_what_is_hidden_is_what_is_asked_for_and_all_else_stays(seed, rate):
     assert not np.isin(hidden[targets], [0, 1, 2, 3]).any()  # a mask or an ordinary token, never another special one
 
 
-def test_the_shares_are_berts():
+def test_the_masking_shares_are_those_of_bert():
     ids = np.full((200, 200), 7, dtype=np.int32)
     hidden, labels = MASKING(ids, 0.15, 0)
     targets = labels != IGNORED

@@ -101,7 +101,7 @@ def test_alignment_raises_the_correlation_of_words_it_never_saw_and_masked_words
     assert not any(name.startswith("dev/macro_f1") for name in aligned)
 
 
-def test_the_baselines_are_what_they_say():
+def test_baselines_equal_dcca_without_alignment_and_plain_fine_tuning():
     masked = {key: SMALL[key] for key in ("steps", "blocks", "block_batch", "lr", *TUNED)}
     assert finished(made(Masked, **masked)) == finished(made(**SMALL, alignment="none"))
     # The untouched encoder is what EAR's plain fine-tuning of it gives.
@@ -200,14 +200,14 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
         ("inputs.probes={qan: world:lexicons/qel-qan.txt}", r"^inputs\.probes\.qan: all its words are in inputs\.lex"),
     ],
 )
-def test_what_does_not_fit_is_said_before_anything_starts(tmp_path, change, message):
+def test_inputs_that_do_not_fit_are_refused_before_anything_starts(tmp_path, change, message):
     tiny.topics(tmp_path / "topics")
     small = [f"task.data={tmp_path / 'topics'}", f"inputs.text={tiny.text(tmp_path / 'text')}"]
     with pytest.raises(RequestError, match=message):
         prepare(Dcca, demo(*small, change))
 
 
-def test_the_world_has_what_its_files_have():
+def test_inputs_of_the_world_have_all_languages_and_unit_vectors():
     inputs = world()
     assert inputs.languages == ("qel", "qan", "qor")
     assert set(inputs.dev) == set(inputs.static["own"].measured) == set(inputs.languages)

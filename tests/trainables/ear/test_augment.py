@@ -29,7 +29,7 @@ def dictionary(words=WORDS, **changes):
 
 
 @pytest.mark.parametrize("token", ["good", "bad", "at"])
-def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_as_often(token):
+def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_equally_often(token):
     frequencies = Counter(dictionary().replaced(token, Random(f"draw/{number}")) for number in range(6000))
     assert frequencies.keys() == {token, *WORDS[token]}
     assert chisquare([*frequencies.values()]).pvalue > 1e-4

@@ -155,7 +155,7 @@ def test_self_learning_says_when_the_cutoff_leaves_no_start(fixed, turned):
     ("name", "value"),
     [("preset", "vecmap"), ("keep", 0.0), ("keep_factor", 1.0), ("cutoff", 0), ("dimensions", -1), ("threshold", 0.0)],
 )
-def test_an_option_that_cannot_be_is_named(name, value):
+def test_an_impossible_option_is_named(name, value):
     with pytest.raises(ValueError, match=f"\\b{name}\\b"):
         AlignOptions(**{name: value})
 

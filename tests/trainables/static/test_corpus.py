@@ -127,7 +127,7 @@ def test_memory_depends_neither_on_the_number_of_lines_nor_on_their_length(tmp_p
 
 
 @pytest.mark.parametrize("values", [{"most_sentences": 0}, {"longest": 0}, {"least_words": "7"}])
-def test_values_that_make_no_sense_are_refused(values):
+def test_impossible_values_are_refused(values):
     with pytest.raises(ValueError, match=next(iter(values))):
         Filters(**values)
 

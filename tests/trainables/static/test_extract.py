@@ -126,7 +126,7 @@ def test_a_layer_that_the_encoder_lacks_is_refused():
 
 
 @pytest.mark.parametrize("values", [{"layer": 0}, {"context": "both"}, {"lr": 0.0}, {"subsampling": -1.0}])
-def test_options_that_make_no_sense_are_refused(values):
+def test_impossible_options_are_refused(values):
     with pytest.raises(ValueError, match=next(iter(values))):
         ExtractOptions(**values)
 

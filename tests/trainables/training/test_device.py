@@ -7,7 +7,7 @@ import torch
 from seedwise.trainables.training import device
 
 
-def test_a_process_that_is_borrowed_for_a_run_is_as_before():
+def test_a_borrowed_process_gets_its_settings_back():
     def settings():
         return torch.get_num_threads(), torch.are_deterministic_algorithms_enabled(), gc.get_freeze_count()
 

@@ -256,6 +256,6 @@ def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
         ({"freeze_embeddings": 1}, "freeze_embeddings: 1 is wrong: input should be a valid boolean"),
     ],
 )
-def test_options_refuse_what_they_cannot_do(changes, message):
+def test_options_refuse_impossible_values(changes, message):
     with pytest.raises(RequestError, match=f"^{message}"), request_errors():
         TrainingOptions(**changes)
