@@ -1,4 +1,4 @@
-"""Pages in a real browser, for tests: what a page says on its console and what it asks for is written down."""
+"""Pages in a real browser, for tests: console errors and requests are recorded."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from tests.search.story import TEST_TIMEOUT
 
-# No sandbox, for containers run as root; nothing that a browser would ask of its maker.
+# No sandbox, for containers run as root; no requests of the browser to its vendor.
 OPTIONS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -29,14 +29,14 @@ class PageLog:
 
 
 class Browser:
-    """A browser that runs; its pages share nothing, as if each had a browser of its own."""
+    """A running browser whose pages share no state."""
 
     def __init__(self, running: "playwright.sync_api.Browser"):  # noqa: F821
         self.running = running
 
     @contextmanager
     def page(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Iterator[tuple["Page", PageLog]]:  # noqa: F821
-        """An empty page of `width` x `height` pixels, and its log. `dark` is what the person prefers."""
+        """An empty page of `width` x `height` pixels, and its log. `dark`: the preferred colour scheme."""
         scheme = "dark" if dark else "light"
         page = self.running.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
         page.set_default_timeout(TEST_TIMEOUT * 1000)

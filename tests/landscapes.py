@@ -1,4 +1,4 @@
-"""Numbers of a landscape made by hand, for tests of how they are shown: plain curves whose every value is known."""
+"""Landscape numbers made by hand, for tests of charts and pages: simple curves with known values."""
 
 import statistics
 from collections.abc import Callable, Sequence

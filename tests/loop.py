@@ -20,11 +20,11 @@ def use_fake_loop(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(tune, "run", run)
     patch.setattr(
         "seedwise.search.execution.worker.begin_together", lambda *_, **__: None
-    )  # one process would wait for itself
+    )  # one process would deadlock
 
 
 class Actor:
-    """A trainable whose methods are called as those of a Ray actor are."""
+    """A trainable whose methods are called like those of a Ray actor."""
 
     def __init__(self, trainable: tune.Trainable):
         self._trainable = trainable
@@ -38,7 +38,7 @@ class Actor:
 
 
 def run(trainable: type, *, search_alg: Searcher, scheduler: TrialScheduler, callbacks: list, **_: object) -> None:
-    """What `tune.run` does for us: ask for runs, step them, and tell what became of each step."""
+    """Stand-in for `tune.run`: request runs, step them, and report each step."""
     running: dict[str, SimpleNamespace] = {}
     idle: list[tune.Trainable] = []  # they are reused, as Tune reuses workers
     started, finished = 0, False

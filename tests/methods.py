@@ -49,9 +49,9 @@ class Quadratic(Method):
 
 
 class Tested(Quadratic):
-    """Has a test set that only its confirmation may see, and says at its end whether its process holds it."""
+    """Has a test set for its confirmation only; its last epoch reports whether the process holds it."""
 
-    __test__ = False  # no test case, whatever pytest makes of its name
+    __test__ = False  # not a test case, despite its name
 
     @classmethod
     def prepare(cls, specification: dict) -> dict:
@@ -76,7 +76,7 @@ class Tested(Quadratic):
 
 
 class Draws(Tested):
-    """Draws its scores and a map of words, with all letters that a file format might trip over."""
+    """Draws its scores and a map of words, with characters that are special in some file format."""
 
     def pictures(self) -> list[dict]:
         if self.params.get("trouble") == "draw":
@@ -98,12 +98,12 @@ class Draws(Tested):
 
 
 def secret() -> list[str]:
-    """Made when called: no constant of the code is taken for it. A list, since Python does not track dicts of text."""
+    """Built at each call, so that no constant is mistaken for it. A list: the collector ignores dicts of text."""
     return [f"test label {number}" for number in range(3)]
 
 
 def secret_in_memory() -> float:
-    """1 where a dict with the secret is anywhere in this process, also among what was frozen at its start."""
+    """1 if any dict in this process holds the secret, frozen objects included."""
     gc.unfreeze()
     wanted = secret()
     held = [thing["secret"] for thing in gc.get_objects() if type(thing) is dict and "secret" in thing]
@@ -112,7 +112,7 @@ def secret_in_memory() -> float:
 
 
 class DiesOnce(Quadratic):
-    """Kills its own worker in epoch 3 of 5, the first time it gets there; the marker file remembers."""
+    """Kills its own worker in epoch 3 of 5, the first time only; the marker file records it."""
 
     epochs = 5
 

@@ -1,4 +1,4 @@
-"""A search as the driver would tell it, and the real MLflow stores and servers that it is written to."""
+"""A search as a driver would write it, and the real MLflow stores and servers that receive it."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from seedwise.search.tracking import follower
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
-TEST_TIMEOUT = 300  # seconds; far more than anything here takes, also on a busy machine
+TEST_TIMEOUT = 300  # seconds; far more than any step here takes, also on a busy machine
 
 
 def specification(uri: str, **changes) -> dict:
@@ -41,7 +41,7 @@ STEP = {"event": "step", "config_id": "a", "replicate": 0}
 
 
 class Story:
-    """A search as the driver would tell it, without anything being run."""
+    """A search as a driver would write it, without any run."""
 
     def __init__(self, append: Callable[[dict], None], uri: str, searched: Sequence[str] = (), **changes):
         self.append, self.uri, self.searched, self.changes, self.sessions = append, uri, searched, changes, 0
@@ -85,7 +85,7 @@ class Story:
 
 
 def story_in(folder: Path, uri: str, **changes) -> Story:
-    """A story that is written to a search folder."""
+    """A story that writes to a search folder."""
     ledger = Ledger(folder / "ledger.jsonl")
     for name in FILES:
         (folder / name).write_text(f"{name}\n")
@@ -120,14 +120,14 @@ def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
 
 
 def follow_here(folder: Path, grace: float = 0) -> bool:
-    """The same in this process, which has MLflow imported already."""
+    """The same in this process, which has already imported MLflow."""
     over = threading.Event()
     over.set()
     return follower.Follower(folder, over).follow(grace)
 
 
 def runs_of(uri: str, name: str = "story") -> dict[tuple, object]:
-    """The MLflow runs by level, configuration and replicate; a run that is there twice is an error."""
+    """The MLflow runs by level, configuration and replicate; a duplicate run is an error."""
     from mlflow import MlflowClient
 
     client, runs = MlflowClient(uri), {}
@@ -154,7 +154,7 @@ def rows(uri: str) -> list[tuple]:
 
 
 def picture(uri: str, name: str = "story") -> tuple:
-    """All that MLflow holds of the search but its random ids and the address itself."""
+    """All that MLflow holds of the search, except random ids and the address."""
     runs = runs_of(uri, name)
     names = {run.info.run_id: key for key, run in runs.items()}
     return rows(uri), {

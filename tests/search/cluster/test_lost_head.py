@@ -1,4 +1,4 @@
-"""A search whose cluster loses its head goes on with another one."""
+"""A search continues on a new head after its cluster has lost the first."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undist
     marker = write_patient(tmp_path)
     folder = tmp_path / "runs" / "quadratic"
     with raylets(1) as first:
-        # How long a driver waits for a head that may come back; a minute, if nobody says otherwise.
+        # Seconds that a driver waits for a lost head; the default is a minute.
         soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "2"}
         process = start(tmp_path, "search", "spec.yaml", "--address", first.address(), **soon)
         wait_for(lambda: done(folder) == 2, process)  # of the first configuration, whose third run waits

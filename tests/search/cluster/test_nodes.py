@@ -1,4 +1,4 @@
-"""Searches on real clusters of several raylets: spread over nodes, which die and come."""
+"""Searches on real clusters of several raylets, with nodes that die and join."""
 
 import json
 import subprocess
@@ -52,7 +52,7 @@ def wait_for(condition, process):
 
 
 def write_patient(folder, **changes):
-    """A search whose third replicates wait for the file that is returned, in their second epoch."""
+    """Start a search whose third replicates wait in their second epoch until the returned file exists."""
     marker = folder / "marker"
     method = {"trainable": "tests.methods:Patient", "space": "tests.methods:space"}
     write(folder, method=method, space={"marker": str(marker)}, **changes)
@@ -68,7 +68,7 @@ def done(folder):
 
 
 def same_board(rows, expected):
-    """The ids differ by parameters that say how to wait."""
+    """The ids differ, since the parameters that control waiting differ."""
     for row, wanted in zip(rows, expected, strict=True):
         assert row["params"]["x"] == wanted["params"]["x"]
         for key in ("scores", "replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
@@ -78,7 +78,7 @@ def same_board(rows, expected):
 
 @pytest.mark.extended
 def test_a_search_survives_the_loss_of_a_node_and_uses_a_new_node(tmp_path, cluster, undisturbed):
-    """Each node comes to a run that waits; one node dies with its run, which goes on at the node that comes then."""
+    """New nodes take waiting runs; the run of a node that dies continues on the next new node."""
     marker = write_patient(tmp_path, checkpoints={"seconds": 0})
     folder = tmp_path / "runs" / "quadratic"
     process = start(tmp_path, "search", "spec.yaml", "--address", cluster.address())

@@ -28,13 +28,13 @@ def resources(gpus="auto", cpus=1):
         (0.0, [node(2)], 2),
         (1.0, [node(8, 2)], 2),
         (0.25, [node(8, 1)], 4),
-        (0.4, [node(8, 2)], 4),  # two on each GPU; the fifths left over are no place for a fifth run
-        (0.1, [node(4, 1)], 4),  # CPUs bound it
+        (0.4, [node(8, 2)], 4),  # two on each GPU; the remaining fifths do not fit a fifth run
+        (0.1, [node(4, 1)], 4),  # limited by CPUs
         (2.0, [node(16, 5)], 2),
         (2.0, [node(16, 1), node(16, 1), node(16, 3)], 1),  # a run stays on one node
         (0.0, [node(3, 4)], 3),
         (0.0, [node(3), node(5), node(0)], 8),
-        (0.25, [node(8, 1), node(2, 4), node(8)], 4 + 2),  # no GPU, no place
+        (0.25, [node(8, 1), node(2, 4), node(8)], 4 + 2),  # no GPU, no slot
         (0.3333, [node(16, 2)], 6),
     ],
 )
@@ -47,7 +47,7 @@ def test_slots_of_given_shares_match_a_count_by_hand(per_run, nodes, slots):
     ("nodes", "need", "cpus", "expected", "slots"),
     [
         ([node(8)], Need(), 1, (1, 0.0), 8),  # no GPU
-        ([node(8, 2)], None, 1, (1, 1.0), 2),  # logical ones: nobody knows their memory
+        ([node(8, 2)], None, 1, (1, 1.0), 2),  # logical GPUs: their memory is unknown
         ([node(32, 1, 24)], Need(5 * GB), 1, (1, 0.25), 4),  # 20.4 / 5 = 4.08
         ([node(32, 1, 24)], Need(6 * GB), 1, (1, 0.3333), 3),  # 3.4
         ([node(32, 1, 24)], Need(11 * GB), 1, (1, 1.0), 1),  # 1.85
@@ -59,12 +59,12 @@ def test_slots_of_given_shares_match_a_count_by_hand(per_run, nodes, slots):
             1,
             (1, 0.5),
             2 + 4,
-        ),  # 13.6 / 5 = 2.72: the small one decides
+        ),  # 13.6 / 5 = 2.72: the smaller GPU decides
         ([node(32, 1, 80), node(32, 4, 11)], Need(9 * GB), 1, (1, 1.0), 1 + 4),  # 9.35 / 9 = 1.04
         ([node(32, 1, 80), node(16)], Need(8 * GB), 1, (1, 0.125), 8),  # 8.5; no run on the node without a GPU
-        ([node(1, 1, 24)], Need(1 * GB), 1, (1, 1.0), 1),  # one CPU, one run, so it may have all of the GPU
-        ([node(8, 0, 0, 64)], Need(0, 5 * GB), "auto", (1, 0.0), 8),  # 54.4 / 5 = 10 runs, CPUs bound it
-        ([node(8, 0, 0, 64)], Need(0, 18 * GB), "auto", (3, 0.0), 2),  # 3.02 runs: with 2 CPUs each there were 4
+        ([node(1, 1, 24)], Need(1 * GB), 1, (1, 1.0), 1),  # one CPU, one run: it may use the whole GPU
+        ([node(8, 0, 0, 64)], Need(0, 5 * GB), "auto", (1, 0.0), 8),  # 54.4 / 5 = 10 runs, limited by CPUs
+        ([node(8, 0, 0, 64)], Need(0, 18 * GB), "auto", (3, 0.0), 2),  # 3.02 runs: 2 CPUs each would allow 4
         ([node(8, 0, 0, 64)], Need(0, 50 * GB), "auto", (5, 0.0), 1),  # one
         (
             [node(8, 0, 0, 64), node(4, 0, 0, 16)],
@@ -72,7 +72,7 @@ def test_slots_of_given_shares_match_a_count_by_hand(per_run, nodes, slots):
             "auto",
             (2, 0.0),
             4 + 2,
-        ),  # 13.6 / 6 = 2 on the small one
+        ),  # 13.6 / 6 = 2 on the smaller GPU
         ([node(32, 2, 24, 256)], Need(5 * GB, 4 * GB), "auto", (4, 0.25), 8),  # 8 runs share 32 CPUs
     ],
 )
@@ -92,7 +92,7 @@ def test_no_device_and_no_machine_is_planned_beyond_its_memory(machines, on_gpu,
     need = Need(on_gpu * GB, on_host * GB)
     small = [node for node in nodes if node.gpus and node.gpu_memory * (1 - MARGIN) < need.gpu_memory]
     if small or any(node.memory * (1 - MARGIN) < need.memory for node in nodes):
-        return  # then it may be refused
+        return  # in that case it may be refused
     placement = place(resources("auto", "auto"), nodes, need)
     assert placement.slots(nodes) >= 1
     for machine in nodes:
@@ -192,7 +192,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
         }
     )
     (tmp_path / "crowd").mkdir()
-    ray.shutdown()  # that of other tests in this process
+    ray.shutdown()  # the cluster of other tests in this process
     ray.init("local", num_cpus=16, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         search(specification, tmp_path / "search", Console(file=io.StringIO()))

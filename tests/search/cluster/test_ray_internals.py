@@ -1,4 +1,4 @@
-"""What Ray does not promise to keep: fails by name where a new Ray changed it."""
+"""Private interfaces of Ray: a test fails by name if a new Ray version changed one."""
 
 import importlib
 import inspect
@@ -155,7 +155,7 @@ def test_the_reason_of_a_failed_connection_is_one_line(text, reason):
 
 
 class Dies(tune.Trainable):
-    """Ends its worker in the way that its configuration says."""
+    """Ends its worker in the way given by its configuration."""
 
     def setup(self, config):
         if config["kind"] == "import":
@@ -188,7 +188,7 @@ class Workers(tune.Callback):
 
 @pytest.fixture(scope="module")
 def causes(ray_here, tmp_path_factory):
-    """Why Tune lost a worker, in our words, by what happened to it; and its worker."""
+    """The reported cause of each kind of lost worker, and the worker that Tune recorded."""
     causes = {}
     module = sys.modules["only_here"] = types.ModuleType("only_here")
     exec("class Missing: pass", vars(module))
@@ -257,7 +257,7 @@ except ray.exceptions.RayError as error:
 
 
 def cause_of_a_lost_worker(cluster, folder, kill_node=None):
-    """What is made of Ray's words where a worker is lost with its node, or else by itself."""
+    """The reported cause when a worker is lost with its node, or alone."""
     process = subprocess.Popen(
         [sys.executable, "-c", LOST, cluster.address()],
         stdin=subprocess.PIPE,

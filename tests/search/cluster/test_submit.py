@@ -1,4 +1,4 @@
-"""A search as a job: what goes along, what is refused before it does, and how results come back.
+"""A search as a job: what is packed, what is refused before submission, and how results are fetched.
 
 tests/search/cluster/test_submit_head.py submits to a real cluster.
 """
@@ -24,7 +24,7 @@ from seedwise.search.spec.load import read
 from seedwise.search.spec.schema import Specification
 from tests.conftest import ROOT
 
-# Whose module is nowhere but in the folder that it is submitted from. Configurations wait for a file of their tenth.
+# The module exists only in the submitting folder. Configurations wait for a file named after their first decimal.
 METHOD = """
 import threading
 from pathlib import Path
@@ -59,7 +59,7 @@ SPECIFICATION = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with a specification, from which it is submitted to nobody."""
+    """A folder with a specification that is never really submitted."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "words.txt").write_text("the\n")
     (tmp_path / "mine.py").write_text(METHOD)
@@ -232,7 +232,7 @@ def test_a_folder_name_is_quoted_for_the_shell(tmp_path, name):
 
 
 def pack(folder: Path) -> bytes:
-    """What the head would send of a folder, run as it is run there."""
+    """The archive that the head sends of a folder, made by the same command."""
     code = [sys.executable, "-I", "-c", Path(pack_on_head.__file__).read_text(), str(folder)]
     sent = subprocess.run(code, capture_output=True, text=True, check=True).stdout
     line = fetch.LINE.search(f"Running entrypoint for job: {code}\n{sent}")

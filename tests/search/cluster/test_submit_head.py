@@ -1,4 +1,4 @@
-"""A search as a job on a cluster: how it is followed, left alone, stopped and gone on with, and what comes back.
+"""A search as a job on a cluster: following, detaching, stopping and continuing it, and fetching results.
 
 The cluster, the MLflow server and its PostgreSQL database are real, and are started and ended here.
 """
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.extended
 
 @dataclass
 class Submissions:
-    """A search that was submitted twice, with the exit code and the output of each command."""
+    """A search submitted twice, with the exit code and the output of each command."""
 
     folder: Path
     home: Path  # of the head
@@ -35,8 +35,8 @@ class Submissions:
     mlflow: str
     database: str
     outputs: dict[str, tuple[int, str]] = field(default_factory=dict)
-    ledgers: dict[str, bytes] = field(default_factory=dict)  # here, after each time that it was fetched
-    revisions: set[str] = field(default_factory=set)  # of the code, before and after it was first submitted
+    ledgers: dict[str, bytes] = field(default_factory=dict)  # here, after each fetch
+    revisions: set[str] = field(default_factory=set)  # revision of the code, before and after the first submission
 
     def start(self, *arguments, **environment) -> subprocess.Popen:
         known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -51,7 +51,7 @@ class Submissions:
         )
 
     def read_until(self, process: subprocess.Popen, beginning: str) -> str:
-        """The output of a process up to a line with this beginning."""
+        """The output of a process up to the first line that starts with `beginning`."""
         lines = []
         while not (lines and lines[-1].startswith(beginning)):
             lines.append(process.stdout.readline())
@@ -68,7 +68,7 @@ class Submissions:
 @pytest.fixture(scope="module")
 def submissions(tmp_path_factory):
     folder, home, files = (tmp_path_factory.mktemp(name) for name in ("folder", "the home", "artifacts"))
-    # A folder with all names that this package once imported itself by: nodes must take each for what it is.
+    # A folder with all former import names of this package: nodes must import the folder's own modules.
     (folder / "mine.py").write_text(f"import search, spaces, trainables\nassert search.MINE\n{METHOD}")
     (folder / "search.py").write_text("MINE = True\n")
     (folder / "trainables.py").write_text("")

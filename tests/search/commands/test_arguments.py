@@ -1,4 +1,4 @@
-"""Options that were renamed: the former names still work, with advice, and are not advertised."""
+"""Renamed options: the old names still work, with advice, and are not shown in the help."""
 
 import pytest
 

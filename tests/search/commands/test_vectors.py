@@ -1,4 +1,4 @@
-"""The commands about static vectors, as a person types them, on the embedded world."""
+"""The commands for static vectors, from the command line, on the embedded world."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_vectors_are_extracted_aligned_and_evaluated(tmp_path, capsys):
         "layer=2",
         "least_count=3",
         "subsampling=0",
-    )  # few words for so little
+    )  # few words for so little text
     options = [word for setting in settings for word in ("--set", setting)]
     for language in ("qel", "qan"):
         output = printed(

@@ -1,4 +1,4 @@
-"""Plans of landscapes, and requests for them, without Ray: what may start when, and one line for what is wrong."""
+"""Plans of landscapes and requests for them, without Ray: what may start when, and one line for each mistake."""
 
 import errno
 import functools
@@ -151,7 +151,7 @@ def test_an_interrupted_run_goes_first_and_one_without_memory_is_left_to_a_whole
     while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action)
-    assert isinstance(action, Stop)  # nothing runs: to wait would be for ever
+    assert isinstance(action, Stop)  # nothing runs: waiting would never end
     alone = WholeDeviceRetries(PLANNED).next_action(state)
     assert (alone.config_id, alone.phase) == (first.config_id, PLANNED)
     assert made.needs(state.configurations[first.config_id].runs[0]) == []
@@ -278,7 +278,7 @@ def test_only_the_layers_that_the_configuration_needs_are_checked():
 
 
 def test_a_specification_with_a_landscape_has_nothing_that_only_a_search_has(tmp_path):
-    """Written by hand: what ranks, who is confirmed and what may be tried are those of the search it was made from."""
+    """Written by hand: selection, confirmation and space are those of the original search."""
     given = ["enqueue=[{k: 5}]", "landscape={replicates: 2}", "select.on=target_dev", "select.metric=accuracy"]
     specification = read_specification("demo", given)
     assert (specification.select.on, specification.select.metric) == ("source_dev", "accuracy")
@@ -301,7 +301,7 @@ def test_an_exported_configuration_includes_the_options_fixed_by_compat(weightin
     content |= {"replicates": [{"replicate": 0}], "checksums": {}}
     specification = landscape_specification("best.yaml", content, {}, ["task.targets=[qan]", *ONE_TARGET])
     assert Plan.of(specification).params == params | {"freeze_embeddings": True}
-    assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # what was exported stays what it was
+    assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # the exported configuration stays unchanged
     assert rerun_specification(content, 2).enqueue == [params]
 
 
@@ -330,7 +330,9 @@ def test_models_are_released_when_their_runs_wait_for_a_failed_model():
         if job_of(action) == (TRAIN, BOTH, "qor", 1):
             break
     assert not {name for model, name in names.items() if model.on in (INITIAL, SOURCE, BOTH)} & made.needed(state)
-    assert {name for model, name in names.items() if model.on == "target"} == made.needed(state)  # what is around them
+    assert {name for model, name in names.items() if model.on == "target"} == made.needed(
+        state
+    )  # needed by the runs around them
 
 
 def test_products_enter_the_object_store_once_and_are_released_after_their_last_use(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ OUTCOMES = st.sampled_from([("done", {"value": 0.5}), ("done", {"value": 0.6}), 
 
 
 def drive(policy, workers: int, orders: st.DataObject, *, cut_after: int | None = None) -> State:
-    """Run a policy to its end without Ray: `workers` at once, finishing in any order, maybe killed once on the way."""
+    """Run a policy to its end without Ray: `workers` at once, finishing in any order, with at most one kill."""
     state, running, names = State(), [], itertools.count()
     state.apply({"event": "search", "time": 0.0})
     for events in itertools.count():
@@ -130,7 +130,7 @@ def test_a_race_ends_early_only_when_asked_and_sure():
     assert isinstance(Race(estimator=ESTIMATOR, runs=500).next_action(state), New)
     assert Race(estimator=ESTIMATOR, runs=500, p_best=0.95).next_action(state) == Stop("P(best) of best is 1.00")
     assert isinstance(Race(estimator=ESTIMATOR, runs=500, regret=0.001).next_action(state), Stop)
-    few = state_of({"a": [0.9, 0.9], "b": [0.1, 0.1]})  # the best of two is no search
+    few = state_of({"a": [0.9, 0.9], "b": [0.1, 0.1]})  # two configurations are too few to stop
     assert not isinstance(Race(estimator=ESTIMATOR, runs=500, p_best=0.5).next_action(few), Stop)
 
 
@@ -141,7 +141,7 @@ def test_halving_promotes_the_best_third():
     assert halving.next_action(state_of(scores)) == Replicate("c5", 1, "promoted to 3 seeds")
     scores |= {"c5": [0.5] * 3, "c4": [0.4] * 3}
     assert isinstance(halving.next_action(state_of(scores)), New)
-    full = replace(halving, runs=13)  # pays for six configurations: all were asked for
+    full = replace(halving, runs=13)  # enough for six configurations, and all were proposed
     assert halving.configurations() == 100 // (1 + 4 / 3)
     assert full.next_action(state_of(scores)) == Replicate("c3", 1, "promoted to 3 seeds")
 
@@ -172,7 +172,7 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
     state.apply({"event": "start", "config_id": "b", "replicate": 0, "phase": "search"})
     fixed = Fixed(estimator=ESTIMATOR, n=3, runs=30, prune=True)
     assert isinstance(fixed.next_action(state), New)
-    assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # rather than an idle worker
+    assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # better than an idle worker
 
 
 @pytest.mark.parametrize(("points", "workers"), [(1, 1), (3, 4), (6, 16)])
@@ -185,7 +185,7 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
 )
 @pytest.mark.parametrize("prune", ["off", "asha"])
 def test_a_small_space_is_used_up_at_any_number_of_workers(workers, points, replicates, prune):
-    """More workers than points: the first answers come when everything is pending, and none of them may be Stop."""
+    """More workers than points: everything is pending before the first result, and no action may be Stop."""
     most = replicates["max"]
 
     class Points:
@@ -203,7 +203,7 @@ def test_a_small_space_is_used_up_at_any_number_of_workers(workers, points, repl
 
 
 def test_a_configuration_proposed_but_not_started_is_not_lost():
-    """The search was killed between the two lines."""
+    """The search was killed between the lines `ask` and `start`."""
     state = state_of(GOOD)
     state.apply({"event": "ask", "config_id": "lost", "params": {}, "ask": 9})
     state.apply({"event": "search", "time": 1.0})

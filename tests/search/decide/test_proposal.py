@@ -21,7 +21,7 @@ def run(config_id: str, replicate: int, value: float | None) -> list[dict]:
 
 
 def search(proposer: Proposer, configurations: int, *, score, first: dict | None = None) -> list[dict]:
-    """The events of a search with one replicate each, told with `score(params)`; None is a failure."""
+    """The events of a search with one replicate each and scores `score(params)`; None is a failure."""
     state, events = State(), []
 
     def tell(event):
@@ -66,7 +66,7 @@ def test_random_and_grid_samplers_ignore_results(sampler):
 
 
 def test_tpe_does_better_than_random():
-    """A fact about the plumbing: if means reach Optuna in the right direction, TPE ends nearer to the optimum."""
+    """If means reach Optuna with the right sign, TPE ends nearer to the optimum."""
 
     def distances(sampler):
         events = search(Proposer(SPACE, sampler, 1, ESTIMATOR), 40, score=lambda params: -abs(params["lr"] - 4.5e-5))
@@ -114,7 +114,7 @@ def test_finished_trials_report_posterior_means_and_pending_trials_are_running()
 
 
 def test_samplers_avoid_failed_configurations():
-    """Half of the space fails. Told as infeasible, TPE stays away from it, with nothing else to go by."""
+    """Half of the space fails and all other scores are equal: TPE avoids the infeasible half."""
     proposer = Proposer(SPACE, "tpe", 1, ESTIMATOR)
     events = search(proposer, 40, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5)
     late = [params["lr"] for params in params_of(events)[20:]]
@@ -168,7 +168,7 @@ def test_the_best_of_earlier_searches_go_first_and_inform_the_sampler():
     assert params_of(events)[1:] == [best, others[0]]
     trials = proposer._trials(replay(events))
     values = {trial.params["lr"]: trial.value for trial in trials[:4]}
-    assert len(trials) == 4 + 3  # the one outside the space is of no use; the three of this search
+    assert len(trials) == 4 + 3  # without the configuration outside the space, with the three of this search
     assert values[4.9e-5] > values[6e-6]
 
 
@@ -184,7 +184,7 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
 def test_a_long_history_is_thinned_for_the_sampler(sampler):
-    """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
+    """Most are pruned, as by ASHA; the sampler gets the best, the running and a sample of the others."""
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR)
     events, most = [{"event": "search"}], SAMPLERS[sampler].max_trials
     draws = search(Proposer(SPACE, "random", 0, ESTIMATOR), 2 * most, score=lambda params: params["lr"])

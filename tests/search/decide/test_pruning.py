@@ -78,7 +78,7 @@ def test_only_replicate_0_of_the_search_is_pruned_and_never_at_its_end(rule):
 
 
 def test_steps_survive_an_interruption():
-    """A run that goes on from its checkpoint has the steps before it: others are still compared with them."""
+    """A run that continues from its checkpoint keeps its earlier steps for comparisons."""
     state = search((4, [0.1]), *[(4, [0.9])] * 5)
     state.apply({"event": "search"})
     state.apply({"event": "start", "config_id": "c1", "replicate": 0, "phase": "search"})

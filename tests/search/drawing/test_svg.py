@@ -1,4 +1,4 @@
-"""Pictures of runs, from the method to MLflow and the report: a real search, and the drawing itself."""
+"""Pictures of runs, from the method to MLflow and the report: in a real search, and the drawing alone."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def test_the_first_fresh_replicate_of_every_confirmed_configuration_is_drawn_and
     home, _ = searched
     folder = home / "runs" / "drawn"
     state = read(folder / "ledger.jsonl")
-    assert {result.status for result in state.runs()} == {"done"}  # those whose pictures fail as well
+    assert {result.status for result in state.runs()} == {"done"}  # also the runs whose pictures fail
     troubles = {config_id: state.configurations[config_id].params["trouble"] for config_id in state.frozen}
     assert set(troubles.values()) == {"none", "draw"}
     expected = {f"{config_id}-1000.json" for config_id, trouble in troubles.items() if trouble == "none"}
@@ -268,7 +268,7 @@ def panel(*series, **changes):
 def test_a_band_is_drawn_behind_its_line_from_low_to_high():
     root = ElementTree.fromstring(drawn(picture(band(x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0]))))
     parts = [element.get("id") for element in root.iter(f"{SVG}g") if element.get("id", "").startswith("panel-0")]
-    assert parts == ["panel-0-band-0", "panel-0-series-0"]  # what comes later lies above
+    assert parts == ["panel-0-band-0", "panel-0-series-0"]  # later elements lie above
     shape = next(group(root, "panel-0-band-0").iter(f"{SVG}path")).get("d")
     down = float(next(group(root, "panel-0-band-0").iter(f"{SVG}use")).get("y"))
     corners = [(float(x), float(y) + down) for x, y in re.findall(r"[ML] (\S+) (\S+)", shape)]

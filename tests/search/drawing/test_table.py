@@ -1,4 +1,4 @@
-"""A table in five renderings, each read back by an independent parser."""
+"""A table in five formats, each read back by an independent parser."""
 
 import csv
 import io

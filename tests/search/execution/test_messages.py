@@ -1,4 +1,4 @@
-"""Messages between driver and worker, by the way that Tune sends them."""
+"""Messages between driver and worker, sent as Tune sends them."""
 
 from ray.tune.utils import flatten_dict
 

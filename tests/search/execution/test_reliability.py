@@ -1,4 +1,4 @@
-"""What a search does when something goes wrong: each row of docs/reliability.md that no other test has."""
+"""What a search does when something fails: the rows of docs/reliability.md that no other file tests."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
 
 def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them(tmp_path):
     marker = tmp_path / "marker"
-    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself
+    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # no run fails by itself
     write(
         tmp_path,
         method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
@@ -126,7 +126,7 @@ def test_a_second_interrupt_leaves_at_once(tmp_path):
 
 
 def watched(folder, *arguments):
-    """A process whose output so far is in its `output`, and a function that waits for something while it runs."""
+    """A process with its output so far in `output`, and a function that waits for a condition while it runs."""
     process = subprocess.Popen(
         command(*arguments),
         cwd=folder,
@@ -204,7 +204,7 @@ def test_a_ledger_that_cannot_be_written_keeps_whole_lines_only(tmp_path, small_
         ([(DIED, "a")] * RESTARTS, "a", False),
         ([(DIED, "a")] * (RESTARTS + 1), "a", True),
         ([(DIED, "")] * (RESTARTS + 1), "a", True),
-        ([(DIED, "a")] * 5, "b", False),  # that node is gone: it was no fault of the run
+        ([(DIED, "a")] * 5, "b", False),  # the node was lost: not a failure of the run
         ([(NODE, "a")] * NODES, "b", False),
         ([(NODE, "a")] * (NODES + 1), "b", True),
         ([(DIED, "a"), (NODE, "b"), (DIED, "a"), (NODE, "c")], "a", False),
@@ -230,11 +230,11 @@ def test_causes_of_death_are_read_from_rays_errors(tmp_path, text, cause):
 
 
 class TestWatchdog:
-    """The clock and the heartbeats are the test's."""
+    """With the test's own clock and heartbeats."""
 
     @pytest.fixture
     def watch(self, monkeypatch):
-        """A function that starts to watch one run; what it returns says which runs hang at a time."""
+        """A function that watches one run and returns a function: the runs that hang at a given time."""
 
         def start(limit, silence, heartbeats):
             clock = SimpleNamespace(now=0.0)
@@ -311,7 +311,7 @@ def test_a_location_without_room_for_checkpoints_is_refused_before_anything_star
 
 
 def test_checkpoints_at_a_shared_location_are_used_and_removed(tmp_path):
-    """The driver's own folder has none, and a run whose worker died goes on from where it was saved."""
+    """The driver's folder holds no checkpoint, and a run whose worker died continues from the shared one."""
     marker = tmp_path / "marker"
     write(
         tmp_path,

@@ -38,7 +38,7 @@ def events(session, kind):
 
 
 def test_a_run_lost_during_shutdown_is_not_a_failure(tmp_path):
-    """Slurm and systemd send the signal to all processes: three such stops must not make a failure of a run."""
+    """Slurm and systemd signal all processes: three such stops must not fail a run."""
     session = session_of(tmp_path)
     session.start_next("trial")
     session.shutdown.request()
@@ -61,7 +61,7 @@ def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tm
 
 @pytest.mark.parametrize(("total", "reserved", "workers"), [(None, 0, 4), (9, 2, 4), (5, 2, 3), (3, 2, 1), (2, 2, 1)])
 def test_no_run_of_the_search_waits_for_workers_of_the_confirmation(tmp_path, total, reserved, workers):
-    """First runs begin together: where one run is left in a phase, it would wait in vain for a second worker."""
+    """First runs begin together: the last run of a phase would wait forever for a second worker."""
     session = session_of(tmp_path)
     session.slots.now = lambda: 4
     session.decisions.total, session.decisions.reserved = total, reserved
@@ -130,7 +130,7 @@ def produced(folder, answer, monkeypatch):
     session.files = replace(session.files, products=Products(folder / "models"))
     session.start_next("trial")
     actor = SimpleNamespace(take_output=SimpleNamespace(remote=lambda: "ref"))
-    session.runs.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
+    session.runs.begin(trial_of("trial", actor))  # it starts from nothing, and its worker is not asked
     return session
 
 
@@ -167,7 +167,7 @@ def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stan
 
 
 def test_a_worker_gets_the_checkpoint_and_the_products_of_a_run_before_its_first_step(tmp_path, monkeypatch):
-    """To its worker, and not in its configuration, which Tune keeps."""
+    """They go to its worker and not into its configuration, which Tune keeps in memory."""
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
     session, received = produced(tmp_path, None, monkeypatch), []
     monkeypatch.setattr(Dependencies, "needs", lambda self, run: ["b-0"])
@@ -239,7 +239,7 @@ def test_code_that_is_imported_and_not_installed_goes_along(tmp_path, monkeypatc
         ("ModuleNotFoundError: No module named 'nobody_has_this.part'", True),
         ("ModuleNotFoundError: No module named 'json'", False),
         ("ModuleNotFoundError: No module named '__main__'", False),  # to look for it raises ValueError
-        ("ModuleNotFoundError: No module named 'search.errors'; 'search' is not a package", False),  # our own refusal
+        ("ModuleNotFoundError: No module named 'search.errors'; 'search' is not a package", False),  # our own error
         ("ValueError: No module named 'nobody_has_this'", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""Runs that do the same work, on Ray's real key-value store: one does it, whatever becomes of it."""
+"""Runs that do the same work, on Ray's real key-value store: only the first computes it."""
 
 import itertools
 import time
@@ -31,7 +31,7 @@ class Marked(Quadratic):
     """Its score depends on x rounded down, and so does its fingerprint."""
 
     epochs = 3
-    done: ClassVar[list] = []  # every epoch that any run really did
+    done: ClassVar[list] = []  # every epoch that was really computed
 
     def __init__(self, inputs, params, streams, device):
         self.offered = params["x"]
@@ -54,7 +54,7 @@ def started(session, x, replicate=0, **changes):
 
 
 def another(made):
-    """Its worker goes on with another run."""
+    """Its worker continues with another run."""
     made.reset_config(replace(made.order, params={"x": 5.0}, config_id="another").as_dict())
 
 
@@ -74,9 +74,9 @@ def test_the_second_run_takes_the_results_of_the_first(session):
     assert Marked.done == [(0.2, 0), (0.2, 1), (0.2, 2)]
     assert [result.same_as for result in first] == ["", "", ""]
     assert {result.same_as for result in second} == {"x=0.2/0"}
-    assert (first[-1].metrics["offered"], second[-1].metrics["offered"]) == (0.2, 0.7)  # each its own
+    assert (first[-1].metrics["offered"], second[-1].metrics["offered"]) == (0.2, 0.7)  # each run has its own
     assert first[-1].fingerprint == second[-1].fingerprint
-    assert [result.seconds for result in second] == [result.seconds for result in first]  # what the work costs
+    assert [result.seconds for result in second] == [result.seconds for result in first]  # the cost of the work
 
 
 def test_a_run_with_shared_results_draws_no_pictures(session, monkeypatch):
@@ -98,7 +98,7 @@ def test_the_second_run_continues_when_the_first_leaves_and_gets_the_same_scores
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     first, second = started(session, 0.2), started(session, 0.7)
     steps = [(step(first), step(second))[1]]
-    another(first)  # it was pruned, say
+    another(first)  # for example, the run was pruned
     steps += [step(second), step(second)]
     assert metrics(steps) == whole
     assert [result.same_as for result in steps] == ["x=0.2/0", "", ""]
@@ -127,7 +127,7 @@ def test_failures_of_the_work_are_shared_and_failures_of_the_machine_are_not(ses
 
 
 def test_an_epoch_may_take_longer_than_the_limit_of_silence(session, monkeypatch):
-    """Two seconds pass between two heartbeats, by a clock of this test: no machine is too slow for it."""
+    """By the clock of this test two seconds pass between heartbeats, so a slow machine cannot fail it."""
     clock = SimpleNamespace(now=0.0)
 
     def sleep(_):
@@ -149,7 +149,7 @@ def test_an_epoch_may_take_longer_than_the_limit_of_silence(session, monkeypatch
 def test_workers_wait_for_each_other_although_results_are_known(session):
     SharedResults(session, "mark", "known/0").publish(0, Outcome())
     started = time.monotonic()
-    begin_together(session, 2, timeout=0.3)  # the second never comes
+    begin_together(session, 2, timeout=0.3)  # the second run never arrives
     assert time.monotonic() - started >= 0.3
 
 
@@ -158,8 +158,8 @@ def test_the_first_claim_owns_the_work(session):
     assert owner.mine()
     assert waiting.owner() == "two/0"
     owner.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))
-    assert waiting.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # not a bit is lost on the way
-    waiting.leave()  # not its owner: no word to anyone
+    assert waiting.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # bit for bit
+    waiting.leave()  # not the owner: nothing is announced
     owner.publish(1, Outcome())
     assert waiting.wait(1) == Outcome()
     owner.leave()

@@ -1,4 +1,4 @@
-"""The Ray side of a run, called as Ray calls it, in this process."""
+"""The Ray trainable of a run, called in this process as Ray calls it."""
 
 import gc
 import json
@@ -46,19 +46,19 @@ def objects_of_other_tests():
 
 @pytest.fixture
 def without_searching_memory(monkeypatch):
-    """Tested, and so Draws, look through all objects of the process; only one test here is about what is there."""
+    """Tested and Draws search all objects of the process, which only one test here needs."""
     monkeypatch.setattr(methods, "secret_in_memory", lambda: 0.0)
 
 
 def trainable(method=Quadratic, tests=None, **changes):
-    made = RunTrainable.__new__(RunTrainable)  # without Ray's own part
+    made = RunTrainable.__new__(RunTrainable)  # without Ray's own keys
     made.setup(replace(ORDER, **changes).as_dict(), method, None, **({} if tests is None else {"tests": tests}))
-    made.first = False  # there are no other workers to begin together with
+    made.first = False  # there are no other workers to wait for
     return made
 
 
 def step(made):
-    """A step as the driver hears of it: flattened by Tune, among keys of its own."""
+    """A step as the driver receives it: flattened by Tune, beside Tune's keys."""
     return StepReport.of(flatten_dict(made.step() | {"config": {"x": 1}, "training_iteration": 1}))
 
 
@@ -146,14 +146,14 @@ def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
 
 
 class LooksAlways(Tested):
-    """Says in every epoch whether its process holds the test set."""
+    """Reports in every epoch whether its process holds the test set."""
 
     def epoch(self, number):
         return super().epoch(number) | {"secret_in_memory": methods.secret_in_memory()}
 
 
 def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch):
-    monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its own
+    monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its secret
     search, tests = results(trainable(LooksAlways)), Tested.prepare_test({})
     confirmed = results(trainable(LooksAlways, tests, phase="confirm"))
     assert [result.metrics["secret_in_memory"] for result in search] == [0.0, 0.0]
@@ -180,7 +180,7 @@ class TestsToNothing(Tested):
 
 
 class Counted(Quadratic):
-    """Epochs that need nothing of each other, and a product."""
+    """Independent epochs, and a product."""
 
     independent, epochs = True, 4
 
@@ -223,7 +223,7 @@ def test_products_of_other_runs_arrive_before_the_first_epoch():
     made = trainable(Takes, products=2)
     made.set_inputs(None, 2, 5)
     assert values(made)[0] == {"value": 7.0}
-    assert made.inputs is None  # taken, and let go
+    assert made.inputs is None  # fetched and released
     (only,) = results(trainable(Takes, products=2))
     assert only.error.startswith("RuntimeError: 0 of 2 models arrived from other runs")
 
@@ -262,7 +262,7 @@ def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
     assert first.pictures == ""
     (picture,) = json.loads(last.pictures)
     assert picture["panels"][0]["series"][0]["y"] == [last.metrics["memory"], 0.5]
-    assert picture["panels"][1]["log"] is False  # what was left out has its default
+    assert picture["panels"][1]["log"] is False  # omitted options have their defaults
     assert [result.pictures for result in results(trainable(Draws, draw=False))] == ["", ""]
     assert [result.pictures for result in results(trainable(Quadratic, draw=True))] == ["", ""]
 

@@ -1,4 +1,4 @@
-"""Exported configurations: complete, in three formats, and refused where the data are not theirs."""
+"""Exported configurations: complete, in three formats, and refused with other data."""
 
 import dataclasses
 import json
@@ -132,7 +132,7 @@ def test_an_empty_search_has_nothing_to_export(tmp_path, capsys):
 
 
 def one_run(base, **params):
-    """A search of one configuration, written for any of the methods."""
+    """A hand-written search of one configuration, for any method."""
     resolved = specification(base=base)
     search = HandWritten(resolved)
     search.ask("only", **params)
@@ -192,7 +192,7 @@ def test_a_decomposition_is_checked_once_and_varies_the_streams_of_its_method(tm
     content["config_id"] = config_id(content["params"])
     specification = rerun_specification(content, None, decompose=True)
     assert checked == [specification]
-    assert specification.decompose == ["head", "order", "dropout"]  # it draws no anchors
+    assert specification.decompose == ["head", "order", "dropout"]  # this run draws no anchors
 
 
 def test_half_precision_and_methods_of_ones_own():
@@ -207,7 +207,7 @@ def test_half_precision_and_methods_of_ones_own():
 
 
 def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeypatch):
-    """The file says what the data were; the world's own files are others."""
+    """The checksums in the file differ from those of the world's files."""
     monkeypatch.chdir(tmp_path)
     exported(folder)
     content = yaml12.load((folder / "best.yaml").read_text())

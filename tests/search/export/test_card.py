@@ -37,7 +37,7 @@ def test_the_hub_reads_the_front_matter_and_the_results(content, tmp_path):
     assert data.language == ["qan"]
     assert data.tags == ["seedwise", "stitching"]
     assert data.pipeline_tag == "text-classification"
-    assert data.base_model is None  # a local file is no id of the hub
+    assert data.base_model is None  # a local file is not a hub id
     assert metadata_load(path)["metrics"] == ["f1"]
     results = {
         (result.dataset_split, result.metric_type, result.dataset_config): result.metric_value
@@ -71,7 +71,7 @@ def test_a_person_reads_seed_scores_intervals_baselines_ties_and_how_to_make_it_
         "@inproceedings{ye-etal-2024-mosecrot,",
     ):
         assert said in text, said
-    assert "| qel |" not in text  # the stitched model reads the target alone
+    assert "| qel |" not in text  # the stitched model reads only the target
 
 
 def test_a_choice_without_ties_says_so(content):
@@ -85,7 +85,7 @@ def test_failures_and_a_missing_confirmation_are_said(content):
     text = Card({**content, "confirmed": None, "test": {}}, "qan", 0, {}, USE).text()
     assert "It was not confirmed." in text
     assert "Failed" not in text
-    assert "model-index" not in text  # there is nothing to tell
+    assert "model-index" not in text  # there is nothing to report
 
 
 def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
@@ -125,7 +125,7 @@ def test_citations_are_whole_entries(method):
 
 
 def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path, monkeypatch, capsys):
-    """One epoch of a real run: the smallest stitched model there is."""
+    """One epoch of a real run: the smallest possible stitched model."""
     resolved = specification("space.epochs=1")
     search = HandWritten(resolved, checksums(Specification.model_validate(resolved)))
     search.ask("only", k=1)
@@ -136,7 +136,7 @@ def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path
     card = ModelCard.load(tmp_path / "models" / "qan" / "README.md")
     assert card.data.language == ["qan"]
     assert "A classifier of qan text, stitched (MoSECroT)" in card.text
-    assert "scores differ from the search's" in capsys.readouterr().out  # those of the ledger are made up
+    assert "scores differ from the search's" in capsys.readouterr().out  # the ledger's checksums are made up
     assert "0.123" not in card.content  # the test score of another model
     own = {(result.dataset_split, result.metric_type): result.metric_value for result in card.data.eval_results}
     assert own["validation", "f1"] != 0.6

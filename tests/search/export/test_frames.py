@@ -1,4 +1,4 @@
-"""A search as pandas tables: the same numbers as the ledger and the leaderboard have."""
+"""A search as pandas tables, with the numbers of the ledger and the leaderboard."""
 
 import csv
 import re
@@ -83,7 +83,7 @@ def test_a_search_that_has_just_begun_has_tables_too(tmp_path):
     assert now.best is None
     search.tell("result", config_id="a", replicate=0, phase="search", status="done", metrics={}, seconds=1.0)
     ended = load_search(search.write(tmp_path))
-    assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and none of them is known
+    assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and their values are unknown
 
 
 def test_a_missing_search_is_one_line(tmp_path):

@@ -1,4 +1,4 @@
-"""The search as an Optuna study, read back by Optuna itself and by a real dashboard."""
+"""The search as an Optuna study, read back by Optuna and by a real dashboard."""
 
 import contextlib
 import json
@@ -55,7 +55,7 @@ def test_optuna_reads_the_leaderboard(search, file):
     assert exported.best_trial.user_attrs["config_id"] == rows[0]["config_id"]
     assert exported.best_value == rows[0]["estimate"]
     trials = {trial.user_attrs["config_id"]: trial for trial in exported.trials}
-    assert list(trials) == ["good", "same", "poor", "bad", "cut"]  # as they were asked; no baseline
+    assert list(trials) == ["good", "same", "poor", "bad", "cut"]  # in the order of proposal, without the baseline
     states = {name: trial.state for name, trial in trials.items()}
     assert states.pop("bad") == TrialState.FAIL
     assert states.pop("cut") == TrialState.PRUNED

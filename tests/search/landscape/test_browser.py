@@ -1,4 +1,4 @@
-"""A landscape in a real browser: it draws all, asks for nothing, its buttons work, and it can be read."""
+"""A landscape in a real browser: all charts are drawn and legible, buttons work, nothing is requested."""
 
 import pytest
 
@@ -15,7 +15,7 @@ VISIBLE = """() => [...document.querySelectorAll("figure:not([hidden])")].map((f
   const size = box.querySelector("svg.main-svg").getBoundingClientRect();
   return [figure.id, size.width, size.height, box.getBoundingClientRect().width];
 })"""
-# Every piece of text with its colour and that of the nearest ground below it; texts on a plane lie on its colours.
+# Every text with its colour and its background colour; texts on a plane have the plane's colours as background.
 COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,legend,.choices span,figcaption,.chart text")]
   .filter((one) => one.getClientRects().length && !one.closest(".contourlabels, .annotation"))
   .map((one) => {
@@ -27,7 +27,7 @@ COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,legend,.cho
     const colour = one.closest("svg") ? style.fill : style.color;
     return [one.textContent, colour, getComputedStyle(ground).backgroundColor];
   })"""
-# How far texts of one chart's axes, legend and marks lie on each other, in pixels of the smaller side.
+# How far texts of one chart's axes, legend and marks overlap, in pixels along the smaller side.
 OVERLAPS = """() => [...document.querySelectorAll("figure:not([hidden]) .chart")].flatMap((box) => {
   const texts = [...box.querySelectorAll(".xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text")];
   const areas = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
@@ -116,14 +116,16 @@ def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(br
         assert shown(view, "lines") == ["chart-landscape-lines-2", "chart-landscape-lines-3"]
         view.emulate_media(color_scheme="dark")
         colour = "document.querySelector('#chart-landscape-lines-2 .point').style.fill"
-        until(view, f"{colour} === 'rgb(86, 180, 233)'")  # the blue for dark ground
+        until(view, f"{colour} === 'rgb(86, 180, 233)'")  # the blue for a dark background
         choose(view, "lines", "tl")
-        until(view, f"{colour.replace('lines-2', 'lines-0')} === 'rgb(86, 180, 233)'")  # first drawn in the other one
+        until(
+            view, f"{colour.replace('lines-2', 'lines-0')} === 'rgb(86, 180, 233)'"
+        )  # first drawn in the other scheme
         assert log.errors == []
 
 
 def test_what_a_choice_does_not_go_with_gives_way(browser, tmp_path):
-    """The plane of the encoder was measured for one target only, on which the other choices were."""
+    """The plane of the encoder was measured only for the target that was selected before."""
     numbers = made()
     numbers["planes"] = [plane for plane in numbers["planes"] if (plane["part"], plane["target"]) != ("encoder", "um")]
     path = tmp_path / "report.html"

@@ -1,4 +1,4 @@
-"""How a landscape is shown: charts and pages against the curves that its numbers were made of."""
+"""Charts and pages of a landscape, against the curves that its numbers were made from."""
 
 import json
 import statistics
@@ -33,7 +33,7 @@ def charts(numbers):
 
 
 def of(numbers, key, **when):
-    """The charts of one group that these choices show."""
+    """The charts of a group that are visible with these choices."""
     (some,) = [some for group, _, some in groups(numbers) if group == key]
     return [chart for chart in some if chart.when.items() >= when.items()]
 
@@ -55,7 +55,7 @@ def test_a_curve_is_the_mean_and_its_band_a_standard_deviation_wide(numbers):
                 n = len(POINTS)
                 wide = [high - low for low, high in zip(band["y"][:n], band["y"][n:][::-1], strict=True)]
                 assert wide == pytest.approx([2 * statistics.stdev(column) for column in columns])
-        assert "0.610 at 0" in from_source.text  # 0.6 of the first replicate, and 0.01 more for each other
+        assert "0.610 at 0" in from_source.text  # 0.6 for the first replicate, and 0.01 more for each further replicate
         assert "mean of 3 replicates" in from_source.text
 
 
@@ -337,7 +337,7 @@ def test_names_with_markup_are_text_wherever_they_stand():
     assert text.count("</script>") == len(list(root.iter("script")))
     for chart in charts(hostile):
         written = json.dumps([chart.data, chart.layout])
-        assert "<img" not in written  # plotly would take it for markup
+        assert "<img" not in written  # plotly would render it as markup
         named = "-seeds-" not in chart.name and chart.when["target"] == EVIL
         assert not named or "&lt;img" in written
 
@@ -372,7 +372,7 @@ def test_a_landscape_that_cannot_be_read_costs_the_report_nothing_but_itself(tmp
     assert "cannot be shown" in of_landscape.find("p").text
     assert expected in of_landscape.find("p").text
     assert of_landscape.find("p").text.endswith(f"Write it anew with: seedwise report {tmp_path.name}")
-    assert str(tmp_path) not in of_landscape.find("p").text  # a page that is kept is read elsewhere
+    assert str(tmp_path) not in of_landscape.find("p").text  # a kept page may be read on another machine
     assert len(list(root.iter("figure"))) >= 8
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a landscape against a world that is known: models are vectors, scores are quadratics of them."""
+"""The numbers of a landscape against a known world: models are vectors, scores are quadratic functions of them."""
 
 import shutil
 import tempfile
@@ -42,7 +42,7 @@ def score(theta: np.ndarray, language: str) -> float:
 
 
 def model(on: str, target: str, replicate: int) -> np.ndarray:
-    """Where the models of a replicate lie: all begin at 0."""
+    """The models of a replicate as vectors; the initial model is 0."""
     seed = np.array([0.3, -0.2, 0.1]) * (replicate - 1)
     if on == INITIAL:
         return np.zeros(3)
@@ -154,7 +154,7 @@ def test_seeds_are_compared_two_by_two_and_a_bowl_has_no_barrier(numbers):
     assert [pair["replicates"] for pair in numbers["seeds"]] == [[0, 1], [0, 2], [1, 2]]
     for pair in numbers["seeds"]:
         for language, curve in pair["curves"].items():
-            assert curve["barrier"] == pytest.approx(0, abs=1e-9)  # a score that is concave lies above the line
+            assert curve["barrier"] == pytest.approx(0, abs=1e-9)  # a concave score lies above the line
             first, second = (model(SOURCE, "", r) for r in pair["replicates"])
             middle = score((first + second) / 2, language)
             assert curve["score"][LINE_POINTS.index(0.5)] == pytest.approx(middle)
@@ -221,7 +221,7 @@ def test_sentences_name_every_target_its_numbers_and_the_barriers(numbers):
 
 
 def test_failed_models_are_left_out_and_reported(tmp_path):
-    """Their runs are in this ledger, as they would be if a later session had a failure."""
+    """Their runs are in the ledger, as after a failure in a later session."""
     numbers = numbers_of(tmp_path, broken={(TRAIN, BOTH, "qan", 1)})
     assert [row["replicate"] for row in numbers["directions"] if row["target"] == "qan"] == [0, 2]
     assert numbers["left_out"] == ["train both qan, replicate 1: failed:nan, no number"]
@@ -232,7 +232,7 @@ def test_without_two_whole_replicates_the_sentence_does_not_say_that_seeds_do_no
     numbers = numbers_of(tmp_path, broken={(TRAIN, BOTH, "qan", 1), (TRAIN, BOTH, "qan", 2)})
     assert numbers["findings"][0]["explained"] is None
     assert "is unknown: the models of two replicates are needed" in sentences(numbers)[0]
-    # The model of the target is not on the way: where it is missing, the others still tell.
+    # The line does not need the model of the target: the findings remain without it.
     other = numbers_of(tmp_path, broken={(TRAIN, TARGET, "qan", 1)})
     assert other["findings"][0]["displacement"] is not None
     assert [row["replicate"] for row in other["directions"] if row["target"] == "qan"] == [0, 2]
@@ -280,7 +280,7 @@ def test_a_landscape_of_one_part_names_what_the_finding_needs(tmp_path):
         (-0.015, 0.2, [0, 0.01, 0.02], "qel stays flat (0.510 to 0.495, at most 0.015 lower on the way"),
         (-0.025, 0.2, [0, 0.01, 0.02], "qel is not flat (0.510 to 0.485, at most 0.025 lower on the way"),
         (0.2, 0.2, [0, 0.01, 0.02], "qel is not flat (0.510 to 0.710, at most 0.200 higher on the way"),
-        (-0.009, 0.2, [0, 0, 0], "qel stays flat"),  # less than 0.01 is none, however well seeds agree
+        (-0.009, 0.2, [0, 0, 0], "qel stays flat"),  # a rise below 0.01 is none, however well seeds agree
         (-0.011, 0.2, [0, 0, 0], "qel is not flat"),
         (0.0, 0.2, [0, 0.01, 0.02], "qan rises from 0.510 to 0.710 (by 0.200, 95 % interval 0.195 to 0.205)"),
         (0.0, -0.2, [0, 0.01, 0.02], "qan falls from 0.510 to 0.310 (by -0.200, 95 % interval -0.205 to -0.195)"),
@@ -289,7 +289,7 @@ def test_a_landscape_of_one_part_names_what_the_finding_needs(tmp_path):
     ],
 )
 def test_the_sentence_agrees_with_straight_lines_of_known_heights(source, target, seeds, expected):
-    """Both languages begin at 0.5 and what a seed adds; the rise of the target also differs by a fifth of that."""
+    """Both languages start at 0.5 plus a seed's offset; the rise of the target varies by a fifth of the offset."""
 
     def straight(rise, uneven):
         known = {
@@ -364,7 +364,7 @@ def test_a_hill_between_two_ends_is_as_high_as_it_is():
     heights = [0.2 + 0.1 * a + (0.4 if a == 0.5 else 0.0) for a in LINE_POINTS]
     assert barrier(LINE_POINTS, heights) == pytest.approx(0.4)
     outside = [0.2 + (5.0 if a > 1 else 0.0) for a in LINE_POINTS]
-    assert barrier(LINE_POINTS, outside) == pytest.approx(0, abs=1e-12)  # beyond the ends there is nothing to cross
+    assert barrier(LINE_POINTS, outside) == pytest.approx(0, abs=1e-12)  # beyond the ends there is no barrier
     assert barrier(LINE_POINTS, [None, *heights[1:]]) is None
 
 

@@ -35,7 +35,7 @@ def test_counts_are_those_of_a_scan_of_all_runs_whatever_the_ledger_says(data):
 
 
 def line(data: st.DataObject, state: State, number: int) -> dict:
-    """A line that a ledger may go on with: a known configuration is started anew unless that run is on its way."""
+    """A possible next line of a ledger: a known configuration is started unless that run is already running."""
     open_runs = [run for run in state.runs() if run.status == "running"]
     kinds = ["ask", "search", *(["start"] if state.configurations else []), *(["result", "lost"] if open_runs else [])]
     kind = data.draw(st.sampled_from(kinds))

@@ -59,7 +59,7 @@ def test_what_ran_in_an_earlier_session_is_interrupted(tmp_path):
     for runs in (ledger.state.configurations["a"].runs, read(ledger.path).configurations["a"].runs):
         assert (runs[0].status, runs[1].status) == (DONE, RUNNING)
     ledger.close()
-    assert read(ledger.path).configurations["a"].runs[1].status == INTERRUPTED  # nobody is at it any more
+    assert read(ledger.path).configurations["a"].runs[1].status == INTERRUPTED  # no process holds it any more
     runs = replay(scan(write(ledger.path, [EVENTS[0]]))[0]).configurations["a"].runs
     assert (runs[0].status, runs[1].status) == (DONE, INTERRUPTED)
     assert runs[0].metrics == {"m": 0.5}

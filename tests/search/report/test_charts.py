@@ -1,4 +1,4 @@
-"""Charts as plain data: their numbers against the ledger's, by hand or by brute force."""
+"""Charts as plain data: their numbers against the ledger, by hand or by brute force."""
 
 import functools
 import io
@@ -109,7 +109,7 @@ def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(valu
 
 
 def test_target_scores_stand_against_selection_scores_with_the_gap():
-    """`good` is chosen by the source, `same` is better on the target."""
+    """`good` is selected on the source, `same` is better on the target."""
     results = Results(replay(test_leaderboard.events()), test_leaderboard.ESTIMATOR)
     price = results.underspecification
     chart = charts.target(results)
@@ -179,7 +179,7 @@ def test_importance_is_the_adjusted_r_squared():
     line = importance.importance("x", list(range(10)), [2.0 * value for value in range(10)])
     assert line.share == pytest.approx(1)
     assert line.p < 1e-6
-    assert importance.importance("x", values[2:8], scores[2:8]) is None  # too few
+    assert importance.importance("x", values[2:8], scores[2:8]) is None  # too few configurations
     assert importance.importance("x", ["a"] * 10, scores) is None  # one value
     assert importance.importance("x", list("abcdefghij"), scores) is None  # as many values as configurations
     assert importance.importance("x", values, [0.5] * 10).share == 0
@@ -204,7 +204,7 @@ def stitching_space():
 
 
 def searched_once(draw, effect=0.0, configurations=20):
-    """A search of stitching with a surrogate, one to three replicates; only the learning rate may matter."""
+    """A stitching search with a surrogate and one to three replicates; only the learning rate may matter."""
     space, generator = stitching_space(), random.Random(int(draw.integers(2**32)))
     state = State(search={"specification": {**SPECIFICATION, "space": {}}})
     seeds = draw.normal(0, 0.02, 3)
@@ -262,7 +262,7 @@ def test_few_configurations_have_no_importance_and_it_is_said_why():
 
 
 def test_components_are_those_that_were_planted():
-    """Seeds move all scores by 0.02 and every run by 0.01; many replicates are needed to see it."""
+    """Seeds move all scores by 0.02 and every run by 0.01; only many replicates show it."""
     results = made(configurations=60, replicates=30)
     score, *rest = components.components(results)
     assert score.seeds == pytest.approx(0.02, rel=0.35)
@@ -289,7 +289,7 @@ def planted(configurations, between, seeds, rest, draw):
 
 @pytest.mark.parametrize(("between", "rest"), [(0.03, 0.03), (0.02, 0.04), (0.05, 0.01)])
 def test_with_two_replicates_the_spread_of_configurations_is_the_planted_one(between, rest):
-    """Neither too small, as of estimates that are drawn together, nor too large, as of means that hold the rest."""
+    """Neither too small, as from shrunken estimates, nor too large, as from means that include the noise."""
     draw = np.random.default_rng(0)
     known = [components.components(planted(80, between, 0.02, rest, draw))[0] for _ in range(20)]
     assert np.mean([spread.configurations for spread in known]) == pytest.approx(between, rel=0.08)
@@ -457,7 +457,7 @@ def test_where_everything_failed_no_number_is_made_up():
     terminal.show(results, Path("x"), console)
     body = page(results, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
     for shown in (body, console.file.getvalue()):
-        assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but behind = those of parameters
+        assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but after those of parameters
 
 
 def test_where_all_fresh_runs_failed_there_is_no_score_of_them():
@@ -524,7 +524,7 @@ def test_points_beyond_the_chart_are_counted_over_both_axes():
 
 
 def test_the_target_chart_counts_the_points_that_it_does_not_show(monkeypatch):
-    """Ten are far lower on the target, two in the selection score: letters would put 2 before 10."""
+    """Ten points are far lower on the target, two in the selection score: both kinds are counted."""
     both = {str(n): (0.8 + n / 1000, 0.6 + n / 1000) for n in range(60)}
     both |= {f"x{n}": (0.0, 0.61 + n / 1000) for n in range(2)} | {f"y{n}": (0.81 + n / 1000, 0.0) for n in range(10)}
     price = {"selected": {"config_id": "0", "target_score": 0.6}, "oracle": {"config_id": "1", "target_score": 0.601}}

@@ -1,4 +1,4 @@
-"""Comparisons of searches against scipy's tests and against numbers by hand."""
+"""Comparisons of searches, against scipy's tests and numbers by hand."""
 
 import csv
 import io
@@ -160,7 +160,7 @@ def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
     pair = only(confirmed("a", FIRST), ComparedSearch("b", search.results))
     assert pair.measure.label == "macro_f1 on dev, seeds of the search"
     assert pair.notes == ["not all are confirmed: these scores made the choice, so they are optimistic"]
-    assert by_language(pair)["qel"].n == (1, 1)  # replicate 0 is all that both have
+    assert by_language(pair)["qel"].n == (1, 1)  # both have only replicate 0
 
 
 def test_rows_are_the_chosen_configuration_and_the_best_baselines():
@@ -203,7 +203,7 @@ def table_as(format, capsys, *folders):
 
 
 def test_the_whole_table_is_csv_markdown_and_latex(tmp_path, capsys):
-    """The same cells in each format, at any width of the terminal: of several searches, and of a leaderboard."""
+    """The same cells in each format at any terminal width, for several searches and for a leaderboard."""
     first, second = (demo(name=name).write(tmp_path / name) for name in ("one", "two"))
     for folders in ([first, second], [first]):
         head, *rows = csv.reader(io.StringIO(table_as("csv", capsys, *folders), newline=""))

@@ -23,7 +23,7 @@ CHARTS = ("replicates", "course", "importance", "target", "languages-dev", "lang
 
 
 def without_scripts(text: str) -> str:
-    """A page without what stands in its scripts: plotly's has letters that no XML may hold."""
+    """A page without the content of its scripts: plotly's has characters that XML forbids."""
     return re.sub(r"(<script[^>]*>).*?(</script>)", r"\1\2", text, flags=re.DOTALL)
 
 
@@ -102,7 +102,7 @@ def test_a_run_under_way_is_not_said_to_have_finished():
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_however_few_lines_there_are_there_is_a_page(count):
-    """Nothing has finished, or one run has; one that failed, too."""
+    """With no finished run, one finished run, or one failed run."""
     lines = list(events())
     results = findings(replay(lines[:count]))
     assert "No run of this search has finished" in page_of(results, Path("x"), ended="")
@@ -117,7 +117,7 @@ def test_however_few_lines_there_are_there_is_a_page(count):
 
 
 def test_names_and_texts_of_users_are_escaped():
-    """Names, errors, labels, languages and values come from files that others may have written."""
+    """Names, errors, labels, languages and values may come from files of other people."""
     lines = []
     for line in events():
         if line["event"] == "search":

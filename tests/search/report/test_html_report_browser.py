@@ -1,4 +1,4 @@
-"""The report in a real browser: it draws all, asks for nothing, and can be read, wide or narrow, light or dark."""
+"""The report in a real browser: charts are drawn and legible, wide or narrow, light or dark; nothing is requested."""
 
 import pytest
 
@@ -12,7 +12,7 @@ SIZES = """() => [...document.querySelectorAll(".chart")].map((box) => {
   const size = drawn ? drawn.getBoundingClientRect() : { width: 0, height: 0 };
   return [box.closest("figure").id, size.width, size.height, box.getAttribute("role"), box.getAttribute("aria-label")];
 })"""
-# Every piece of text with its colour and that of the nearest ground below it.
+# Every text with its colour and its background colour.
 COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,code,figcaption,.chart text")].map((one) => {
   const style = getComputedStyle(one);
   let ground = one;
@@ -36,7 +36,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """The report of a search whose names look like tags."""
+    """The address of the report of a search whose names look like tags."""
     results = made()
     results.state.search["name"] = EVIL
     for configuration in results.state.configurations.values():
@@ -89,7 +89,7 @@ def test_the_report_opens_and_can_be_read_and_names_that_look_like_tags_are_text
         texts = [text for text in view.evaluate(COLOURS) if text[0].strip()]
         assert len(texts) > 200
         for text, colour, ground, in_cell in texts:
-            if not in_cell:  # of the heat map, whose cells have their own colours and black text
+            if not in_cell:  # except in the heat map, whose cells have their own colours and black text
                 assert contrast(colour, ground) >= 4.5, (text, colour, ground)
 
 

@@ -1,4 +1,4 @@
-"""What `status` says of a search folder."""
+"""The output of `status` for a search folder."""
 
 import time
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_
     search = begun(time.time())
     monkeypatch.setattr(text, "time", SimpleNamespace(time=lambda: search.time + 300))
     folder = search.write(tmp_path)
-    ledger = Ledger(folder / "ledger.jsonl")  # as the search itself holds it
+    ledger = Ledger(folder / "ledger.jsonl")  # as a running search holds it
     assert main(["status", str(folder)]) == 0
     ledger.close()
     output = capsys.readouterr().out

@@ -11,7 +11,7 @@ DEMO = "demo"
 
 @pytest.fixture
 def fewer_walks(monkeypatch):
-    """A mistake that the first hundred random walks through a space meet is met by the four hundred of a search too."""
+    """A hundred random walks through a space find every mistake here; a search makes four hundred."""
     monkeypatch.setattr(space, "WALKS", 100)
 
 
@@ -255,7 +255,7 @@ def test_overrides_reach_any_depth_and_are_yaml():
     assert specification.budget.runs == 8
     assert specification.space["k"] == [2, 5]
     assert specification.space["lr"] == 0.001
-    assert specification.space["epochs"] == 6  # its neighbours stay
+    assert specification.space["epochs"] == 6  # neighbouring keys stay
     assert specification.seed == 7
     assert specification.parts.estimator.selection.oracle
 
@@ -329,7 +329,7 @@ def test_training_sets_of_targets_are_asked_for_only_where_they_are_read(tmp_pat
 
 
 def pairs(name: str, data: object, **more: object) -> dict:
-    """A specification of a method of one's own on a task of pairs."""
+    """A specification with a user's method on a task of pairs."""
     task = {"name": name, "data": str(data), "source": "en", "targets": ["fr"], **more}
     method = {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"}
     return {"name": "x", "method": method, "task": task, "budget": {"runs": 60}}
@@ -362,7 +362,7 @@ def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():
 
     assert first() == [1, 50]
     assert first("space.k=[5, 100]") == [50]  # k = 1 is not in this space
-    assert first("space.lr=[1e-3, 2e-3]") == []  # nor is the paper's learning rate in this one
+    assert first("space.lr=[1e-3, 2e-3]") == []  # nor is the paper's learning rate in this space
     assert first("enqueue=[{k: 3}]") == [3]
 
 

@@ -1,4 +1,4 @@
-"""The spread of scores told apart by stream: against numbers by hand, SciPy, and variances that are known."""
+"""The spread of scores by random stream, against numbers by hand, SciPy and known variances."""
 
 import io
 
@@ -66,7 +66,7 @@ def test_known_variances_of_an_additive_score_come_back():
 
 
 def test_an_interaction_is_in_no_share():
-    """The score is a product: with either factor held at a draw of zero, the other changes nothing."""
+    """The score is a product: with one factor held at a draw of zero, the other has no effect."""
     head, order = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 5.0, 1.0, 2.0])
     rows = decompose({"head": head * order[0], "order": head[0] * order, "all": head * order})
     assert [row["share"] for row in rows] == [1.0, 0.0, 0.0]

@@ -32,7 +32,7 @@ def searched(tmp_path_factory, ray_here, database):
     home = tmp_path_factory.mktemp("demo")
     tiny.topics(home / "topics")
     (home / "runs").mkdir()
-    shutil.move(database().removeprefix("sqlite:///"), home / "runs" / "mlflow.db")  # where searches write to
+    shutil.move(database().removeprefix("sqlite:///"), home / "runs" / "mlflow.db")  # where searches write
     return home, run(home, "search", "demo", *tiny.words([*SMALL, f"task.data={home / 'topics'}"]))
 
 

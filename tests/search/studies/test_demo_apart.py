@@ -1,4 +1,4 @@
-"""The embedded demo, made small, in processes of its own as a person runs it: search, models, and MLflow's pages."""
+"""The embedded demo, made small, in processes of its own: search, exported models, and MLflow's pages."""
 
 import json
 import os
@@ -33,7 +33,7 @@ SMALL = [
 ]
 
 
-# What a stranger does with an exported folder. An entry None in sys.modules: this project cannot be imported.
+# How others use an exported folder. None in sys.modules makes this project impossible to import.
 STRANGER = """
 import json, sys
 sys.modules["seedwise"] = None
@@ -107,7 +107,7 @@ def test_the_output_names_the_next_steps(searched):
 
 @pytest.fixture(scope="module")
 def exported(searched):
-    """The folder of the models, which are registered in MLflow too, and what was said."""
+    """The folder of the models, which are also registered in MLflow, and the output."""
     home, _ = searched
     return home / "models", run(home, "export", "runs/demo", "--model", "models", "--register", "topics", apart=True)
 
@@ -175,12 +175,12 @@ def shown(searched):
     process = subprocess.Popen(
         command("compare", "runs/demo", "--ui", "--top", "3", "--port", str(port)),
         cwd=home,
-        env={**environment(), "BROWSER": "true"},  # a program that shows nothing
+        env={**environment(), "BROWSER": "true"},  # a browser that shows nothing
         stdout=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(
             signal.SIGINT, signal.default_int_handler
-        ),  # whoever runs the tests may ignore it
+        ),  # the parent of the tests may ignore it
     )
     links = {}
     for line in process.stdout:
@@ -205,7 +205,7 @@ ROWS = ".ag-pinned-left-cols-container .ag-row"
 
 
 def names(page):
-    """The runs that the table of an experiment shows, from the top."""
+    """The names of the runs in the table of an experiment, from the top."""
     page.wait_for_selector(ROWS)
     rows = sorted(page.locator(ROWS).all(), key=lambda row: int(row.get_attribute("row-index")))
     texts = [[line for line in row.inner_text().splitlines() if line and line != "Pin run"] for row in rows]

@@ -86,7 +86,7 @@ def drawn(state):
         params = state.configurations[identity].params
         squares = params.get("push") == "ept" or params.get("pull", "none") != "none"
         names[identity] = [*(["losses"] if squares else []), "words"]
-    assert ["losses", "words"] in names.values()  # of two, one at most is the degenerate point
+    assert ["losses", "words"] in names.values()  # at most one of the two is the degenerate point
     return names
 
 
@@ -156,7 +156,7 @@ def request_of(state):
 
 
 def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(state):
-    """One process, one run after another: workers of Ray, reused or not, leave nothing behind either."""
+    """One process, one run after another, gives the scores of Ray workers, reused or not."""
     assert outside_ray(*request_of(state)) == [result.metrics for result in chosen(state)]
 
 

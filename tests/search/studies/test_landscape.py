@@ -54,7 +54,7 @@ def test_ends_and_corners_are_the_trained_models_scores_exactly(landscape):
     home, _ = landscape
     state = read(home / "runs" / "demo-landscape" / "ledger.jsonl")
     plan, checked = Plan.of(recorded(state)), 0
-    corners = {(0.0, 0.0): 0, (1.0, 0.0): 1, (0.0, 1.0): 2, (0.0,): 0, (1.0,): 1}  # the place of the model that it is
+    corners = {(0.0, 0.0): 0, (1.0, 0.0): 1, (0.0, 1.0): 2, (0.0,): 0, (1.0,): 1}  # the point of the model itself
     for planned, result in plan.with_runs(state):
         if planned.job.landscape not in (LINE, PLANE, SEEDS):
             continue
@@ -75,7 +75,7 @@ def test_it_is_of_the_exported_configuration_and_all_its_models_are_kept(landsca
     plan = Plan.of(recorded(state))
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
     assert plan.params == exported["params"] | {"freeze_embeddings": True}
-    assert numbers_of(home)["params"] == plan.params  # what is shown is what was trained
+    assert numbers_of(home)["params"] == plan.params  # the shown models are the trained models
     models = {name.stem for name in (home / "runs" / "demo-landscape" / "models").iterdir()}
     assert models == {result.name for result in plan.trained.values()}
     assert Model(BOTH, "qan", 1) in plan.trained
@@ -122,7 +122,7 @@ def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(la
 
 
 def test_cut_off_in_the_middle_no_point_is_evaluated_twice_and_the_numbers_are_those_of_an_undisturbed_one(landscape):
-    """As a kill would leave it: the last lines of the ledger are not there, nor is what was made of them."""
+    """As after a kill: without the last lines of the ledger and the files made from them."""
     home, _ = landscape
     whole, cut = home / "runs" / "demo-landscape", home / "runs" / "cut"
     shutil.copytree(whole, cut)
@@ -141,7 +141,7 @@ def test_cut_off_in_the_middle_no_point_is_evaluated_twice_and_the_numbers_are_t
 
 
 def test_seeds_are_compared_where_there_is_no_label_of_a_target(tmp_path, ray_here):
-    """Not even a dev set: the folder has the source alone, and little of it."""
+    """No dev set of a target: the folder has only a small part of the source."""
     tiny.topics(tmp_path / "topics", ("qel",), ROWS)
     changes = [f"task.data={tmp_path / 'topics'}", "task.targets=[]", "tracking.uri=off", "landscape.directions=1"]
     changes += ["enqueue=[{push: none, pull: none, epochs: 1, batch_size: 4, lr: 0.002}]"]

@@ -1,4 +1,4 @@
-"""Searches of a method of one's own, which people have beside their specification; and what a search leaves behind."""
+"""Searches of a user's own method, in a file beside the specification; and what a search leaves behind."""
 
 import contextlib
 import io
@@ -52,15 +52,15 @@ def write_method(folder, module, *, neighbour="sw_near", late="sw_late", **chang
 
 @pytest.fixture
 def forgotten():
-    """Modules of this test are nobody's afterwards."""
+    """Modules of this test are removed afterwards."""
     yield
     for name in [name for name in sys.modules if name.startswith("sw_")]:
         del sys.modules[name]
 
 
 def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
-    """Ray puts the folder of the driver first on its workers' path, before this package."""
-    (tmp_path / "datasets.py").write_text("raise SystemExit('and so is this')\n")  # of a library, which goes first
+    """Ray puts the driver's folder first on the path of its workers, before this package."""
+    (tmp_path / "datasets.py").write_text("raise SystemExit('and so is this')\n")  # of a library, which has priority
     (tmp_path / "spaces").mkdir()
     (tmp_path / "spaces" / "__init__.py").write_text("")
     (tmp_path / "run_search.py").write_text("raise SystemExit('this is mine')\n")
@@ -94,7 +94,7 @@ def test_the_guides_method_of_version_08_runs_with_its_import_line_changed(tmp_p
     assert {(result.status, result.step) for result in state.runs()} == {("done", 3)}
     rows = board(tmp_path / "runs" / "prototypes")
     assert [row["replicates"] for row in rows] == [3, 3, 3, 3]
-    # The same arithmetic by hand, for the best one at its first seed.
+    # The same arithmetic by hand, for the best configuration at its first seed.
     best = rows[0]
     images, digits = load_digits(return_X_y=True)
     train, test, of_train, of_test = train_test_split(images / 16, digits, test_size=0.3, random_state=0)
@@ -198,7 +198,7 @@ def test_without_a_successful_run_there_is_no_best(tmp_path, fake_loop):
 @pytest.mark.extended
 @pytest.mark.usefixtures("forgotten")
 def test_a_search_that_goes_on_from_another_folder_finds_the_files_of_its_own(tmp_path, fake_loop):
-    """Its workers too: a method of one's own opens them by relative names."""
+    """Workers too: a user's method opens them by relative paths."""
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     (tmp_path / "value.txt").write_text("7.5")
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float(open('value.txt').read())\n")
@@ -286,7 +286,7 @@ def test_functions_of_ones_own_import_their_neighbours_and_read_relative_paths_f
 
 
 def traces():
-    """What a library must leave as it was."""
+    """The state of the process that a library must not change."""
     handlers = [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)]
     return os.getcwd(), list(sys.path), dict(os.environ), handlers, optuna.logging.get_verbosity()
 

@@ -1,4 +1,4 @@
-"""Searches from end to end on real Ray, in processes of their own where a person starts, kills and resumes them."""
+"""Searches from end to end on real Ray; those that are killed and resumed run in processes of their own."""
 
 import contextlib
 import io
@@ -42,7 +42,7 @@ def command(*arguments):
 
 
 def typed(folder, *arguments):
-    """A command as it is printed for somebody in `folder`."""
+    """A command as it is printed for the current folder `folder`."""
     with contextlib.chdir(folder):
         return called(*arguments)
 
@@ -86,7 +86,7 @@ def results(folder):
 
 
 def board(folder):
-    """The leaderboard without what depends on the clock."""
+    """The leaderboard without values that depend on the clock."""
     rows = json.loads((folder / "leaderboard.json").read_text())
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
@@ -158,7 +158,7 @@ def test_a_search_ends_with_a_leaderboard_and_a_best_configuration(undisturbed):
 
 
 def test_the_stand_in_for_tunes_loop_ends_as_tune_does(tmp_path, undisturbed, fake_loop):
-    """What further cases rely on: the same runs, scores and ranks, on as many slots."""
+    """Further cases rely on this: the same runs, scores and ranks on the same number of slots."""
     write(tmp_path)
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
@@ -170,7 +170,7 @@ def test_the_stand_in_for_tunes_loop_ends_as_tune_does(tmp_path, undisturbed, fa
 
 
 def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard_is_the_same(tmp_path, undisturbed):
-    marker = tmp_path / "marker"  # until it is there no run of replicate 2 ends, so the search cannot be over too soon
+    marker = tmp_path / "marker"  # no run of replicate 2 ends before it exists, so the search cannot end too early
     method = SPECIFICATION["method"] | {"trainable": "tests.methods:Patient"}
     write(tmp_path, method=method, space={"marker": str(marker)})
     code, _ = kill_in_the_middle(tmp_path, after=2)
@@ -205,7 +205,7 @@ def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
 
 
 def decides_again(specification, events):
-    """Every line that a decision wrote is written again by the lines before it."""
+    """Every line that a decision wrote follows again from the lines before it."""
     policy, proposer = specification.parts.policy, specification.parts.proposer
     checked = 0
     for index, event in enumerate(events):
@@ -316,7 +316,7 @@ def test_an_earlier_search_goes_first_in_a_later_one(raced, fake_loop):
 
 
 def test_a_decomposition_separates_the_streams(undisturbed):
-    """The noise of this method comes from the data order alone."""
+    """The noise of this method comes only from the data order."""
     folder, _ = undisturbed
     without_tracking(folder / "best.yaml")
     output = run(folder, "run", "best.yaml", "--decompose", "--out", "parts")
@@ -339,7 +339,9 @@ def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
     assert all(len(configuration.runs) == 1 and configuration.runs[0].step in (1, 3) for configuration in pruned)
     others = [configuration for configuration in state.configurations.values() if not configuration.pruned]
     assert all(configuration.runs[0].step == 9 for configuration in others)
-    assert sum(sorted(configuration.runs) != [0, 1, 2] for configuration in others) <= 1  # where the budget ended
+    assert (
+        sum(sorted(configuration.runs) != [0, 1, 2] for configuration in others) <= 1
+    )  # the configuration at which the budget ended
     assert len(state.configurations) > 10  # what pruning saved pays for more configurations
     rows = board(tmp_path / "runs" / "quadratic")
     assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [
@@ -408,7 +410,7 @@ def test_a_metric_that_is_not_reported_is_a_failure_with_the_names_that_are(tmp_
 
 
 def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
-    """Each of its points once at every replicate, with the scores that the method gives outside Ray."""
+    """Each point of the grid runs once at every replicate, with the scores that the method gives outside Ray."""
     grid = [0.1, 0.3, 0.6, 0.9]
     write(tmp_path, sampler="grid", space={"x": grid}, budget={"runs": 12})
     run(tmp_path, "search", "spec.yaml")
@@ -526,7 +528,7 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
 @pytest.mark.extended
 def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path):
     marker = tmp_path / "marker"
-    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself this time
+    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # no run fails by itself this time
     write(
         tmp_path,
         method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
@@ -585,7 +587,7 @@ def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
 
 @pytest.fixture
 def removed_sampler(tmp_path, fake_loop):
-    """An unfinished search whose ledger says that a sampler proposed its configurations which is gone."""
+    """An unfinished search whose ledger names a sampler that no longer exists."""
     write(tmp_path, sampler="tpe")
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"

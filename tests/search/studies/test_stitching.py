@@ -53,7 +53,7 @@ def test_equal_tables_are_trained_once(searched):
         assert [bool(result.same_as), bool(equal.same_as)].count(True) == 1
         shared = [name for name in result.metrics if "_share/" not in name or name.startswith("dev/")]
         assert {name: result.metrics[name] for name in shared} == {name: equal.metrics[name] for name in shared}
-    assert len(state.frozen) == 1  # there is nothing to confirm in the second
+    assert len(state.frozen) == 1  # the second has nothing to confirm
 
 
 def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, task):
@@ -81,7 +81,7 @@ def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, ta
 
 
 def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_path):
-    """By transformers alone. Where this project is not: test_demo_apart.py."""
+    """With transformers only. test_demo_apart.py tests it without this project."""
     folder, _ = searched
     models = tmp_path / "models"
     output = run(folder, "export", "runs/small", "--model", models)
@@ -98,5 +98,5 @@ def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_pa
         assert right / len(texts) == pytest.approx(recorded[f"dev/accuracy/{language}"])
         for label in task.labels:
             assert labels.count(label) / len(labels) == pytest.approx(recorded[f"dev/share_of_{label}/{language}"])
-    # A second export does not write over the first.
+    # A second export does not overwrite the first.
     assert "Name another one." in run(folder, "export", "runs/small", "--model", models, code=2)
