@@ -1,4 +1,4 @@
-"""Servers that tests start and end by themselves, on 127.0.0.1: PostgreSQL, a Ray cluster's head, a way there."""
+"""Servers that tests start and end, on 127.0.0.1: PostgreSQL, the head of a Ray cluster, a tunnel."""
 
 import base64
 import contextlib
@@ -23,7 +23,7 @@ import pytest
 
 from tests.search.story import TEST_TIMEOUT, wait_for
 
-DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on nobody's path
+DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on no path
 # Above the ports of Ray's workers (10002 to 19999) and of its clients' servers (23000 to 23999), below those that Linux
 # gives to outgoing connections (from 32768).
 PORTS = range(24_000, 32_000)
@@ -53,7 +53,7 @@ def own_port() -> int:
 
 @contextlib.contextmanager
 def silent_port() -> Iterator[int]:
-    """A port where nobody answers: it is taken, and every connection is refused."""
+    """A reserved port that refuses every connection."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -98,7 +98,7 @@ def postgres() -> Iterator[str]:
         pytest.skip("no PostgreSQL: install Debian's package postgresql")
     with tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp") as folder, open(f"{folder}/log", "w+") as log:
         who = {}
-        if os.geteuid() == 0:  # as whom PostgreSQL refuses to run
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
@@ -126,7 +126,7 @@ def postgres() -> Iterator[str]:
             assert server.poll() is None, Path(log.name).read_text()
             yield f"postgresql+psycopg://seedwise@127.0.0.1:{port}/postgres"
         finally:
-            server.send_signal(signal.SIGINT)  # its fast way to end
+            server.send_signal(signal.SIGINT)  # fast shutdown
             server.wait(TEST_TIMEOUT)
 
 
@@ -140,7 +140,7 @@ def _answers(port: int) -> bool:
 
 
 class Head:
-    """The head of a Ray cluster with two CPUs and its dashboard, started as people start it, and wanting a token.
+    """The head of a Ray cluster with two CPUs and its dashboard, started from the command line, protected by a token.
 
     Nothing of this project is on its path.
     """
@@ -162,11 +162,11 @@ class Head:
 
     @property
     def access(self) -> dict[str, str]:
-        """What a client needs in its environment."""
+        """The environment variables that a client needs."""
         return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Wait until the server answers."""
         wait_for(lambda: self._process.poll() is not None or self._ready())
         assert self._process.poll() is None, (self._folder / "log").read_text()
 
@@ -181,13 +181,13 @@ class Head:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # it ends all that it started
+        self._process.terminate()  # it ends its child processes
         self._process.wait(TEST_TIMEOUT)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Relay:
-    """A way to a port of this machine, as a tunnel to a cluster is; it can be cut, and works again at once."""
+    """A tunnel to a port of this machine; `cut` drops its connections, and new connections work at once."""
 
     def __init__(self, target: int):
         self._target, self._ends = target, []

@@ -55,13 +55,13 @@ class Outcome:
 
     @property
     def reported(self) -> float:
-        """The score that the search phase claims for it."""
+        """The score that the search phase reports for it."""
         estimate = self.estimator.estimate(self.state)
         return float(estimate.mean[estimate.best])
 
     @property
     def confirmed(self) -> Summary | None:
-        """What its fresh replicates say."""
+        """The mean score of its fresh replicates."""
         scores = SELECTION.scores(self.state, CONFIRM).get(self.selected)
         return summary(list(scores.values())) if scores else None
 

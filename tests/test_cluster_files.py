@@ -1,4 +1,4 @@
-"""The files that people copy from cluster/, as the tools that will read them read them."""
+"""The files of cluster/, checked by the tools that read them."""
 
 import os
 import re

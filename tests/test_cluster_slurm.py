@@ -1,4 +1,4 @@
-"""cluster/slurm.sh really run: with a pretended search for how it ends, with Ray and a search for the whole of it."""
+"""cluster/slurm.sh, run with a fake search to test how it ends, and with Ray and a real search as a whole."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from tests.search.story import TEST_TIMEOUT, wait_for
 
 SCRIPT = ROOT / "cluster" / "slurm.sh"
 SLURM = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "1", "SLURM_CPUS_PER_TASK": "1"}
-# Of Slurm: the command that it runs on each machine, here on this one, and the request to be queued again.
+# Stand-ins for Slurm: `srun`, here on this machine, and `scontrol requeue`.
 STANDINS = {
     "srun": 'while [[ $1 == --* ]]; do shift; done; exec "$@"',
     "scontrol": 'echo "$@" >>scontrol.log',
 }
-# Of Ray and of the search, for what the script does with signals and exit codes.
-PRETENDED = {
+# Stand-ins for Ray and the search, to test signals and exit codes of the script.
+FAKES = {
     "hostname": "echo 10.0.0.1 10.0.0.2",
     "ray": """
         [ $1 = symmetric-run ] && [ -z "$RAY_IS_BROKEN" ] || exit 0
@@ -37,7 +37,7 @@ PRETENDED = {
 
 
 def programs(folder, bodies):
-    """A folder of small programs, first on the path."""
+    """A folder of small programs that is first on the path."""
     folder.mkdir()
     for name, body in bodies.items():
         (folder / name).write_text(f"#!/bin/bash\n{body}\n")
@@ -46,7 +46,7 @@ def programs(folder, bodies):
 
 
 def catches(process, number):
-    """Whether a process has a handler for a signal by now."""
+    """Whether a process has installed a handler for a signal."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt:")).split()[1], 16)
     return bool(caught >> (number - 1) & 1)
@@ -64,11 +64,11 @@ def catches(process, number):
     ids=["done", "failed", "goes on", "time limit", "no Ray"],
 )
 def test_the_slurm_script_ends_as_its_search_does(tmp_path, variables, begun, tell, code, called, queued):
-    path = programs(tmp_path / "bin", STANDINS | PRETENDED)
+    path = programs(tmp_path / "bin", STANDINS | FAKES)
     if begun:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "ledger.jsonl").write_text("{}\n")
-    notes = tmp_path / "notes"  # where the script keeps the process id of the search
+    notes = tmp_path / "notes"  # the process id of the search, as the script stores it
     notes.mkdir()
     process = subprocess.Popen(
         ["bash", str(SCRIPT), "spec.yaml", "out", "--set", "seed=1"],
@@ -97,7 +97,7 @@ replicates: {policy: fixed, n: 3, confirm: {top: 0}}
 select: {on: metric, metric: value}
 tracking: {uri: "off"}
 """
-# A machine of its own: `symmetric-run` refuses to start where there is any Ray, ends all that it sees, has fixed ports.
+# Apart from other tests: `symmetric-run` refuses to start beside another Ray, ends every Ray it sees, has fixed ports.
 ALONE = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--net"]
 MACHINE = ["unshare", *ALONE, "bash", "-ec"]
 NETWORK = """

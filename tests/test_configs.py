@@ -74,7 +74,7 @@ def test_the_papers_settings_are_its_tables_at_five_seeds(name):
     assert {row["lr"] for row in rows} == {1e-5}
     assert (spec.model, spec.inputs.multilingual) == ("bert-base-cased", "bert-base-multilingual-cased")
     assert (spec.compat, spec.replicates.resolved()["n"]) == ("paper", 5)
-    # The budget pays for all of them, on dev and on test.
+    # The budget covers all of them, on dev and on test.
     assert spec.replicates.confirm.top == len(rows)
     assert spec.budget.runs == len(rows) * (5 + spec.replicates.confirm.fresh)
 
@@ -107,10 +107,10 @@ def test_the_settings_of_ear_are_those_of_its_paper_at_five_fresh_seeds(name, mo
     assert (spec.model, spec.compat, spec.inputs.max_length) == (model, "paper", 128)
     assert ({spec.task.source, *spec.task.targets}, spec.task.source) == (languages, "en")
     assert (spec.select.metric, spec.select.on) == ("accuracy", "source_dev")  # never on test, as E2 has it
-    # The budget pays for all of them, on dev and on test.
+    # The budget covers all of them, on dev and on test.
     assert (spec.replicates.confirm.top, spec.replicates.confirm.fresh) == (len(grid), 5)
     assert spec.budget.runs == len(grid) * (spec.replicates.resolved()["n"] + 5)
-    # And the baselines cost as many encoder passes as EAR, which reads two streams of each copy.
+    # The baselines make as many encoder passes as EAR, which reads two streams of each copy.
     epochs = {baseline["baseline"]: baseline["epochs"] for baseline in spec.parts.baselines.configurations}
     expected = {"plain": 2 * copies, "rs_da": 2, "rs_rp": 2 * copies, "adv": copies}
     assert epochs == {name: expected[name] for name in spec.baselines}

@@ -1,4 +1,4 @@
-"""docs/specification.md: it is what the schema says, and nothing is missing in it."""
+"""docs/specification.md agrees with the schema and is complete."""
 
 import re
 

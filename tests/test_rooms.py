@@ -1,4 +1,4 @@
-"""Rooms: a folder imports only from itself and from rooms before it, and none is larger than a person can take in."""
+"""Rooms: a folder imports only from itself and from earlier rooms, and no folder is too large."""
 
 import ast
 import re
@@ -117,7 +117,7 @@ def test_a_method_says_no_more_of_later_rooms_than_the_names_of_its_spaces():
 
 
 def test_only_the_table_of_methods_names_a_method():
-    """Elsewhere a method is named in its folder and its space; a page of docs/ may be named anywhere."""
+    """Otherwise a method is named only in its folder and its space; pages of docs/ may be named anywhere."""
     own = re.compile(rf"(trainables|spaces)\.({'|'.join([*METHODS, 'world'])})\b")
     named = re.compile(rf"(?<!docs/)\b({'|'.join(METHODS)})\b", re.IGNORECASE)
     elsewhere = {name: path for name, path in modules().items() if not own.search(name) and name not in TABLES}

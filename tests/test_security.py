@@ -1,4 +1,4 @@
-"""Who can reach a search, whose code runs, where files go, and who sees a password: with real files and processes."""
+"""Network access, code execution, file paths and passwords of a search, with real files and processes."""
 
 import ast
 import base64
@@ -56,11 +56,11 @@ SPECIFICATION = {
 }
 
 
-# Servers: what listens does so on this machine alone.
+# Servers listen on this machine only.
 
 
 def family(pid):
-    """A process and all below it."""
+    """A process and all its descendants."""
     try:
         top = psutil.Process(pid)
         return [top, *top.children(recursive=True)]
@@ -69,7 +69,7 @@ def family(pid):
 
 
 def ports_and_commands(pid):
-    """(process, address) of every port that a process or one below it listens to now, and their command lines."""
+    """(process, address) of every port that a process or its descendants listen to, and their command lines."""
     listening, commands = set(), {}
     for process in family(pid):
         try:
@@ -90,7 +90,7 @@ def command(*arguments):
     return [sys.executable, str(ROOT / "run_search.py"), *map(str, arguments)]
 
 
-# A password with letters that an address has to encode, in all the forms in which it could be found.
+# A password with characters that a URL must encode, in every form in which it could leak.
 PASSWORD = "Sesam öffne@dich"
 SECRETS = [PASSWORD.encode(), quote(PASSWORD, safe="").encode(), b"Sesam", base64.b64encode(b"me:" + PASSWORD.encode())]
 
@@ -114,7 +114,7 @@ def searched(tmp_path_factory):
     lines, log = (folder / "runs" / "quadratic" / name for name in ("ledger.jsonl", "tracking.log"))
 
     def over() -> bool:
-        """Looks once at all processes; whether the search has ended."""
+        """Inspect all processes once; return whether the search has ended."""
         ports, running = ports_and_commands(process.pid)
         listening.update(ports)
         commands.update(running)
@@ -140,7 +140,7 @@ def searched(tmp_path_factory):
         finally:
             process.kill()
     assert process.wait() == 0, (folder / "printed").read_text()
-    commands.pop(process.pid)  # what a person types there, everybody on the machine can read
+    commands.pop(process.pid)  # command lines are readable by every user of the machine
     return folder, listening, commands, server.authorizations
 
 
@@ -184,7 +184,7 @@ def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_p
 
 
 def holding(*places):
-    """The files among and below these places that hold a secret in any form."""
+    """The files at and below these paths that hold a secret in any form."""
     files = [file for path in places for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
     assert files
     return [file for file in files if any(secret in file.read_bytes() for secret in SECRETS)]
@@ -308,7 +308,7 @@ def test_a_password_that_cannot_be_kept_back_is_refused_in_a_line_without_it(tmp
     assert error.count("\n") == 1
 
 
-# Code: none of it comes out of a file.
+# Code: nothing is executed from a file.
 
 
 class Payload:
@@ -323,7 +323,7 @@ class Payload:
 
 @pytest.fixture
 def marker(tmp_path):
-    """What any of the files below would leave behind if its code ran."""
+    """The file that any of the payloads below would create if it ran."""
     path = tmp_path / "it ran"
     yield path
     assert not path.exists()
@@ -396,7 +396,7 @@ def test_a_data_set_brings_no_code(tmp_path, marker):
 
 @pytest.fixture
 def model(tmp_path):
-    """A folder with a whole encoder, whose config can be changed."""
+    """A folder with a complete encoder, whose config can be changed."""
     from seedwise.trainables.world import FILES
 
     folder = tmp_path / "model"
@@ -411,7 +411,7 @@ def model(tmp_path):
 
 
 def code(folder, marker):
-    """Code as the hub's folders may bring it, and the keys of a config that name it."""
+    """Code as folders of the hub may contain it, and the config keys that name it."""
     text = f"import os\nos.mkdir({str(marker)!r})\nfrom transformers import BertConfig as Config, BertModel as Model\n"
     (folder / "own.py").write_text(text)
     return {"auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.Config", None]}}
@@ -474,13 +474,13 @@ def test_a_saved_state_is_read_without_unpickling(tmp_path, marker):
 
 
 def called(node):
-    """`torch.load` of a call, as it is written."""
+    """The name of the called function as it is written, such as `torch.load`."""
     return ast.unparse(node.func)
 
 
 @pytest.mark.parametrize("folder", ["seedwise", "search", "spaces", "trainables"])
 def test_nothing_in_the_code_unpickles_or_evaluates(folder):
-    """The readers above are those we know; this is for the next one."""
+    """The tests above cover known readers; this test covers new ones."""
     for module in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             where = f"{module}:{getattr(node, 'lineno', 0)}"
@@ -502,7 +502,7 @@ def test_nothing_in_the_code_unpickles_or_evaluates(folder):
                 assert issubclass(yaml12._Loader, importlib.import_module("yaml").SafeLoader)
 
 
-# Names: what a file says cannot lead out of the folder that is written to.
+# Names in files cannot lead out of the folder that is written to.
 
 NASTY = [
     "..",
@@ -526,10 +526,10 @@ NAMES = st.sampled_from(NASTY) | st.text(max_size=80) | st.text("./\\ax-_~", max
 
 
 def accepted(check, name):
-    """Whether a check lets a name pass; if not, it says so in one line."""
+    """Whether a check accepts a name; a refusal must be one line."""
     try:
         check(name)
-    except ValidationError:  # which is made one line of where specifications are read
+    except ValidationError:  # the specification reader turns this into one line
         return False
     except (RequestError, ValueError) as error:
         return "\n" in str(error)

@@ -1,4 +1,4 @@
-"""The engine as a whole, on simulated searches: what it decides is in the ledger, and it finds what there is."""
+"""The whole engine on simulated searches: decisions follow from the ledger, and the optimum is found."""
 
 import hashlib
 import math
@@ -15,7 +15,7 @@ RACE = {"policy": "race", "min": 2, "max": 6, "confirm": {"top": 2, "fresh": 3}}
 
 
 class Hill:
-    """Two numbers and a choice: the top is 1.0 at (0.3, 0.6, a). Seeds and noise move a score by 0.05 each."""
+    """Two numbers and a choice: the maximum is 1.0 at (0.3, 0.6, a). Seed and noise have sd 0.05 each."""
 
     best = 1.0
 
@@ -71,7 +71,7 @@ def test_the_ledger_cut_after_every_line_gives_the_same_next_action(replicates, 
 
 
 def test_no_worker_idles_while_there_is_budget():
-    """With runs of very different lengths, the clock of 5 workers is as short as that of a perfect packing allows."""
+    """With runs of very different lengths, 5 workers finish almost as early as with a perfect packing."""
     lengths = {}
 
     def seconds(params, replicate):
@@ -93,7 +93,7 @@ def test_hours_end_a_search():
 
 @pytest.mark.parametrize("count", [6, pytest.param(12, marks=pytest.mark.extended)])
 def test_a_race_finds_better_than_five_seeds_for_everyone(count):
-    """Paired over worlds; the benchmark has the figures, this is that they point the right way."""
+    """Paired over worlds; the benchmark has the figures, this test checks their sign."""
     regrets = {}
     for name, replicates in {"race": {"policy": "race"}, "fixed": {"policy": "fixed", "n": 5}}.items():
         worlds = [Hill(seed) for seed in range(count)]
@@ -108,7 +108,7 @@ def test_a_race_finds_better_than_five_seeds_for_everyone(count):
 
 
 def test_the_confirmation_is_free_of_the_optimism_of_the_search():
-    """With three fresh seeds per search, their mean is right on average; that of the chosen one's own is too high."""
+    """Over many searches the mean of three fresh seeds is unbiased; the search score of the choice is too high."""
     fresh, own = [], []
     for seed in range(16):
         world = Hill(100 + seed)

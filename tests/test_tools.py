@@ -17,7 +17,7 @@ def constraints() -> list[str]:
 
 
 def test_every_line_is_a_name_and_a_version_and_nothing_else():
-    """No address, no path, no marker, no local tag: the file means the same on every machine."""
+    """No address, path, marker or local tag, so the file means the same on every machine."""
     assert [line for line in constraints() if not LINE.fullmatch(line)] == []
     assert len(constraints()) > 50
 

@@ -1,4 +1,4 @@
-"""A method is added by its folder, its space and one line of the table of methods; nothing else changes.
+"""Adding a method takes its folder, its space and one line of the table of methods, and nothing else.
 
 `tests/toy` has the folder and the space. They are put into a copy of the project (of links), and the programs of these
 tests import that.
@@ -178,7 +178,7 @@ def test_runs_baseline_best_yaml_and_card_of_the_toy_method(run, tmp_path):
     assert answer["of_ear"].keys() > {"baseline", "lr", "epochs"}  # the other baseline of this name
     best = yaml12.load((tmp_path / "best.yaml").read_text())
     assert (best["method"], best["params"], best["model"]) == ("toy", own, "world:source-encoder")
-    assert best["score"]["mean"] > 0.4  # that of the most frequent of two classes is at most 1/3 and a bit
+    assert best["score"]["mean"] > 0.4  # the more frequent of two classes alone scores little over 1/3
     assert [baseline["baseline"] for baseline in best["baselines"]] == [TITLE]
     card = (tmp_path / "card.md").read_text()
     assert "pipeline_tag: text-classification" in card

@@ -1,4 +1,4 @@
-"""The worlds of the benchmark: what they say is true must be true, or every figure made with them is wrong."""
+"""The worlds of the benchmark: their true means must be true, or every figure made with them is wrong."""
 
 import math
 import random

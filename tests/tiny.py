@@ -1,4 +1,4 @@
-"""A small part of the embedded world, for searches that only need something to search.
+"""A small part of the embedded world, for tests that need any searchable task.
 
 Two of its six classes, a few dozen sentences: a run takes a fraction of a second and still learns. Languages keep the
 same rows, so their sentences stay translations of each other.
@@ -44,5 +44,5 @@ def text(folder: Path, languages: Sequence[str] = ("qel", "qan", "qor"), lines: 
 
 
 def words(changes: Sequence[str]) -> list[str]:
-    """Changes of a specification as they stand on the command line."""
+    """Changes of a specification as arguments of the command line."""
     return [word for change in changes for word in ("--set", change)]

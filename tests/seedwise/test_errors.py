@@ -1,4 +1,4 @@
-"""Errors of a request as data: what is printed, what another process gets, and what pydantic's errors become."""
+"""Request errors as data: how they are printed, sent to another process and made from pydantic's errors."""
 
 import pickle
 from typing import Annotated

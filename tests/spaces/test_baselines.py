@@ -1,4 +1,4 @@
-"""The spaces of the baselines, counted and written out by hand."""
+"""The spaces of the baselines, compared with lists by hand."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ WALKS = module.WALKS
 
 @pytest.fixture(autouse=True)
 def fewer_walks(monkeypatch):
-    """Random walks with a fixed seed learn what a space holds: a hundred are enough for spaces as small as these."""
+    """A hundred seeded random walks find all parameters of spaces as small as these."""
     monkeypatch.setattr(module, "WALKS", 100)
 
 
@@ -192,7 +192,7 @@ def passes_per_epoch(params):
         "plain": lambda: 1,
         "rs_da": lambda: params["copies"],
         "rs_rp": lambda: 1,
-        "adv": lambda: params["ascents"] + 1,  # each ascent, and the training itself
+        "adv": lambda: params["ascents"] + 1,  # each ascent, plus the training pass
     }[params["baseline"]]()
 
 
@@ -230,7 +230,7 @@ def test_the_copies_of_rs_da_are_those_of_ear_where_these_are_one_number(name):
 
 def test_there_is_at_least_one_epoch():
     of = spaces.load("ear", {"epochs": 1, "copies": 1})
-    assert {params["epochs"] for params in grid("adv", of, ascents=9)} == {1}  # ten passes, where EAR has two
+    assert {params["epochs"] for params in grid("adv", of, ascents=9)} == {1}  # ten passes, where EAR makes two
 
 
 @pytest.mark.parametrize("name", OF_EAR)

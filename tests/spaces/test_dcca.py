@@ -1,4 +1,4 @@
-"""The space of continued pretraining: what is asked where, what is dropped, and the four published settings."""
+"""The space of continued pretraining: conditional parameters, dropped parameters, and the four published settings."""
 
 import optuna
 import pytest

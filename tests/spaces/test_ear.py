@@ -33,7 +33,7 @@ PARAMS = st.fixed_dictionaries(
 
 
 def work(params):
-    """What a configuration really computes, by equations 1 to 5: the loss first, then how its copies are made."""
+    """What a configuration computes, by equations 1 to 5: first the loss, then how the copies are made."""
     push, pull = params["push"], params["pull"]
     if push == "ept":
         push = ("ept", params["cap"], params["alpha"]) if params["alpha"] else "none"
@@ -44,7 +44,7 @@ def work(params):
     if pull[0] == "apt":
         pull = (*pull, params["attention"])
     squares = push[0] == "ept" or pull != "none"  # NT is noise and no loss
-    dropout_alone = squares and push[0] != "nt" and not params["shared_dropout"]  # what unchanged pairs differ by
+    dropout_alone = squares and push[0] != "nt" and not params["shared_dropout"]  # the noise between unchanged pairs
     return (
         push,
         pull,
@@ -69,7 +69,7 @@ def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
 @settings(max_examples=200)
 @given(PARAMS, st.data())
 def test_a_change_of_what_cannot_matter_changes_no_id(first, data):
-    """Two independent draws are seldom equal work: here one is drawn from the other, key by key."""
+    """Two independent draws are rarely equal work, so the second is derived from the first, key by key."""
     key = data.draw(st.sampled_from(sorted(first)))
     second = {**first, key: data.draw(PARAMS)[key]}
     assert (identity(first) == identity(second)) == (work(first) == work(second))
@@ -108,7 +108,7 @@ def test_what_is_dropped_and_nothing_else(params, gone):
         ({"beta": 0.0}, {"pull": "none"}),
         ({"pull": "srpt", "beta": 0}, {"pull": "none"}),
         ({"alpha": 0, "beta": 0}, {"push": "none", "pull": "none"}),
-        ({"alpha": 1, "beta": 1}, {"alpha": 1.0, "beta": 1.0}),  # and a number is a number, however it is written
+        ({"alpha": 1, "beta": 1}, {"alpha": 1.0, "beta": 1.0}),  # 1 and 1.0 are the same number
     ],
 )
 def test_a_weight_of_zero_is_no_target(zero, plain):

@@ -33,7 +33,7 @@ def conditional(trial):
 
 
 def made(trial):
-    """Parameters under other names than the dimensions, one of them sometimes a word."""
+    """Parameters with other names than the dimensions; one is sometimes a word."""
     rate = 10 ** trial.suggest_float("exponent", -4, -1)
     return {"rate": rate, "k": trial.suggest_categorical("row", [1, 50, "all"])}
 
@@ -53,7 +53,7 @@ def distance(space, first, second, *others):
         ({"lr": 1e-4}, {"lr": 1e-2}, 1.0),
         ({"lr": 1e-4}, {"lr": 1e-3}, 0.5),
         ({"lr": 1e-2}, {"lr": 2e-2}, math.log(2) / math.log(100)),  # enqueued outside the range
-        ({"lr": 1e-2}, {"lr": 1e9}, 0.5),  # and far outside
+        ({"lr": 1e-2}, {"lr": 1e9}, 0.5),  # and far outside the range
         ({"lr": 1e-4}, {"lr": 0.0}, 0.5),  # a degenerate point that a logarithm cannot reach
         ({"epochs": 5}, {"epochs": 15}, 1.0),
         ({"epochs": 5}, {"epochs": 6}, 0.1),
@@ -63,7 +63,7 @@ def distance(space, first, second, *others):
         ({"kind": "c"}, {"kind": "new"}, 1.0),
         ({"flag": False}, {"flag": True}, 1.0),
         ({"kind": "a", "flag": True}, {"kind": "b", "flag": False}, math.sqrt(2)),
-        ({"fixed": 3}, {"fixed": 4}, 1.0),  # the space does not vary it, the configurations do
+        ({"fixed": 3}, {"fixed": 4}, 1.0),  # varied by the configurations, not by the space
         ({}, {}, 0.0),
     ],
 )

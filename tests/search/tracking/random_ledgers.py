@@ -1,4 +1,4 @@
-"""Ledgers of searches that never were: everything that a tracker may have to show, in random order."""
+"""Invented ledgers with everything that a tracker may have to show, in random order."""
 
 import random
 

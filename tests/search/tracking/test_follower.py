@@ -51,7 +51,7 @@ from tests.servers import refusing
 
 @pytest.fixture(scope="module")
 def written(database, tmp_path_factory):
-    """The whole story, followed at once."""
+    """The whole ledger, followed in one pass."""
     folder, uri = tmp_path_factory.mktemp("search"), database()
     tell(story_in(folder, uri))
     assert follow_here(folder)
@@ -223,7 +223,7 @@ def test_a_search_that_is_extended_goes_on_in_the_same_runs(database, tmp_path):
 
 def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(database, tmp_path):
     folder, uri = tmp_path / "live", database()
-    process = follower.start_follower(folder)  # before there is a ledger
+    process = follower.start_follower(folder)  # before the ledger exists
     story = story_in(folder, uri)
     story.session()
     story.ask("a")
@@ -234,10 +234,10 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     )
     with open(folder / "ledger.jsonl", "ab", buffering=0) as torn:
         torn.write((first + second[:40]).encode())
-        wait_for(lambda: steps_in(uri) == {1})  # it has read as far as the torn line, and left that alone
+        wait_for(lambda: steps_in(uri) == {1})  # it has read up to the torn line and no further
         torn.write(second[40:].encode())
     wait_for(lambda: steps_in(uri) == {1, 2})
-    process.send_signal(signal.SIGTERM)  # as a job that is stopped gets, with all its processes: the follower goes on
+    process.send_signal(signal.SIGTERM)  # as all processes of a stopped job get it: the follower continues
     story.result("a", 0, 0.5)
     wait_for(lambda: 3 in steps_in(uri))
     story.run("a", 1, 0.7)
@@ -248,7 +248,7 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     assert picture(uri) == picture(other)
 
 
-# The store takes no further run: whoever is killed then has not finished, however quick.
+# The store accepts no further run, so even a fast follower is killed before it has finished.
 FULL = """create trigger full before insert on runs when (select count(*) from runs) >= 30
     begin select raise(abort, 'no room'); end"""
 
@@ -300,7 +300,7 @@ def test_when_mlflow_refuses_the_follower_stops_and_says_how_to_complete_without
     assert done.returncode == follower.INCOMPLETE
     assert (
         f"This completes the tracking: seedwise resume {tmp_path}" in done.stdout.splitlines()[-1]
-    )  # in a file that is kept
+    )  # in a file that stays
     assert server.authorizations == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
     assert "no entry for" in done.stdout
     for shown in (done.stdout, done.stderr, (tmp_path / "tracking.log").read_text()):
@@ -430,7 +430,7 @@ def test_baselines_are_tagged_and_have_means_and_are_never_the_best():
 
 
 def points_of(updates: list[Update]) -> dict[Key, list[Point]]:
-    """All points by node, in their order."""
+    """All points by node, in order."""
     points: dict[Key, list[Point]] = {}
     for update in updates:
         points.setdefault(update.key, []).extend(update.points)
@@ -445,7 +445,7 @@ def steps_in(uri: str) -> set[int]:
 
 
 def test_the_confirmation_stands_beside_the_search(database, tmp_path):
-    """Fresh seeds and test scores are metrics of their own; the search's score stays what it was at the freeze."""
+    """Fresh seeds and test scores are metrics of their own; the search's score stays as it was at the freeze."""
     uri = database()
     story = story_in(tmp_path, uri)
     story.session()
@@ -515,7 +515,7 @@ def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(
     assert first["run", "a", "1000"].keys() == {"pictures/loss.svg", "pictures/map.svg"}
     assert first["run", "a", "1000"]["pictures/loss.svg"] == svg(checked(drawn)[0])
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store, store:
-        store.execute("delete from tags where key = ?", [WRITTEN])  # killed before it noted how far it came
+        store.execute("delete from tags where key = ?", [WRITTEN])  # killed before it saved its position
     story.end()
     assert follow_here(tmp_path)
     assert files() == first

@@ -1,4 +1,4 @@
-"""Scores that grow with the results are those of everything at once."""
+"""Scores updated result by result equal scores computed at once."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.search.tracking.random_ledgers import RandomLedger
 
 @pytest.mark.parametrize("seed", range(40))
 def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_at_once(seed):
-    """Only configurations whose scores differ are named, and each of them."""
+    """Exactly the configurations whose scores changed are returned."""
     selection, state = Selection.from_specification(specification()), State()
     scores, before = Scores(state, selection), {}
     for event in RandomLedger(seed).events:

@@ -1,4 +1,4 @@
-"""What every tracker has to do, for the follower and by itself: a dictionary and MLflow's database both do it."""
+"""The contract of a tracker, alone and with the follower, checked on a dictionary and on MLflow's database."""
 
 import contextlib
 import json
@@ -31,18 +31,18 @@ often = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    """So that a ledger is several parts, each with a position of its own."""
+    """Small parts, so that a ledger has several, each with its own position."""
     monkeypatch.setattr(follower, "CHUNK", 1500)
     monkeypatch.setattr(follower, "PART", 3)
     monkeypatch.setattr(follower, "POLL", 0.0)
 
 
 class Killed(BaseException):
-    """The process ended at this place."""
+    """The process was killed here."""
 
 
 class Trouble(Exception):
-    """The store is away from this place on."""
+    """The store is unreachable from here on."""
 
 
 def write(folder: Path, events: list[dict]) -> None:
@@ -56,7 +56,7 @@ def tracker(store) -> Tracker:
 
 @contextlib.contextmanager
 def following(folder: Path, store):
-    """A follower that gives up its lock, as it does when its process ends."""
+    """A follower that releases its lock at the end, as a process does."""
     with patch.dict(TRACKERS, store=tracker(store)):
         opened = Follower(folder, threading.Event(), "store://")
         try:
@@ -79,7 +79,7 @@ def undisturbed(kind, database, folder: Path, events: list[dict]):
 
 
 def after(changes: int, error: type[BaseException]):
-    """An interruption at one change of the store; None of the later ones is interrupted."""
+    """An interruption at one change of the store, and at none of the later changes."""
     left = iter(range(changes))
 
     def interrupt() -> None:
@@ -136,7 +136,7 @@ def test_whatever_interrupts_the_writing_the_store_holds_the_same_in_the_end(kin
 
 @often
 def test_the_position_moves_after_all_before_it_is_written(kind, seed, database, tmp_path):
-    """Whatever is interrupted, and by whom it is continued."""
+    """At any interruption, continued by the same follower or by another."""
     chance, store, marks = random.Random(seed), kind(database), []
     events = RandomLedger(seed).events if kind is MemoryStore else EVENTS
 
@@ -182,7 +182,7 @@ def test_a_node_that_somebody_deleted_comes_back_with_all_that_it_had(kind, key,
 
 @both
 def test_a_node_that_was_restored_in_part_is_not_taken_for_whole(kind, database, tmp_path, monkeypatch):
-    """The follower is killed while it restores it. The store has all nodes then, and had its position before."""
+    """The follower is killed while it restores the node: the store then has all nodes and its old position."""
     monkeypatch.setattr(follower, "CHUNK", 1 << 20)
     monkeypatch.setattr(follower, "PART", 1)
     store = undisturbed(kind, database, tmp_path, EVENTS)
@@ -222,7 +222,7 @@ def test_a_store_that_loses_something_under_a_follower_is_completed(kind, delete
         saved = store.save()
         while opened._behind:
             opened._advance(last=False)
-        assert not opened._attempt(lambda: 1 / 0)  # the store is away
+        assert not opened._attempt(lambda: 1 / 0)  # the store is unreachable
         if deleted:
             store.delete(RUN)
         else:
@@ -234,7 +234,7 @@ def test_a_store_that_loses_something_under_a_follower_is_completed(kind, delete
 
 @both
 def test_writing_again_changes_nothing(kind, database, tmp_path):
-    """All updates, in another sink and in another order of the parts."""
+    """All updates, in another sink and with the parts in another order."""
     store, mirror = kind(database), Mirror()
     updates = mirror.take(EVENTS)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What people see of a search in MLflow, and how any search gets into any store."""
+"""What MLflow shows of a search, and writing a finished search to any store."""
 
 import contextlib
 import fcntl
@@ -121,7 +121,7 @@ def test_datasets_have_their_path_and_the_start_of_their_checksum():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A search folder that never was in MLflow."""
+    """A search folder that was never written to MLflow."""
     folder = tmp_path_factory.mktemp("finished")
     tell(story_in(folder, "off"))
     return folder
@@ -170,7 +170,7 @@ def test_a_store_that_comes_back_empty_gets_everything_again(finished, database,
     following = follower.Follower(folder, over)
     assert following._advance(last=False)
     (folder / "ledger.jsonl").write_text("".join(lines))
-    assert not following._attempt(lambda: 1 / 0)  # the store is away
+    assert not following._attempt(lambda: 1 / 0)  # the store is unreachable
     shutil.copy(empty.removeprefix("sqlite:///"), uri.removeprefix("sqlite:///"))
     over.set()
     assert following.follow(0)
@@ -178,7 +178,7 @@ def test_a_store_that_comes_back_empty_gets_everything_again(finished, database,
 
 
 def test_nothing_is_read_ahead_while_mlflow_is_away(finished, tmp_path):
-    """The ledger is the queue: an outage of hours costs no memory."""
+    """The ledger is the queue: a long outage takes no memory."""
     over = threading.Event()
     over.set()
     with silent_port() as port:
@@ -253,7 +253,7 @@ def test_a_relative_folder_of_artifacts_is_looked_up_where_the_search_was_starte
 
 
 def waited_for(folder: Path) -> bool:
-    """Whether somebody waits for the lock of a folder, by the kernel's own list."""
+    """Whether a process waits for the lock of a folder, by the kernel's list of locks."""
     waiting = [line for line in Path("/proc/locks").read_text().splitlines() if "-> FLOCK" in line]
     return any(f":{folder.stat().st_ino} " in line for line in waiting)
 

@@ -1,4 +1,4 @@
-"""Searches in a real MLflow server: one that comes late, one that is killed in the middle."""
+"""Searches with a real MLflow server that starts late or is killed in the middle."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.extended
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A search folder that never was in MLflow."""
+    """A search folder that was never written to MLflow."""
     folder = tmp_path_factory.mktemp("finished")
     tell(story_in(folder, "off", searched=["k", "weighting"]))
     return folder
@@ -106,7 +106,7 @@ def test_a_search_goes_on_while_its_server_is_killed_and_nothing_is_missing_when
     assert before <= 16
     marker.touch()
     wait_for(lambda: len(results(folder)) >= before + 6 or search.poll() is not None)
-    marker.unlink()  # what has not begun by now waits until the server is back
+    marker.unlink()  # later runs wait until the server is back
     wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text() or search.poll() is not None)
     assert search.poll() is None
     with server(uri, tmp_path / "files", port):

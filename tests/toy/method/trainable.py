@@ -63,7 +63,7 @@ class Plain(Method):
         self.classes = np.zeros(len(inputs.labels))
 
     def step(self, number):
-        """Half of the sentences at a time."""
+        """A step counts half of the sentences."""
         for row in np.array_split(self.order, self.steps)[number]:
             label = self.inputs.train[1][row]
             self.counts[label] += self.inputs.train[0][row]

@@ -66,7 +66,7 @@ def test_the_gradient_is_that_of_the_large_batch_with_the_same_dropout(encoder, 
     assert torch.equal(torch.rand(3), drawn_next)
     torch.testing.assert_close(gradients(encoder), expected, rtol=1e-9, atol=1e-12)
     other_loss, _ = straightforward(encoder, size)
-    assert abs(other_loss - expected_loss) > 1e-3  # dropout is at work
+    assert abs(other_loss - expected_loss) > 1e-3  # dropout is active
 
 
 def test_gradients_are_added_to_those_that_are_there(encoder):
@@ -122,7 +122,7 @@ def test_under_autocast_the_gradient_is_that_of_the_large_batch_too(encoder, dty
 
 
 def test_one_micro_batch_is_kept_at_a_time(encoder):
-    """Bytes that the graph holds at its peak: with four batches, those of the one that needs the most."""
+    """Peak bytes held by the graph: with four batches, those of the largest batch."""
     encoder.eval()
     encode = partial(encoded, encoder)
     alone = [peak(lambda batch=batch: encode(batch).square().sum().backward()) for batch in batches(8)]
@@ -133,7 +133,7 @@ def test_one_micro_batch_is_kept_at_a_time(encoder):
 
 
 def peak(work):
-    """The largest number of bytes of distinct tensors that were saved for a backward pass and not yet freed."""
+    """Peak bytes of distinct tensors saved for a backward pass and not yet freed."""
     held, largest = {}, 0
 
     class Kept:

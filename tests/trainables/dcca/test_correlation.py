@@ -1,4 +1,4 @@
-"""The losses against loops, numpy and scikit-learn; their gradients where those of the released one fail."""
+"""The losses against loops, numpy and scikit-learn; gradients where those of the released loss fail."""
 
 import math
 
@@ -34,7 +34,7 @@ def random(*shape, seed=0, dtype=torch.float64):
 
 
 def related(words, widths, shared, seed=0, noise=0.5, dtype=torch.float64):
-    """Two views of the same few factors, and the factors: loud in each view, beside faint noise of its own."""
+    """Two views of a few shared factors, and the factors: strong in each view, with weak independent noise."""
     factors = random(words, shared, seed=seed, dtype=dtype)
     mixing = [10 * random(shared, width, seed=7 + side, dtype=dtype) for side, width in enumerate(widths)]
     own = [random(words, shared, seed=seed + 1 + side, dtype=dtype) for side in range(2)]
@@ -184,7 +184,7 @@ def test_at_1024_words_of_768_dimensions_there_is_a_gradient_where_the_textbook_
 
 def test_training_raises_the_correlation_on_words_it_has_not_seen():
     def words(count, seed):
-        """Factors of the static side, mixed into inputs among louder ones that it does not have."""
+        """Factors of the static side, mixed into inputs with stronger factors that the static side lacks."""
         factors, other = random(count, 6, seed=seed), random(count, 18, seed=seed + 1)
         static = factors @ random(6, 20, seed=50) + 0.3 * random(count, 20, seed=seed + 2)
         inputs = torch.cat([factors, 2 * other], 1) @ random(24, 24, seed=51)
@@ -211,9 +211,11 @@ def test_training_raises_the_correlation_on_words_it_has_not_seen():
 
 
 def hazards():
-    """Batches of 64 words x 24 dimensions that encoders do give: by name, in float32."""
+    """Degenerate batches of 64 words x 24 dimensions that encoders do produce: by name, in float32."""
     normal = random(64, 24, dtype=torch.float32)
-    normal = normal - normal.mean(0) - normal.mean(1, keepdim=True) + normal.mean()  # so neither centring changes it
+    normal = (
+        normal - normal.mean(0) - normal.mean(1, keepdim=True) + normal.mean()
+    )  # so neither kind of centring changes it
     left, values, right = torch.linalg.svd(normal, full_matrices=False)
     values[10] = values[9] * (1 - 1e-6)
     return {
@@ -246,14 +248,14 @@ def test_degenerate_batches_have_a_finite_loss_and_gradient(name, directions):
 
 @pytest.mark.parametrize("name", ["five distinct words", "a constant batch", "equal variances", "a tiny gap"])
 def test_the_released_gradient_is_huge_or_not_a_number_there(name):
-    """The hazard that the mended loss is there to avoid, on the same batches."""
+    """The corrected loss avoids this, on the same batches."""
     static = random(64, 16, seed=5, dtype=torch.float32)
     slope, _ = gradient(reference_loss, hazards()[name], static)
     usual, _ = gradient(reference_loss, random(64, 24, seed=8, dtype=torch.float32), static)
     assert not slope.norm() < 100 * usual.norm()
 
 
-# What must not matter, and bounds.
+# Invariances and bounds.
 
 
 @settings(max_examples=25)
@@ -298,7 +300,7 @@ def test_under_autocast_the_loss_is_that_of_float32(dtype):
     torch.testing.assert_close(leaf.grad, expected.to(dtype))
 
 
-# Words that were not fitted on.
+# Held-out words.
 
 
 def test_on_its_own_words_a_fit_measures_the_correlations():
@@ -325,7 +327,7 @@ def test_on_other_words_independent_views_measure_zero_and_related_ones_what_the
     assert measured == pytest.approx(1 / 1.25, abs=0.03)  # variance of a factor over that of factor and noise
 
 
-# What has diverged.
+# Diverged encoders.
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

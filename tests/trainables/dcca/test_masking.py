@@ -31,7 +31,7 @@ def test_only_chosen_tokens_are_masked_and_all_others_stay(seed, rate):
     np.testing.assert_array_equal(labels[targets], ids[targets])
     np.testing.assert_array_equal(hidden[~targets], ids[~targets])
     assert not np.isin(ids[targets], SPECIAL).any()
-    assert targets.any(1).all()  # every block teaches something
+    assert targets.any(1).all()  # every block has a target
     assert not np.isin(hidden[targets], [0, 1, 2, 3]).any()  # a mask or an ordinary token, never another special one
 
 

@@ -26,7 +26,7 @@ def saved(folder, kind, *, head):
 @pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "camembert"])
 @pytest.mark.parametrize("head", [True, False])
 def test_what_is_trained_is_what_the_encoder_has_and_the_rest_stays(tmp_path, kind, head):
-    """In some kinds the head comes before the encoder, and the table that they share goes by the head's name."""
+    """In some kinds the head comes before the encoder, and the shared table has the head's name."""
     before = saved(tmp_path, kind, head=head)
     loaded = load_masked(str(tmp_path))
     assert bool(loaded.drawn) == (not head)

@@ -20,7 +20,7 @@ SMALL = {"words": 48, "directions": 6, "top_k": 4, "word_batch": 10, "steps": 5,
 
 
 def gradients(options, *, rows=48, blocks=BLOCKS, dropout=0.0):
-    """What one step adds up, before the optimiser takes it."""
+    """The losses and gradients of one step, before the optimiser changes a weight."""
     trainer = Pretrainer(small_model(dropout=dropout), options, MASKING, CPU)
     trainer.update = lambda: None
     torch.manual_seed(7)
@@ -31,7 +31,7 @@ def gradients(options, *, rows=48, blocks=BLOCKS, dropout=0.0):
 
 
 def by_hand(weight, loss_of):
-    """The same from one pass over all blocks and one over all words."""
+    """The same from one pass over all blocks and one pass over all words."""
     model = small_model().train()
     hidden, labels = (torch.from_numpy(part.astype(np.int64)) for part in MASKING(BLOCKS, 0.15, 11))
     guessed = model(input_ids=hidden, attention_mask=torch.ones_like(hidden), labels=labels).loss
@@ -100,7 +100,7 @@ def test_a_loss_that_is_not_a_number_ends_the_run_before_any_weight_moves():
 
 
 def test_a_gradient_that_is_not_a_number_ends_the_run_before_any_weight_moves():
-    """The released loss has none where words repeat, and its value does not show it."""
+    """The released loss has no gradient where words repeat, though its value is finite."""
     options = DccaOptions(loss="released", **SMALL | {"clip": 1.0, "word_batch": 16, "words": 16})
     trainer = Pretrainer(small_model(), options, MASKING, CPU)
     before = copy.deepcopy(trainer.model.state_dict())

@@ -28,7 +28,7 @@ SMALL = {"steps": 10, "words": 128, "directions": 32, "blocks": 4, "block_batch"
 
 @functools.cache
 def demo(*changes):
-    """Without baselines, of which no run here knows: with them it takes three times as long to read."""
+    """Without baselines, which no run here needs: with them reading takes three times as long."""
     return read("demo-dcca", ["baselines={}", *changes]).as_dict()
 
 
@@ -39,7 +39,7 @@ def world():
 
 @functools.cache
 def cut():
-    """The world with few labelled sentences: nothing needs to be learnt from them here."""
+    """The world with few labelled sentences: no test here needs to learn from them."""
     task, train = world().task, world().task.train
     few = {"sentences": train.sentences[:48], "labels": train.labels[:48], "lengths": train.lengths[:48]}
     dev = {name: Encoded(data.ids[:12], data.lengths[:12], data.labels[:12]) for name, data in task.dev.items()}
@@ -70,7 +70,7 @@ def test_the_same_replicate_gives_the_same_scores_and_another_one_others():
     assert other["dev/correlation/qan"] != metrics["dev/correlation/qan"]
 
 
-@pytest.mark.parametrize("stop", [3, 10, 11])  # in the middle of pretraining, between both, in the middle of tuning
+@pytest.mark.parametrize("stop", [3, 10, 11])  # during pretraining, between pretraining and tuning, during tuning
 def test_a_run_goes_on_from_a_checkpoint_as_if_nothing_had_been(tmp_path, stop):
     run, metrics = trained()
     assert (run.segments, run.steps) == (10, 12)
@@ -104,7 +104,7 @@ def test_alignment_raises_the_correlation_of_words_it_never_saw_and_masked_words
 def test_baselines_equal_dcca_without_alignment_and_plain_fine_tuning():
     masked = {key: SMALL[key] for key in ("steps", "blocks", "block_batch", "lr", *TUNED)}
     assert finished(made(Masked, **masked)) == finished(made(**SMALL, alignment="none"))
-    # The untouched encoder is what EAR's plain fine-tuning of it gives.
+    # The baseline `untouched` equals EAR's plain fine-tuning of the encoder.
     encoder, _ = load_encoder("world:multilingual-encoder")
     inputs = dataclasses.replace(cut().task, encoder=Encoder(encoder.config, encoder.weights))
     plain = FineTuning(inputs, {"epochs": 2, "lr": 2e-3, "batch_size": 8}, Streams(0, 0), CPU)
@@ -172,7 +172,7 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
     assert {name for name in metrics if name.startswith("test/macro_f1")} == {
         f"test/macro_f1/{language}" for language in ("qel", "qan", "qor")
     }
-    # Where retrieval selects, it sees every other pair, and the rest is tested.
+    # If retrieval selects, it uses every other pair, and the rest is for the test.
     chosen = (
         "select={metric: retrieval, on: target_dev}",
         "task.targets=[qan]",

@@ -84,11 +84,13 @@ def test_words_that_are_spelled_alike_are_found_by_the_encoders_own_vectors():
     model, pieces = small_model().eval(), small_words(40).pieces
     words = [f"w{number}" for number in range(40)]
     capitals = [word.upper() for word in words]
-    longer = np.flatnonzero(pieces.lengths > 4)[:10]  # none of them twice
+    longer = np.flatnonzero(pieces.lengths > 4)[:10]  # no duplicates
     probe = LexiconTest(words, pieces, capitals, pieces, [(words[row], capitals[row]) for row in longer])
     metrics = scores.lexicons(model, {"a": probe}, ENCODING, CPU)
     assert metrics["dev/lexicon_nn_p1/a"] == 1.0
-    assert metrics["dev/lexicon/a"] == metrics["dev/lexicon_csls_p1/a"] >= 0.8  # CSLS may prefer a lonelier word
+    assert (
+        metrics["dev/lexicon/a"] == metrics["dev/lexicon_csls_p1/a"] >= 0.8
+    )  # CSLS may prefer a word with fewer neighbours
     pairs = [(words[row], words[row + 1].upper()) for row in range(10)]
     shifted = LexiconTest(words, pieces, probe.target, pieces, pairs)
     assert scores.lexicons(model, {"a": shifted}, ENCODING, CPU)["dev/lexicon/a"] <= 0.2

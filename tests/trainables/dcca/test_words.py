@@ -50,7 +50,7 @@ def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monke
     draw = np.random.default_rng(0)
     words = {"qel": ["</s>", "dai", "漢字", "se", "ba"], "qan": ["dei", "lam", "ba", "zero"]}
     tables = {language: draw.normal(size=(len(own), 6)).astype(np.float32) for language, own in words.items()}
-    tables["qan"][3] = 0  # no direction
+    tables["qan"][3] = 0  # a zero vector
     sets = {language: Vectors(own, tables[language], ()) for language, own in words.items()}
     static, notes = join(sets, tokenizer, "inputs.static.x")
     kept = [("qel", 1), ("qel", 3), ("qel", 4), ("qan", 0), ("qan", 1), ("qan", 2)]
@@ -68,7 +68,7 @@ def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monke
 
 def test_no_word_is_both_trained_on_and_measured_in_any_language():
     tokenizer = AutoTokenizer.from_pretrained(path("multilingual-encoder"))
-    vocabulary = sorted(tokenizer.get_vocab())  # its own order is another one in every process
+    vocabulary = sorted(tokenizer.get_vocab())  # the order of a set varies by process
     words = [token for token in vocabulary if token.isalpha() and token.islower()][:400]
     table = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
     sets = {"qel": Vectors(words, table, ()), "qan": Vectors(words[::-1], table, ())}

@@ -1,4 +1,4 @@
-"""Copies with synonyms: how often, how they are written, and which part of a dictionary is used."""
+"""Copies with synonyms: how often words change, how synonyms are written, and which part of a dictionary is used."""
 
 import unicodedata
 from collections import Counter
@@ -45,7 +45,7 @@ def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_equa
         ("Good,", ["Nice,", "Fine,", "Well made,"]),
         ('"GOOD!?"', ['"NICE!?"', '"FINE!?"', '"WELL MADE!?"']),
         ("(Paris)", ["(Lutetia)"]),
-        ("PARIS", []),  # only what stands in the dictionary in lower case is found in capitals
+        ("PARIS", []),  # capitalised words match only lower-case entries of the dictionary
         ("paris", []),
         ("film", []),
         ("goods", []),
@@ -85,7 +85,7 @@ def test_bare_takes_a_token_apart_at_its_outermost_letters(token):
         ("...", ("...", "", "")),
         ("", ("", "", "")),
         ("3%", ("", "3", "%")),
-        ("(हिन्दी)।", ("(", "हिन्दी", ")।")),  # vowel signs are marks, and part of the word
+        ("(हिन्दी)।", ("(", "हिन्दी", ")।")),  # vowel signs are combining marks and part of the word
     ],
 )
 def test_bare_by_hand(token, expected):
@@ -175,7 +175,7 @@ def test_parts_of_the_real_dictionary_are_counted_as_the_paper_counts_them():
     (path,) = real("data/ear/counterfitted_neighbors.json")
     words = read_synonyms(path, "k").words
     assert len(words) == 49975
-    assert len(dictionary(words).words) == 25591  # the others have no synonym
+    assert len(dictionary(words).words) == 25591  # the other words have no synonym
     for scale, size in ((0.75, 37481), (0.5, 24987), (0.25, 12493)):
         # Every word has one here, so that the part shows which words were drawn, those without synonyms too.
         drawn = set(dictionary(dict.fromkeys(words, ("x",)), scale=scale, seed=3).words)

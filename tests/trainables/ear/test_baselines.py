@@ -1,4 +1,4 @@
-"""The baselines of EAR on the embedded world: against trainings written out, and counted passes."""
+"""The baselines of EAR on the embedded world, against explicit training loops and counted passes."""
 
 import dataclasses
 
@@ -73,7 +73,7 @@ def test_no_two_of_them_are_the_same_training(few, straight):
     losses = {epochs[0]["train/loss/qel"] for epochs in straight.values()} | {ear["train/robust/qel"] / 2}
     assert len(losses) == 5
     for epochs in straight.values():
-        assert set(epochs[0]) < set(ear)  # what they report is called as in EAR
+        assert set(epochs[0]) < set(ear)  # their metrics have the names of EAR's
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -135,7 +135,7 @@ def test_the_encoder_passes_that_are_reported_are_those_that_are_made(few, name,
 
 
 def test_plain_is_ordinary_fine_tuning(few, straight):
-    """The same training, written out: ids once, transformers' own loss."""
+    """The same training as an explicit loop with transformers' own loss."""
     tokenizer, train, streams = few.train.tokenizer, few.train, Streams(0, 0)
     ids = tokenizer([" ".join(words) for (words,) in train.sentences])["input_ids"]
     data = encode(ids, train.labels.tolist(), pad=tokenizer.pad_token_id)
@@ -154,7 +154,7 @@ def test_rs_da_is_plain_training_on_copies_alone(few, straight):
     copies = [copies_by_hand(epoch)[1] for epoch in range(2)]
     assert copies[0] != copies[1]
     for number in range(2):
-        # Plain training that is given the copies of each epoch for its sentences, in the order of the originals.
+        # Plain training on the copies of each epoch instead of the sentences, in the order of the originals.
         plain = baseline("plain", few)
         for epoch in range(number + 1):
             sentences = [(words,) for words in copies[epoch]]
@@ -174,9 +174,9 @@ def test_a_random_move_is_anywhere_in_the_ball():
     lengths = moved.norm(dim=-1)
     assert lengths.max() <= 0.7 * (1 + 1e-5)
     shares = np.sort((lengths / 0.7).ravel().numpy())
-    np.testing.assert_allclose(shares, np.linspace(0, 1, len(shares)), atol=0.05)  # evenly drawn
+    np.testing.assert_allclose(shares, np.linspace(0, 1, len(shares)), atol=0.05)  # drawn uniformly
     directions = torch.nn.functional.normalize(moved, dim=-1).reshape(-1, 16)
-    assert directions.mean(0).norm() < 0.06  # nowhere in particular
+    assert directions.mean(0).norm() < 0.06  # no preferred direction
     assert not torch.equal(within_ball(output, torch.tensor(0.7)) - output, moved)
 
 
@@ -231,20 +231,20 @@ def test_adv_climbs_within_its_ball_and_beyond_what_a_random_move_does(few, asce
     rows = np.arange(FEW)
     final, losses, unmoved, lengths, ball = moves(method, rows)
     assert len(losses) == ascents + 1
-    assert losses[0] == pytest.approx(unmoved, rel=1e-5)  # it starts in the middle
+    assert losses[0] == pytest.approx(unmoved, rel=1e-5)  # it starts at the centre
     assert losses == sorted(losses)
     assert final.item() == losses[-1] > unmoved + 0.01
     for number, length in enumerate(lengths):
         assert length.max().item() <= 0.3 * ball * max(number / ascents, 1e-5) * (1 + 1e-4)
-    assert lengths[1].min().item() == pytest.approx(0.3 * ball / ascents, rel=1e-4)  # a whole step, for every token
+    assert lengths[1].min().item() == pytest.approx(0.3 * ball / ascents, rel=1e-4)  # a full step for every token
     random = moves(baseline("rs_rp", few, radius=0.3), rows)[0].item()
     assert final.item() > random
-    final.backward()  # and the loss where it ended is what trains
+    final.backward()  # the loss at the end point is the training loss
     assert method.learner.model.classifier.weight.grad.norm() > 0
 
 
 def test_the_ascent_leaves_no_gradient_behind(few):
-    """Its own gradients are for the move alone: an update with moves of no length is one of plain training."""
+    """Gradients of the ascent only move the embeddings: with moves of length zero an update equals plain training."""
     inputs = without_dropout(few)
     gradients = []
     for method in (baseline("adv", inputs, radius=1e-9, ascents=2), baseline("plain", inputs)):

@@ -1,4 +1,4 @@
-"""Sentences as batches of ids, and which word every token is of, for the world's tokenizer and for real ones."""
+"""Sentences as batches of ids and word numbers, for the world's tokenizer and for real tokenizers."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ def world():
 
 
 def reader(tokenizer, max_length=64):
-    """Makes batches of any sentences; there are no examples in it."""
+    """Makes batches of any sentences; it holds no examples of its own."""
     return Examples([], np.array([]), np.array([]), tokenizer, max_length)
 
 
 def words_by_letters(encoded, row, sentences):
-    """Letter by letter: a token is of the word of its last letter, and a space is of the word after it."""
+    """Letter by letter: a token belongs to the word of its last letter, and a space to the word after it."""
     owners, before = [], 0
     for sentence in sentences:
         owner = []
@@ -56,7 +56,7 @@ def words_by_letters(encoded, row, sentences):
 
 
 def words_one_by_one(tokenizer, sentences):
-    """The tokenizer reads each word for itself: ids, and the word of each token, None for special ones."""
+    """The tokenizer reads each word alone: ids, and the word of each token, None for special tokens."""
     encoded = tokenizer(*map(list, sentences), is_split_into_words=True, max_length=256, truncation=True)
     first = [0, len(sentences[0])]
     pairs = zip(encoded.sequence_ids(0), encoded.word_ids(0), strict=True)
@@ -83,7 +83,7 @@ def test_word_numbers_any_letters(tokenizer, sentences):
     words = word_numbers(encoded.sequence_ids(0), encoded["offset_mapping"][0], sentences).tolist()
     assert words == words_by_letters(encoded, 0, sentences)
     ids, expected = words_one_by_one(tokenizer, sentences)
-    if ids == encoded["input_ids"][0]:  # not where letters of two words became one
+    if ids == encoded["input_ids"][0]:  # except where letters of two words were merged
         count = sum(map(len, sentences))
         assert [word if word < count else None for word in words] == expected
 
@@ -107,7 +107,7 @@ def test_a_token_is_of_the_word_of_its_last_letter():
 
 
 def test_copies_of_a_sentence_number_their_words_alike(tokenizer):
-    """Though a synonym has more pieces, and more words of its own."""
+    """Although a synonym may have more pieces and more words."""
     sentences = (["good", "films", "."], OTHER)
     copy = (["extraordinarily well made", "films", "."], OTHER)
     _, (first, second), count = reader(tokenizer).batch([sentences, copy], CPU)
@@ -189,7 +189,7 @@ def test_kinds_of_tokens_of_a_real_bert():
     (path,) = real("models/minilm-en")
     batch, words, _ = reader(AutoTokenizer.from_pretrained(path)).batch([(SENTENCE, OTHER)], CPU)
     second = (words >= len(SENTENCE)) & (words < len(SENTENCE) + len(OTHER))
-    second[0, -1] = True  # its [SEP]
+    second[0, -1] = True  # the [SEP] of the sentence
     assert torch.equal(batch["token_type_ids"], second.long())
 
 

@@ -23,7 +23,7 @@ BATCH = {
 
 
 def classifier(kind, head="standard", **changes):
-    """A classifier with random weights, those of the encoder alike for every head."""
+    """A classifier with random weights; the encoder has the same weights for every head."""
     torch.manual_seed(0)
     config = AutoConfig.for_model(kind, **{**SIZES, **changes}, pad_token_id=0, initializer_range=0.3)
     model = AutoModelForSequenceClassification.from_config(config)
@@ -40,7 +40,7 @@ def undropped(kind, head):
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta", "electra"])
 def test_a_linear_head_is_equation_3_and_nothing_else(kind, training):
-    """In training too: there is no dropout in it."""
+    """In training mode too, since the head has no dropout."""
     changes = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "classifier_dropout": 0.5}
     model = classifier(kind, "linear", **changes).train(training)
     states = model.base_model(**BATCH).last_hidden_state[:, 0].tolist()
@@ -57,7 +57,7 @@ def test_a_linear_head_is_equation_3_and_nothing_else(kind, training):
 
 
 def dropouts(model):
-    """The shares of all dropouts outside the encoder's layers, in the order of a pass."""
+    """The rates of all dropouts outside the encoder's layers, in forward order."""
     rates = []
 
     def note(module, arguments, output):

@@ -40,8 +40,8 @@ from tests.prepared import prepare, prepare_test, request
 
 CPU = torch.device("cpu")
 ENCODER = FILES / "multilingual-encoder"
-FEW, BATCH = 8, 4  # examples, where nothing needs to be learnt
-# Runs stop before the third epoch: see `run`. Memory is no concern here.
+FEW, BATCH = 8, 4  # examples, for tests that need no learning
+# Runs stop before the third epoch: see `run`. Memory does not matter here.
 FIXED = {"lr": 2e-3, "epochs": 3, "batch_size": BATCH, "layer": 2, "gradient_checkpointing": False}
 ROUNDING = 1e-10  # of a mean of squares whose terms should be equal: halves of a batch may be summed in another order
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -63,7 +63,7 @@ def texts_of(language, split):
 
 
 def cut(count, shown=10):
-    """The world with so many training examples, and few sentences in all other sets."""
+    """The world with `count` training examples, and few sentences in all other sets."""
     inputs, train = world(), world().train
     rows = {"sentences": train.sentences[:count], "labels": train.labels[:count], "lengths": train.lengths[:count]}
     return dataclasses.replace(
@@ -94,7 +94,7 @@ def made(inputs, replicate=0, vary=None, **changes):
 
 
 def run(inputs, replicate=0, until=2, **changes):
-    """A run up to but not into its last epoch: a model that has seen so little may well end with one class."""
+    """A run without its last epoch: a model trained on so little may predict a single class at the end."""
     method = made(inputs, replicate, **changes)
     return method, [method.step(number) for number in range(until)]
 
@@ -106,13 +106,13 @@ def straight(few):
 
 @pytest.fixture(scope="module")
 def trained():
-    """A run to its end, on enough to learn from."""
+    """A complete run, on enough examples to learn from."""
     method = made(cut(96, shown=30), epochs=2, batch_size=8)
     return method, [method.step(number) for number in range(2)]
 
 
 def gradients(method):
-    """The metrics of an epoch, and the gradients of its updates, none of which is made."""
+    """The metrics of an epoch, and the gradients of its updates, which are not applied."""
     recorded, model = [], method.learner.model
 
     def update():
@@ -124,7 +124,7 @@ def gradients(method):
 
 
 def assert_close(ones, others):
-    """Gradients that are equal but for rounding, in each update and each weight."""
+    """Gradients are equal up to rounding, in each update and each weight."""
     assert len(ones) == len(others) > 1
     for actual, expected in zip(ones, others, strict=True):
         assert actual.keys() == expected.keys()
@@ -196,7 +196,7 @@ def test_recomputing_activations_changes_no_bit(few, checkpointing, changes):
     ],
 )
 def test_batches_that_are_accumulated_are_one_batch(few, changes):
-    """Losses are per pair, so nothing in them depends on who else is in a batch. Without dropout, but for rounding."""
+    """Losses are per pair, so they do not depend on the rest of the batch: without dropout, up to rounding."""
     inputs = without_dropout(few)
     whole, of_whole = gradients(made(inputs, batch_size=BATCH, **changes))
     parts, of_parts = gradients(made(inputs, batch_size=BATCH // 2, accumulation=2, **changes))
@@ -216,7 +216,7 @@ def test_the_shares_of_changed_words_and_unchanged_pairs_are_counted(few, option
         assert 0 < np.mean(shares) < 1
         assert metrics[number]["train/changed_share/qel"] == pytest.approx(np.mean(shares))
         assert metrics[number]["train/unchanged_pairs/qel"] == pytest.approx(np.mean([a == b for a, b in pairs]))
-        # Two streams, as often as there are copies, in each epoch.
+        # Two streams for each copy in each epoch.
         assert metrics[number]["train/encoder_passes/qel"] == 2 * options.get("copies", 1) * (number + 1)
 
 
@@ -256,7 +256,7 @@ def test_identical_inputs_differ_by_dropout_alone(few, pull):
     assert separate[0]["train/push_floor/qel"] < -1e3 * ROUNDING
     assert separate[0]["train/pull_floor/qel"] > 1e3 * ROUNDING
     points = method.curves["push_floor"]
-    assert [point[0] for point in points] == list(range(FEW // BATCH))  # six batches in all: at each of them
+    assert [point[0] for point in points] == list(range(FEW // BATCH))  # six batches in total, the floor at each
     assert separate[0]["train/push_floor/qel"] == points[-1][1]
 
 
@@ -289,7 +289,7 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(few, changes):
 
 
 def test_without_push_and_pull_it_is_cross_entropy_on_both_streams(few):
-    """The same training, written out: two ordinary passes of transformers' own classifier."""
+    """The same training as an explicit loop: two ordinary passes of transformers' own classifier."""
     inputs, streams = without_dropout(few), Streams(0, 0)
     method = made(inputs, push="none", pull="none")
     metrics, actual = gradients(method)
@@ -394,7 +394,7 @@ def test_what_the_canonical_form_keeps_matters(few):
 def test_noise_is_on_the_copies_alone_in_units_of_the_embeddings_spread():
     torch.manual_seed(0)
     output = 3 * torch.randn(64, 20, 32) + 5
-    output[:, 15:] = 1000.0  # padding, which says nothing of the spread
+    output[:, 15:] = 1000.0  # padding, which does not count for the spread
     noise = (gaussian(output, 0.2, torch.arange(20).expand(64, -1) < 15) - output)[:, :15]
     assert torch.equal(noise[:32], torch.zeros(32, 15, 32))
     assert noise[32:].std().item() == pytest.approx(0.2 * 3, rel=0.03)
@@ -430,7 +430,9 @@ def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):
     method, _ = trained
     (folder,) = method.export(request(demo()), tmp_path)
     assert folder == tmp_path / "model"
-    assert "seedwise" not in (folder / "config.json").read_text()  # the way it attends is no part of the model
+    assert (
+        "seedwise" not in (folder / "config.json").read_text()
+    )  # the attention implementation is not part of the model
     classify = pipeline("text-classification", model=str(folder))
     for language, dev in method.inputs.dev.items():
         texts = texts_of(language, "dev")[0][: len(dev)]
@@ -498,7 +500,7 @@ def test_the_pictures_are_the_losses_beside_their_floor_and_the_words_of_every_t
 
 def test_the_floor_of_separate_dropout_is_drawn_as_it_was_measured(few):
     method, _ = run(dataclasses.replace(few, parallel={}), until=1, shared_dropout=False)
-    (losses,) = checked(method.pictures())  # and no words, where there are no parallel sentences
+    (losses,) = checked(method.pictures())  # and no words without parallel sentences
     for panel, name, sign in zip(losses["panels"][:2], ("push", "pull"), (-1, 1), strict=True):
         floor = panel["series"][1]
         assert floor["y"] == [sign * point[1] for point in method.curves[f"{name}_floor"]]
@@ -556,7 +558,7 @@ def specification(**changes):
 
 @pytest.fixture
 def folder(tmp_path):
-    """The world's task, in a place where its files may be changed."""
+    """A copy of the world's task, whose files may be changed."""
     return shutil.copytree(FILES / "topics", tmp_path / "topics")
 
 

@@ -1,4 +1,4 @@
-"""The targets as formulas, and what a run makes of them, against loops and against plain passes of transformers."""
+"""The targets as formulas and in a run, against loops and against plain passes of transformers."""
 
 import math
 
@@ -46,7 +46,7 @@ def random(*shape, seed=0):
     return torch.randn(*shape, generator=draw, dtype=torch.float64).requires_grad_()
 
 
-# Each formula against one written with loops.
+# Each formula against a loop.
 
 
 def squared_distance(first, second, reduction):
@@ -55,7 +55,7 @@ def squared_distance(first, second, reduction):
 
 
 def squared_difference(first, second, cells, reduction):
-    """Of the maps of one pair, each a list of heads; `cells` are the places that count."""
+    """Of the maps of one pair, each a list of heads; `cells` are the cells that count."""
     heads = [sum((left[i][j] - right[i][j]) ** 2 for i, j in cells) for left, right in zip(first, second, strict=True)]
     total = sum(heads) / len(heads)
     return total if reduction == "sum" else total / len(cells)
@@ -125,7 +125,7 @@ def test_pooling_is_the_mean_over_the_tokens_that_are_there(seed, sizes, data):
     mask = (torch.arange(tokens) < torch.tensor(lengths)[:, None]).long()
     expected = [mean_of_tokens(*row) for row in zip(states.tolist(), mask.tolist(), strict=True)]
     np.testing.assert_allclose(targets.pooled(states, mask), expected, atol=1e-12)
-    states[mask == 0] = 1e6  # what padding holds does not matter
+    states[mask == 0] = 1e6  # the values at padding do not matter
     np.testing.assert_allclose(targets.pooled(states, mask), expected, atol=1e-12)
 
 
@@ -293,17 +293,17 @@ def test_gradients_of_the_robust_target_and_of_the_total(reduction):
 # What a run computes, against plain passes of transformers' own classifier with eager attention.
 
 CPU = torch.device("cpu")
-LONGEST = 16  # tokens, which cuts the last pair
-ROOM = 32  # which leaves padding in all of them
+LONGEST = 16  # tokens: the last pair is cut
+ROOM = 32  # this leaves padding in all pairs
 TEXTS = [
     ("ba patrovol mumele tre noda", "se fuletulen ."),
     ("tu lilefi nanunta ba busepur .", "noda se mumele"),
-    ("zzz qqq", "ba ba"),  # nothing to replace in it
+    ("zzz qqq", "ba ba"),  # without a word to replace
     ("dri se ledofai libral bridol se fipalol nai se gaisonai", "mumele lilefi , dri se ledofai ."),  # cut
 ]
 SYNONYMS = {
     "patrovol": ("nai", "fuletulen"),
-    "mumele": ("busepurvaibrekuen", "tre"),  # of many pieces
+    "mumele": ("busepurvaibrekuen", "tre"),  # a word of many pieces
     "noda": ("se",),
     "lilefi": ("libral bridol",),
     "se": ("ba", "tu", "nai"),
@@ -321,7 +321,7 @@ def classifier(kind, dropout, **options):
         max_position_embeddings=40,
         type_vocab_size=2,
         pad_token_id=0,
-        initializer_range=0.3,  # so that attention is far from even
+        initializer_range=0.3,  # so that attention is far from uniform
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
         num_labels=3,
@@ -497,7 +497,7 @@ def pull_of_one(attended, words, options):
 @pytest.mark.parametrize("push", ["ept", "nt"])
 @pytest.mark.parametrize("unchanged", ["skip", "keep"])
 def test_a_pair_that_did_not_change_counts_only_where_it_should_or_where_noise_changed_it(unchanged, push):
-    """Its push and pull are the noise of dropout alone."""
+    """The push and pull of such a pair are only the noise of dropout."""
     ear = run(dropout=0.3, shared_dropout=False, unchanged=unchanged, push=push)
     ear.learner.model.train()
     torch.manual_seed(0)
@@ -515,7 +515,7 @@ def test_the_gradient_of_the_loss_of_a_batch_is_its_slope(pull, attention):
     ear = run(pull=pull, attention=attention, alpha=0.7, beta=3.0, cap=0.0)
     model, draw = ear.learner.model.double(), torch.Generator().manual_seed(0)
     way = [torch.randn(parameter.shape, generator=draw, dtype=torch.float64) for parameter in model.parameters()]
-    way[0][0] = 0.0  # the embedding of padding, which never learns
+    way[0][0] = 0.0  # the embedding of padding is never trained
     assert way[0].shape == model.get_input_embeddings().weight.shape
 
     def moved(step):

@@ -1,4 +1,4 @@
-"""Two streams in one pass, against transformers' own eager attention and against passes one by one."""
+"""Two streams in one pass, against transformers' own eager attention and against two separate passes."""
 
 import math
 
@@ -32,7 +32,7 @@ NAMES = {  # of the sizes, and of the dropout of states and of attention, for ea
         "dropout",
         "attention_dropout",
     ),
-    "modernbert": (  # layers 2 and 3 look at a window only
+    "modernbert": (  # layers 2 and 3 attend to a window only
         BERT | {"local_attention": 4, "bos_token_id": 1, "cls_token_id": 1, "eos_token_id": 2, "sep_token_id": 2},
         "embedding_dropout",
         "attention_dropout",
@@ -43,7 +43,7 @@ MODES = [False, True, "selective"]  # of gradient checkpointing
 
 
 def classifier(kind, dropout=0.0, attention_dropout=None, **options):
-    """A classifier with random weights, the same ones at every call."""
+    """A classifier with random weights, equal at every call."""
     sizes, of_states, of_attention = NAMES[kind]
     dropouts = {"seq_classif_dropout": dropout} if kind == "distilbert" else {}
     dropouts |= {of_states: dropout, of_attention: dropout if attention_dropout is None else attention_dropout}
@@ -80,7 +80,7 @@ def checkpointed(read, mode):
     return read.model.train()
 
 
-# What is read.
+# Reading maps and states.
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -164,7 +164,7 @@ def test_an_encoder_without_the_attention_interface_is_refused(kind):
 
 
 def test_an_encoder_whose_layers_share_one_attention_is_refused():
-    """ALBERT: the map that is left in the end would be the last layer's, whichever is asked for."""
+    """ALBERT: the recorded map would be the last layer's, whichever layer is requested."""
     model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("albert", **BERT, vocab_size=40))
     with pytest.raises(RequestError, match=r"model: albert: .*share.* Choose BERT, XLM-R"):
         two_stream(model)
@@ -241,7 +241,7 @@ def test_checkpointing_changes_no_gradient_that_of_the_maps_included(kind, maps,
         first, second = output.halves("attention" if maps else "states")
         ((first - second).square().sum() + output.logits.square().sum() + output.embeddings.sin().sum()).backward()
         by_mode[each] = gradients(model)
-        assert read.maps is None  # what is computed once more is not kept
+        assert read.maps is None  # recomputed maps are not kept
     for name, value in by_mode[False].items():
         torch.testing.assert_close(by_mode[mode][name], value, atol=1e-6, rtol=1e-5)
     of_query = next(value for name, value in by_mode[False].items() if "layer.0" in name and "query.weight" in name)
@@ -262,8 +262,8 @@ def test_identical_inputs_with_shared_dropout_are_identical_to_the_last_bit(kind
         push = targets.push(*targets.pooled(output.embeddings, mask).chunk(2), "sum")
         pull = targets.pull(*output.halves("attention"), torch.ones(48, 4, 4, dtype=torch.bool), "sum")
         assert push.tolist() == pull.tolist() == [0.0] * 48
-        assert not torch.equal(output.logits, again.logits)  # dropout there is
-        output.logits.sum().backward()  # and it can be gone through once more
+        assert not torch.equal(output.logits, again.logits)  # dropout is active
+        output.logits.sum().backward()  # and a backward pass works
 
 
 @pytest.mark.parametrize("tokens", [5, 7, 11])
@@ -326,7 +326,7 @@ def test_the_noise_of_attention_dropout_is_as_large_as_derived(kind):
     error = math.sqrt((1 - 2 * p * (1 - p)) / (2 * p * (1 - p)) / draws)
     assert (ratio - 1).abs().max().item() < 5 * error
     assert ratio.mean().item() == pytest.approx(1, abs=5 * error / math.sqrt(ratio.numel()))
-    assert not noise[..., 4:].any()  # padding gets nothing, and no noise
+    assert not noise[..., 4:].any()  # padding gets no attention and no noise
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])

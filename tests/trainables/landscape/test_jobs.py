@@ -1,4 +1,4 @@
-"""Which points there are and what models weigh there, against the paper's own list and equations."""
+"""The points and the weights of the models there, against the paper's list and equations."""
 
 import numpy as np
 import pytest
@@ -90,7 +90,7 @@ def test_parameters_of_a_job_come_back_beside_those_of_the_method():
 def test_there_are_as_many_runs_as_the_arithmetic_says(shared):
     planned = list(jobs(["a", "b"], OPTIONS, shared=shared))
     counts = {kind: sum(job.landscape == kind for job, _ in planned) for kind in (TRAIN, LINE, PLANE, SEEDS, AROUND)}
-    own = 1 if shared else 2  # source models, and those that all begin as
+    own = 1 if shared else 2  # source models, and initial models
     assert counts == {
         TRAIN: 3 * (2 * own + 2 * 2),
         LINE: 3 * 3 * 2 * 2,  # replicates, parts, directions, targets

@@ -1,4 +1,4 @@
-"""Parameters written in place, against models that are loaded anew and arithmetic by hand."""
+"""Parameters written in place, against newly loaded models and arithmetic by hand."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Points of a toy model whose surface is known: a quadratic, and what a landscape makes of it."""
+"""Points of a landscape of a toy model with a known quadratic surface."""
 
 from types import SimpleNamespace
 
@@ -29,7 +29,7 @@ def surface(theta: np.ndarray, language: str) -> float:
 
 
 class Toy:
-    """A model of four parameters, one of them the head's, that is scored by the surface itself."""
+    """A model of four parameters, one of them in the head; its score is the surface itself."""
 
     def __init__(self, inputs, on, target, params, streams, device):
         self.model = nn.Module()

@@ -1,4 +1,4 @@
-"""Methods as subjects of a landscape, on the embedded world: other data, the same start, ends that are the models."""
+"""Methods in a landscape, on the embedded world: training data, initialisation, and scores at the trained models."""
 
 import contextlib
 import dataclasses
@@ -37,10 +37,10 @@ from seedwise.trainables.world import FILES
 from tests.prepared import prepare
 
 CPU = torch.device("cpu")
-TRAIN_EXAMPLES, DEV_EXAMPLES = 48, 40  # training and dev examples: nothing needs to be learnt well
+TRAIN_EXAMPLES, DEV_EXAMPLES = 48, 40  # examples: no test needs a good model
 CASES = ["ear", "plain", "pairs", "stitching"]
 STITCHED = "enqueue=[{k: 10, weighting: softmax, tau: 0.1, epochs: 2, batch_size: 8}]"
-DRAWN = STITCHED.replace("k: 10", "k: 10, anchors: 100")  # each replicate of a search has other anchors
+DRAWN = STITCHED.replace("k: 10", "k: 10, anchors: 100")  # each replicate of a search has different anchors
 TUNED = "enqueue=[{alpha: 1.0, beta: 0.1, layer: 2, lr: 2e-3, epochs: 2, batch_size: 8, gradient_checkpointing: false}]"
 
 
@@ -61,7 +61,7 @@ def folder_of_pairs(folder):
 
 @pytest.fixture(scope="module")
 def inputs_of(tmp_path_factory):
-    """What a landscape of each kind reads, cut to a few examples, and the parameters of its runs."""
+    """The inputs of a landscape of each kind, cut to a few examples, and the parameters of its runs."""
     folder = folder_of_pairs(tmp_path_factory.mktemp("pairs"))
     pairs = f"task={{name: text, data: '{folder}/{{split}}-{{language}}.tsv', source: qel, targets: [qan, qor], "
     pairs += "text: first, second: second, label: label}"
@@ -107,7 +107,7 @@ KNOWN = {}
 
 def trained(inputs, params, on, replicate=0):
     """The last metrics and the parameters of a trained model, which began as the stored one. Trained once."""
-    key = (id(inputs), on, replicate)  # what `inputs_of` makes stays, and has parameters of its own
+    key = (id(inputs), on, replicate)  # `inputs_of` is cached and has its own parameters
     if key not in KNOWN:
         KNOWN[key] = newly_trained(inputs, params, on, replicate)
     metrics, product = KNOWN[key]
@@ -121,7 +121,7 @@ def newly_trained(inputs, params, on, replicate):
     for number in range(run.steps):
         try:
             metrics = run.step(number)
-        except RunFailed as error:  # so few examples may well end in a single class
+        except RunFailed as error:  # a model of so few examples may predict a single class
             metrics = error.metrics
     return metrics, run.product()
 
@@ -224,7 +224,7 @@ def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
             with contextlib.suppress(RunFailed):
                 run.step(number)
         counts.append(len(done))
-        assert run.subject.learner.schedule.get_last_lr() == [0.0, 0.0]  # the schedule is sized for what there is
+        assert run.subject.learner.schedule.get_last_lr() == [0.0, 0.0]  # the schedule fits the number of examples
     assert counts == updates
 
 

@@ -1,4 +1,4 @@
-"""One shared space: what stays, what moves, and when a language is left alone."""
+"""One shared space: what stays, what moves, and when a language stays unaligned."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def turned(fixed):
 
 @pytest.fixture(scope="module")
 def same_encoder(fixed):
-    """A language that is in the fixed one's space already, but for some noise."""
+    """A language that is already in the space of the fixed language, up to noise."""
     return vectors(fixed.table + 0.1 * np.random.default_rng(3).normal(size=fixed.table.shape), "mot")
 
 
@@ -93,7 +93,7 @@ def test_a_language_that_a_wrong_dictionary_spoils_is_left_unaligned(fixed, same
 
 
 def test_without_a_dictionary_mutual_neighbours_decide(fixed, same_encoder):
-    """Noise has nothing to match, so induction maps it anywhere; a language that is there already does not suffer."""
+    """Noise has nothing to match, so induction maps it anywhere; a language already in the space is kept."""
     noise = vectors(np.random.default_rng(9).normal(size=(WORDS, DIMENSIONS)), "bruit")
     options = AlignOptions(patience=3)
     lines = []

@@ -133,7 +133,7 @@ def test_impossible_values_are_refused(values):
 
 
 class Watched:
-    """Numbers from 0 on; knows how many of them were taken."""
+    """Numbers from 0; counts how many were taken."""
 
     def __init__(self, count):
         self.count, self.taken = count, 0
@@ -150,7 +150,7 @@ def test_a_shuffle_is_a_repeatable_permutation_that_holds_no_more_than_its_size(
     source, drawn = Watched(count), []
     for item in shuffled(source, size, seed):
         assert source.taken - len(drawn) <= size
-        assert item < len(drawn) + size  # none comes more than `size` places early
+        assert item < len(drawn) + size  # no item is more than `size` positions early
         drawn.append(item)
     assert sorted(drawn) == list(range(count))
     assert drawn == list(shuffled(range(count), size, seed))

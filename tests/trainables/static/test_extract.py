@@ -75,7 +75,8 @@ SENTENCES = [
     ["zak"],
     ["zak", ",", "kang"],
     ["zak", "dokakhuqa", "hutuquq", "gu", "qakh", "dakhokhyuqa", "kahuok", "."],
-    ["zak", "zu", "zak", "dokakhuqa", "hutuquq", "gu", "qakh", "dakhokhyuqa", ","] * 4,  # longer than an encoder reads
+    ["zak", "zu", "zak", "dokakhuqa", "hutuquq", "gu", "qakh", "dakhokhyuqa", ","]
+    * 4,  # longer than the encoder's limit
 ]
 
 

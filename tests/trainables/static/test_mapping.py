@@ -1,4 +1,4 @@
-"""The maps against scipy, closed forms and planted truths."""
+"""The maps against scipy, closed forms and known rotations."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_the_full_sequence_is_vecmaps_seen_from_the_fixed_side(name, shape):
 @pytest.mark.parametrize("shape", SHAPES[1:])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_map_goes_between_spaces_of_different_dimensions(preset, shape):
-    """All that the smaller side has is planted in the larger one: translations end up nearest."""
+    """The smaller side is embedded in the larger: translations end up nearest."""
     pairs, of_moving, of_fixed = shape
     draw = np.random.default_rng(3)
     small = draw.normal(size=(pairs, min(of_moving, of_fixed)))

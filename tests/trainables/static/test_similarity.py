@@ -1,4 +1,4 @@
-"""Tests of word similarity in the forms in which they are published."""
+"""Word similarity tests in their published formats."""
 
 import pytest
 

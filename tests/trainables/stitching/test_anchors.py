@@ -10,7 +10,7 @@ from seedwise.trainables.inputs.lexicons import Entry
 from seedwise.trainables.stitching.anchors import choose, draw, eligible, lexicon_pairs
 from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 
-# An encoder that knows these words as one piece each and spells all others letter by letter, from 100 on.
+# An encoder with one piece for each of these words; all others are spelled letter by letter, with ids from 100.
 PIECES = {"water": 1, "fire": 2, "Monday": 3, "house": 4}
 ROWS = {"eau": 0, "feu": 1, "lundi": 2, "Haus": 3, "grand": 4, "feu follet": 5, "maison": 6}
 

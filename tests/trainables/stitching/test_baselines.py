@@ -50,13 +50,13 @@ def tests():
 
 @pytest.fixture(scope="module")
 def inputs(tests):
-    """The world has no labelled training data in its targets; here their test sets serve as such."""
+    """The world has no labelled training data in its targets, so their test sets stand in."""
     return dataclasses.replace(prepare(Stitching, specification()), labelled=tests.targets)
 
 
 @pytest.fixture(scope="module")
 def few(inputs):
-    """Fewer examples, for tests in which nothing needs to be learnt."""
+    """Fewer examples, for tests that need no learning."""
     multilingual, targets = inputs.multilingual, inputs.targets
     return dataclasses.replace(
         inputs,
@@ -206,7 +206,7 @@ def test_the_special_tokens_of_ls_are_the_fine_tuned_ones(few):
 
 
 def test_the_source_model_of_ls_is_trained_on_the_original_table_and_does_not_depend_on_the_targets(few):
-    """The same training, written out: the encoder as it is, no stitching anywhere."""
+    """The same training as an explicit loop: the encoder as it is, without stitching."""
     _, metrics = run("ls", few)
     options, streams = StitchingOptions(lr=2e-3, epochs=2, batch_size=8), Streams(0, 0)
     model = skeleton(few.encoder, len(few.labels))

@@ -58,7 +58,7 @@ def test_ties_go_to_the_first_anchor_also_at_the_cut(k):
     nearest = neighbours(words, same, k)
     assert nearest.index[0].tolist() == [1, 2, 3, 0, 4][:k]
     assert nearest.index[1].tolist() == [0, 4, 1, 2, 3][:k]
-    assert nearest.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # no direction: all cosines are 0
+    assert nearest.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # a zero vector: all cosines are 0
     # Whether the cut separates equals: the first word has three cosines of 1 and two of 0; the second two and three.
     assert (
         nearest.tied.tolist()

@@ -62,7 +62,7 @@ def test_the_schedule_is_transformers_own_up_to_a_shift_of_the_warm_up(schedule,
     ours = [rate(step, updates, options) for step in range(updates)]
     warm = int(warmup * updates)
     assert ours[warm:] == pytest.approx(expected[warm:])
-    # Ours never wastes the first update on a rate of zero, and rises evenly to the peak.
+    # Our schedule does not waste the first update on a rate of zero; it rises linearly to the peak.
     assert ours[:warm] == pytest.approx([(step + 1) / (warm + 1) for step in range(warm)])
 
 
@@ -92,7 +92,7 @@ def test_training_learns_and_gradient_checkpointing_changes_nothing():
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("mode", [True, "selective"])
 def test_gradient_checkpointing_of_each_kind_changes_nothing_with_dropout_either(mode, precision):
-    """It draws the same masks of dropout once more, and gives the same losses and weights."""
+    """Recomputation draws the same dropout masks, so losses and weights are equal."""
     settings = {"lr": 1e-2, "epochs": 4, "batch_size": 8, "precision": precision}
     plain, losses = train(TrainingOptions(**settings), dropout=0.2)
     recomputed, same = train(TrainingOptions(**settings, gradient_checkpointing=mode), dropout=0.2)
