@@ -1,4 +1,4 @@
-"""How well word vectors of two languages are brought together. `python -m benchmarks.alignment DATA`, minutes.
+"""How well word vectors of two languages are aligned. `python -m benchmarks.alignment DATA`, minutes.
 
 French of 300 dimensions into the space of English of 100, vectors of different makers, by a dictionary of 5000 pairs,
 or by the first hundred of them with and without self-learning. Tested on 2000 other pairs: precision at 1 by CSLS from
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def least_squares(english: Vectors, french: Vectors, lexicon: Lexicon, test: Lexicon) -> float:
-    """The peer: unit vectors, and the matrix with the least squared distances over the dictionary."""
+    """The baseline: unit vectors, and the least-squares matrix over the dictionary."""
     tables = [side.table / np.linalg.norm(side.table, axis=1, keepdims=True).clip(1e-9) for side in (english, french)]
     of_english, of_french = ({word: row for row, word in enumerate(side.words)} for side in (english, french))
     known = [entry for entry in lexicon.entries if entry.source in of_english and entry.target in of_french]

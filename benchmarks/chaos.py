@@ -1,11 +1,11 @@
-"""A search under fire: what is lost, what is done twice, and how much longer it takes. Some six minutes on two cores.
+"""A search under random faults: what is lost, what is repeated, and how much longer it takes. Six minutes on two cores.
 
     python -m benchmarks.chaos [--runs 100] [--pause 6] [--seed 0]
 
 One search (random sampler) of runs of four seconds on a real cluster of raylets, tracked by a real MLflow server, once
 undisturbed and once with a random fault every few seconds: a worker killed, a node killed (another one comes for it),
 the driver killed and resumed, the MLflow server killed and started again. At the end: every planned run has
-exactly one result, the leaderboards are equal, and MLflow has every run. Nothing is asked of the search but to go on.
+exactly one result, the leaderboards are equal, and MLflow has every run. The search is only ever resumed.
 """
 
 import argparse
@@ -65,7 +65,7 @@ class Server:
 
 
 class Search:
-    """The driver: started by one command, and by another one after it was killed."""
+    """The driver: started by one command, and resumed by another after it was killed."""
 
     def __init__(self, home: Path, address: str, uri: str, runs: int):
         self.home, self.address, self.folder = home, address, home / "runs" / "chaos"
@@ -102,12 +102,12 @@ class Search:
 
 
 class Faults:
-    """What goes wrong, drawn from a seed; each is counted where it has really happened."""
+    """Random faults, drawn from a seed; only faults that really happened are counted."""
 
     def __init__(self, cluster: Cluster, search: Search, server: Server, seed: int):
         self.cluster, self.search, self.server, self.draw = cluster, search, server, random.Random(seed)
         self.happened: Counter[str] = Counter()
-        self.back_at = 0.0  # when the server comes back; 0: it is there
+        self.back_at = 0.0  # when the server comes back; 0: it is up
 
     def inject(self) -> None:
         kind = self.draw.choices(["worker", "node", "driver", "tracking"], [4, 2, 2, 2])[0]
@@ -196,7 +196,7 @@ def disturbed(
     while search.process.poll() is None:
         time.sleep(0.1)
         faults.mend()
-        if time.monotonic() > due + options.pause and 0 < len(search.results()) < options.runs:  # while it works
+        if time.monotonic() > due + options.pause and 0 < len(search.results()) < options.runs:  # while it runs
             faults.inject()
             due = time.monotonic()
     if search.process.returncode:

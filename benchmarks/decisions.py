@@ -1,4 +1,4 @@
-"""How long the engine thinks: per decision late in a large search, and for one estimate of a very large table.
+"""How long the engine computes: per decision late in a large search, and for one estimate of a very large table.
 
 python -m benchmarks.racing --decisions --estimate
 """
@@ -19,7 +19,7 @@ from seedwise.spaces.features import features
 from tests.simulate import engine
 
 CONFIGURATIONS, REPLICATES = (500, 750, 1000), 5
-TIMES = 9  # decisions that are timed at each size; the median is told
+TIMES = 9  # timed decisions at each size; the median is printed
 DECISION_LIMIT, ESTIMATE_LIMIT = 0.3, 0.2  # seconds
 
 
@@ -85,7 +85,7 @@ def _finish(state: State, world: Bumps, identity: str, replicate: int) -> None:
 
 
 def _decision(state: State, world: Bumps, policy: object, proposer: object, replicate: int, index: int) -> float:
-    """Seconds of one decision after a result that the engine has not seen: what to do, and which configuration."""
+    """Seconds of one decision after a new result: what to do, and with which configuration."""
     identity = list(state.configurations)[-1 - index]
     _finish(state, world, identity, replicate)
     start = time.perf_counter()

@@ -65,7 +65,7 @@ def report(what: str, unit: str, values: dict[str, float]) -> None:
 
 
 def in_a_process(kind: str, what: str) -> float:
-    """Measure in a process of its own; for memory, one that gives back at once what it frees."""
+    """Measure in a separate process; for memory, with an allocator that returns freed memory at once."""
     environment = os.environ | ({"MALLOC_MMAP_THRESHOLD_": "65536"} if what == "memory" else {})
     command = [sys.executable, "-m", "benchmarks.ear_step", "--measure", kind, what]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -121,7 +121,7 @@ def texts(lengths: list[int], width: int) -> tuple:
 
 
 def straightforward(vocabulary: int, lengths: list[list[int]], updates: bool) -> Callable[[], None]:
-    """As the losses are written down: one pass for the sentences, one for the copies."""
+    """The losses as published: one pass for the sentences, one for the copies."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 

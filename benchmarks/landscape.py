@@ -31,7 +31,7 @@ from seedwise.trainables.training.options import TrainingOptions
 
 GOAL = 5.0
 CLASSES = 6
-MOVED = 0.01  # standard deviation of what stands for training
+MOVED = 0.01  # standard deviation of the random change that stands for training
 State = dict[str, Tensor]
 
 
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def moved(model: PreTrainedModel, seed: int) -> PreTrainedModel:
-    """A model that lies elsewhere, as after training."""
+    """A model with changed parameters, as after training."""
     draw, other = torch.Generator().manual_seed(seed), copy.deepcopy(model)
     with torch.no_grad():
         for parameter in other.parameters():
@@ -122,7 +122,7 @@ def loaded_anew(
 def in_place(
     models: list[PreTrainedModel], model: PreTrainedModel, weights: list[tuple], data: Encoded
 ) -> tuple[float, float, list[Tensor]]:
-    """The same, as `trainables/landscape` does it; what is made once counts too."""
+    """The same, as `trainables/landscape` does it, including the work done once."""
     started, evaluation, outputs = time.perf_counter(), 0.0, []
     learner = learner_of(copy.deepcopy(model))
     parameters = Parameters(learner.model, set())

@@ -1,4 +1,4 @@
-"""What a run costs beyond its own work: this launcher against plain Ray Tune, in the same process, on the same Ray.
+"""Overhead of a run: this launcher against plain Ray Tune, in the same process, on the same Ray.
 
     python -m benchmarks.overhead [--runs 200]
 

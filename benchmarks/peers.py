@@ -1,4 +1,4 @@
-"""How others choose under noise, at an equal number of runs: Ray's Repeater, SMAC3 and Optuna with WilcoxonPruner.
+"""How other tools choose under noise, at an equal number of runs: Ray's Repeater, SMAC3 and Optuna with WilcoxonPruner.
 
 Each is the real package, driven by its own ask and tell without its machinery for running things, at the settings of
 its documentation. Each searches one run at a time, so it knows every earlier result when it decides; Seedwise is
@@ -27,7 +27,7 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 class Choice(NamedTuple):
-    """What a search ends with: the configuration it selects and the score that it reports for it."""
+    """The result of a search: the selected configuration and the score reported for it."""
 
     params: dict
     reported: float
@@ -50,7 +50,7 @@ class Runs:
         self.taken: dict[str, dict] = {}  # suggestion -> configuration
 
     def configuration(self, suggested: dict) -> dict:
-        """What a suggestion stands for; the same at every call."""
+        """The configuration of a suggestion; the same at every call."""
         key = config_id(suggested)
         if key not in self.taken:
             others = getattr(self.world, "others", None)
@@ -74,7 +74,7 @@ def repeater(world: Any, budget: int, seed: int) -> Choice:
 
     runs, means = Runs(world, budget), []
     searcher = Repeater(OptunaSearch(_asking(runs.space), metric="score", mode="max", seed=seed), repeat=REPEATS)
-    logging.getLogger("ray.tune.search.optuna.optuna_search").setLevel(logging.ERROR)  # it warns of every nan
+    logging.getLogger("ray.tune.search.optuna.optuna_search").setLevel(logging.ERROR)  # it warns about every nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for group in range(budget // REPEATS):
@@ -133,7 +133,7 @@ def smac(world: Any, budget: int, seed: int) -> Choice:
     from smac.runhistory.enumerations import StatusType
 
     runs, replicates = Runs(world, budget), {}
-    one_thread = joblib.parallel_config("sequential")  # its forests are far too small for a pool of threads each
+    one_thread = joblib.parallel_config("sequential")  # its forests are far too small for thread pools
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), one_thread:
         warnings.simplefilter("ignore")
         logging.getLogger("smac").setLevel(logging.ERROR)
@@ -151,7 +151,7 @@ def smac(world: Any, budget: int, seed: int) -> Choice:
             logging_level=False,
             overwrite=True,
         )
-        with contextlib.suppress(StopIteration):  # it has tried all that it can think of
+        with contextlib.suppress(StopIteration):  # it has no further suggestion
             for _ in range(budget):
                 trial = facade.ask()
                 score = runs.score(_plain(trial.config), replicates.setdefault(trial.seed, len(replicates)))
@@ -186,7 +186,7 @@ def configuration_space(space: Space, seed: int) -> Any:
 
 
 def _walks(space: Space) -> Any:
-    """What random walks through the space function were asked for and answered."""
+    """The dimensions and values of random walks through the space function."""
     import random
 
     class Recording(RandomTrial):
@@ -202,12 +202,12 @@ def _walks(space: Space) -> Any:
 
 
 def _plain(configuration: Any) -> dict:
-    """Of ConfigSpace's, whose values are numpy's."""
+    """Plain values of a ConfigSpace configuration, which has numpy values."""
     return {name: getattr(value, "item", lambda value=value: value)() for name, value in dict(configuration).items()}
 
 
 def _asking(space: Space) -> Callable[[Any], None]:
-    """The space as Ray wants it: it keeps what was suggested by itself."""
+    """The space as a function for Ray, which records the suggestions itself."""
 
     def ask(trial: Any) -> None:
         space.function(trial)

@@ -1,4 +1,4 @@
-"""Racing against everything else, at an equal number of runs: how good is what is selected, and how honest its score?
+"""Racing against other strategies, at an equal number of runs: how good is the selected configuration and its score?
 
     python -m benchmarks.racing [--repetitions 100] [--smac-repetitions 30] [--budgets 40 80]
                                 [--worlds bumps digits-apart] [--results FILE] [--quick] [--decisions] [--estimate]
@@ -33,7 +33,7 @@ from benchmarks.peers import PEERS
 from benchmarks.worlds import WORLDS
 
 PROCESSES = 2
-FIRST = 1000  # the first seed that nothing was tuned on
+FIRST = 1000  # the first seed that was not used for tuning
 NONE = {"top": 0, "fresh": 1}
 OURS = {
     "race": {"policy": "race", "confirm": NONE},
@@ -87,7 +87,7 @@ def search(task: Task) -> dict:
 
 
 def tasks(options: argparse.Namespace) -> Iterable[Task]:
-    """All searches, repetition by repetition, so that what is there after an interruption can be compared."""
+    """All searches, repetition by repetition, so that partial results can be compared after an interruption."""
     for repetition in range(options.repetitions):
         for world in options.worlds:
             for competitor in options.competitors:

@@ -15,8 +15,19 @@ from seedwise.search.ledger.file import read
 from seedwise.search.ledger.state import CONFIRM
 from seedwise.search.ranking.estimate import summary
 
-BASELINES = ("LS", "LR", "zero", "constant", "plain", "RS", "ADV", "untouched", "MLM", "MSE")  # how their names begin
-LEVELS = ("constant", "plain", "untouched")  # the first of them that a search has is what ratios are to
+BASELINES = (
+    "LS",
+    "LR",
+    "zero",
+    "constant",
+    "plain",
+    "RS",
+    "ADV",
+    "untouched",
+    "MLM",
+    "MSE",
+)  # the start of their names
+LEVELS = ("constant", "plain", "untouched")  # ratios are to the first of them in the search
 
 
 def main() -> None:
@@ -50,7 +61,7 @@ def main() -> None:
 
 
 def name_of(row: dict) -> str:
-    """What a row of the leaderboard is called here."""
+    """The name of a row of the leaderboard in this table."""
     params = row["params"]
     if "push" in params and not row["baseline"]:
         reading = "released" if params.get("attention") == "padded" else "fixed"
@@ -90,7 +101,7 @@ def draw(rows: list[tuple[str, dict]], languages: list[str], path: Path, metric:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    mpl.rcParams["svg.hashsalt"] = "seedwise"  # the same picture from the same numbers
+    mpl.rcParams["svg.hashsalt"] = "seedwise"  # the same numbers give the same file
     figure, panels = plt.subplots(1, len(languages), figsize=(3.2 * len(languages), 0.32 * len(rows) + 1), sharey=True)
     for panel, language in zip(panels, languages, strict=True):
         for row, (name, scores) in enumerate(reversed(rows)):

@@ -40,9 +40,9 @@ from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.launch import search as launch
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
-LAST = 10  # turns at the end of a search that are told apart: they know the most configurations
+LAST = 10  # turns at the end of a search, timed apart: they have the most configurations
 LONG = 1000  # runs of the default search, beyond which --full is needed
-FLIGHT = 8  # runs at once, where results come from memory
+FLIGHT = 8  # runs at once, with results from memory
 AROUND = 2  # small searches before and after each one through Ray
 PARTS = ("decide", "ledger", "progress")
 PLAIN = {"policy": "fixed", "n": 1, "confirm": {"top": 0}}
@@ -82,7 +82,7 @@ def ray_of(slots: int) -> Iterator[None]:
 
 
 def ours(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
-    """Wall time of the whole search, and what its runs said of themselves."""
+    """Wall time of the whole search, and the times reported by its runs."""
     with open(os.devnull, "w") as nowhere:
         start = time.perf_counter()
         outcome = launch(specified(runs, "benchmarks.waiting:Waiting"), folder, Console(file=nowhere))
@@ -180,7 +180,7 @@ def advanced(search: Iterator[None], runs: int) -> float:
 
 
 def driver(runs: int, fewest: int, choice: str, folder: Path) -> None:
-    """One search, and beside every `fewest` runs of it a search of so many: a busy machine slows both down alike."""
+    """One search, interleaved with searches of `fewest` runs, so that a busy machine slows down both alike."""
     parts, small, large = Counter(), [], []
     search = driven(runs, choice, folder / f"{choice} {runs}", parts)
     next(search)
@@ -200,7 +200,7 @@ def driver(runs: int, fewest: int, choice: str, folder: Path) -> None:
 
 
 class Marks(io.TextIOBase):
-    """A terminal that nobody reads: it notes the CPU time of this process at every line that tells of a result."""
+    """A fake terminal: it records the CPU time of this process at every line about a result."""
 
     def __init__(self) -> None:
         self.at: list[float] = []
@@ -220,10 +220,10 @@ def real(runs: int, folder: Path) -> float:
 
 
 def through_ray(sizes: Sequence[int], folder: Path) -> None:
-    """Searches cannot take turns here, so those of the smallest size come before and after each other one."""
+    """Searches cannot be interleaved here, so those of the smallest size run before and after each larger one."""
     fewest = min(sizes)
     with ray_of(FLIGHT):
-        real(2 * FLIGHT, folder / "first through Ray")  # imports what is needed
+        real(2 * FLIGHT, folder / "first through Ray")  # imports everything needed
         for runs in sizes:
             before = [real(fewest, folder / f"before {runs} {turn}") for turn in range(AROUND)]
             large = real(runs, folder / f"through Ray {runs}")

@@ -133,7 +133,7 @@ def make(
 
 
 def timed(parties: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """Median seconds of each, after a turn that does not count."""
+    """Median seconds of each, after a warm-up turn."""
     seconds: dict[str, list[float]] = {name: [] for name in parties}
     for turn in range(repeat + 1):
         for name, party in parties.items():
@@ -150,7 +150,7 @@ def timed(parties: dict[str, Callable[[], object]], repeat: int) -> dict[str, fl
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Bytes by which this process grows at most while it works, looked at every millisecond."""
+    """Peak growth of this process in bytes during the work, sampled every millisecond."""
     before, most, done = resident(), 0, threading.Event()
 
     def watch() -> None:

@@ -122,7 +122,7 @@ def prepared(method: type[Method], specification: Specification) -> object:
 
 
 def constant(language: str) -> float:
-    """Macro-F1 of always answering the commonest class of source train."""
+    """Macro-F1 of always predicting the most frequent class of source train."""
     answer = np.bincount(TOPICS.split(SOURCE, "train")[1]).argmax()
     truth = np.array(TOPICS.split(language, "dev")[1])
     return macro_f1(truth, np.full_like(truth, answer), len(LABELS))
@@ -163,7 +163,7 @@ def stitched(inputs: StitchingInputs, params: dict, replicate: int) -> Scores:
 
 
 def original(inputs: StitchingInputs, replicate: int) -> Scores:
-    """The source encoder fine-tuned with its own word table: what stitching can at most keep on the source."""
+    """The source encoder fine-tuned with its own word table: the upper bound of stitching on the source."""
     streams, options = Streams(0, replicate), TrainingOptions(**STITCHING_TRAINING)
     model = skeleton(inputs.encoder, len(LABELS))
     initialise(model, inputs.encoder, streams.seed("head"))
@@ -277,7 +277,7 @@ def agreement(hidden: torch.Tensor, static: torch.Tensor) -> torch.Tensor:
     return -(hidden - wanted).square().mean()
 
 
-# What DCCA needs besides.
+# Other parts of DCCA.
 
 
 def classifier(replicate: int) -> tuple[torch.nn.Module, AutoTokenizer]:

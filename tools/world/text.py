@@ -23,7 +23,7 @@ TWO_CLAUSES = 0.15
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun with what goes around it. A name stands alone."""
+    """A noun with its modifiers. A name has none."""
 
     noun: Concept
     adjective: Concept | None
