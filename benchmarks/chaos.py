@@ -123,7 +123,7 @@ class Faults:
         return True
 
     def _works(self, process: psutil.Process) -> bool:
-        """Whether it has a run of this cluster: Ray writes into the title of a worker what it does."""
+        """Whether it runs a trial of this cluster: Ray writes the task of a worker into its process title."""
         title = " ".join(process.info["cmdline"] or [])
         if not title.startswith("ray::") or "Trainable" not in title:
             return False

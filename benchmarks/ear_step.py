@@ -95,7 +95,7 @@ def timed(step: Callable[[], None]) -> float:
 
 
 def resident(name: str) -> int:
-    """Of this process, in kB: what it has now (VmRSS), or its peak (VmHWM)."""
+    """Memory of this process in kB: now (VmRSS) or at its peak (VmHWM)."""
     return int(re.search(rf"{name}:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 

@@ -1,13 +1,12 @@
 """The 441 points of a plane, written in place, against loading each interpolated state dict anew.
 
-`python -m benchmarks.landscape`, a minute on two cores with the embedded encoder; `--model FOLDER` takes another one
-(six minutes for one of 30 million parameters).
+`python -m benchmarks.landscape`, a minute on two cores with the embedded encoder; `--model FOLDER` takes another
+encoder (six minutes at 30 million parameters).
 
-The peer does what one does without thinking: mix three state dicts by name, give the result to `from_pretrained`, make
-batches, evaluate. Ours writes one vector that the model's parameters are views of, and keeps the batches. Both evaluate
-the same sentences with the same model, and their logits are compared at every point. What counts is the time per point
-beyond the evaluation itself, which is measured at every point and taken out; what the peer needs for that, a learner
-and batches, goes with it.
+The peer is the obvious way: mix three state dicts by name, load the result by `from_pretrained`, batch and evaluate.
+Ours writes one vector that the model's parameters are views of, and keeps the batches. Both evaluate the same sentences
+with the same model, and their logits are compared at every point. Reported is the time per point without the evaluation
+itself, which is measured at every point and subtracted; the peer's evaluation includes making its learner and batches.
 """
 
 import argparse
@@ -126,7 +125,7 @@ def in_place(
     started, evaluation, outputs = time.perf_counter(), 0.0, []
     learner = learner_of(copy.deepcopy(model))
     parameters = Parameters(learner.model, set())
-    vectors = [parameters.vector(dict(named(model))) for model in models]
+    vectors = [parameters.vector(dict(named(trained))) for trained in models]
     batches = [batch for _, batch in learner.batches(data)]
     for batch in batches:
         batch.pop("labels")

@@ -1,8 +1,8 @@
 """How other tools choose under noise, at an equal number of runs: Ray's Repeater, SMAC3 and Optuna with WilcoxonPruner.
 
-Each is the real package, driven by its own ask and tell without its machinery for running things, at the settings of
-its documentation. Each searches one run at a time, so it knows every earlier result when it decides; Seedwise is
-simulated with several workers. A peer returns what it would select, and the score it has for that.
+Each is the real package, driven by its own ask and tell without its machinery for execution, at the settings of its
+documentation. Each makes one run at a time, so it knows every earlier result when it decides; Seedwise is simulated
+with several workers. A peer returns the configuration that it would select, and the score it reports for it.
 """
 
 import contextlib
@@ -38,10 +38,10 @@ class Spent(Exception):
 
 
 class Runs:
-    """Runs of a world up to a budget. Raises `Spent` in place of the first that goes beyond it.
+    """Runs of a world up to a budget. Raises `Spent` at the first run beyond it.
 
-    A suggestion is a configuration of its own. In a table whose rows are the only configurations, that is the nearest
-    row that no earlier suggestion took: a peer that does not know a row again would pay for the same scores twice.
+    Every suggestion is a new configuration. In a table, it is the nearest row that no earlier suggestion took: a peer
+    that does not recognise a row would otherwise pay for the same scores twice.
     """
 
     def __init__(self, world: Any, budget: int):
@@ -100,9 +100,9 @@ def single(world: Any, budget: int, seed: int) -> Choice:
 
 
 def wilcoxon(world: Any, budget: int, seed: int) -> Choice:
-    """Optuna's WilcoxonPruner with seeds as instances: up to eight for a trial; a pruned one is told with its mean.
+    """Optuna's WilcoxonPruner with seeds as instances: up to eight for a trial; pruned trials report their mean.
 
-    A trial whose run fails has failed: Optuna takes no nan. One that the budget cuts short counts for nothing.
+    A trial with a failed run fails, since Optuna accepts no nan. A trial cut short by the budget does not count.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the pruner is experimental and says so
@@ -124,7 +124,7 @@ def wilcoxon(world: Any, budget: int, seed: int) -> Choice:
 def smac(world: Any, budget: int, seed: int) -> Choice:
     """SMAC3's facade for hyperparameters: random forest, and its intensifier with at most five seeds.
 
-    It minimises, on a logarithmic scale, so it is told 100 - score; a failed run is told as a crash that costs 100.
+    It minimises, on a logarithmic scale, so its cost is 100 - score; a failed run counts as a crash that costs 100.
     """
     import joblib
     from smac import HyperparameterOptimizationFacade as Facade

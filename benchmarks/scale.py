@@ -7,9 +7,9 @@ on any machine. The peer is plain Ray Tune on the same Ray: a function that wait
 Ray's own processes are started before; those of the search are part of the whole, but not of the time between the
 first run's start and the last run's end.
 
-The driver's time per run is the CPU time of all that a driver does per run but for Ray's part: the decision, the lines
-of the ledger on disk, the progress. Results come from memory, eight at a time. With --full they are real runs
-that do nothing, through Ray and Tune, and CPU time is taken between results. The default search (tpe, race) thinks for
+The driver's time per run is its CPU time per run without Ray's part: the decision, the lines of the ledger on disk, the
+progress. Results come from memory, eight at a time. With --full they are real runs
+that do nothing, through Ray and Tune, and CPU time is taken between results. The default search (tpe, race) takes
 longer: more than 1000 runs of it, a quarter of an hour, are part of --full only.
 """
 

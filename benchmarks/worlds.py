@@ -153,11 +153,10 @@ class Digits:
 
 
 class DigitsApart(Digits):
-    """The same table, standing for the space between its rows: every point is a configuration of its own.
+    """The same table as a continuous space: every point is a separate configuration.
 
-    A new point is the nearest row that no point before it took, so a search that comes close to what it knows finds
-    something similar, not the same. Which row that is depends on the points that were scored before, hence on the
-    search: a world is for one search.
+    A new point stands for the nearest row that no earlier point took, so a search near a known point gets a similar
+    score, not the same. The row depends on the points scored before, so a world serves a single search.
     """
 
     def __init__(self, repetition: int):

@@ -52,9 +52,9 @@ class Browser:
 
 @contextmanager
 def new_browser() -> Iterator[Browser]:
-    """A browser for the tests of one file; they are skipped where there is no chromium, or no playwright to drive it.
+    """A browser for the tests of one file; they are skipped without chromium or playwright.
 
-    One file and no longer: until playwright ends, nothing else in this process can run an event loop.
+    Only for one file: until playwright ends, nothing else in this process can run an event loop.
     """
     path = shutil.which("chromium")
     if path is None:

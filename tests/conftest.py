@@ -61,9 +61,9 @@ def _ray_until_the_end():
 
 @pytest.fixture(scope="module")
 def ray_here(_ray_until_the_end):
-    """Ray in this process, for all searches that tests run in it: started once, and again where a test ended it.
+    """Ray in this process, for all searches of its tests: started once, and again after a test that ended it.
 
-    Each search has workers of its own, forked from a warm process; they can import the tests.
+    Each search has its own workers, forked from a warm process, which can import the tests.
     """
     start_ray()
 

@@ -1,8 +1,8 @@
 """A stand-in for Tune's loop: real phases, session, searcher, pruner and trainable in the test's own process.
 
-Each behaviour has one test on Tune itself; its further cases go through this, in a tenth of a second instead of
-four. Runs take turns, an epoch each, as many at once as there are slots, so lines of the ledger interleave as they do
-with workers. What needs a process of its own cannot be shown here: workers that die, hang or hold on to memory.
+Each behaviour has one test on Tune itself; further cases use this loop, which takes a tenth of a second instead of 4.
+As many runs as slots take turns, an epoch each, so lines of the ledger interleave as with real workers. Workers that
+die, hang or keep memory need processes of their own and cannot be tested here.
 """
 
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from ray.tune.utils import flatten_dict
 
 
 def use_fake_loop(patch: pytest.MonkeyPatch) -> None:
-    """Searches in this process take turns here instead of being run by Tune. Ray must be running for its stores."""
+    """Use this loop in place of Tune for searches in this process. Ray must be running for its key-value store."""
     patch.setattr(tune, "run", run)
     patch.setattr(
         "seedwise.search.execution.worker.begin_together", lambda *_, **__: None

@@ -151,8 +151,8 @@ class Patient(Quadratic):
 
 
 class Stuck(Quadratic):
-    """In the second epoch of replicate 1: `hang` never returns; `freeze` stops its process and `full` is out of memory,
-    both the first time only."""
+    """In the second epoch of replicate 1: `hang` never returns; `freeze` stops its process and `full` runs out of
+    memory, both the first time only."""
 
     def epoch(self, number: int) -> dict[str, float]:
         if self.streams.replicate == 1 and number == 1:

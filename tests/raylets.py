@@ -1,7 +1,7 @@
-"""Clusters of raylets, each in a process of its own.
+"""Clusters of raylets, each started in a separate process.
 
-Ray ends a process that loses the head it was connected to. Test processes outlive the clusters of their tests, so they
-never connect to one.
+Ray ends a process whose head is lost. Test processes outlive the clusters of their tests, so they never connect to a
+cluster themselves.
 """
 
 import contextlib

@@ -33,10 +33,10 @@ _locks = open(Path(tempfile.gettempdir()) / f"seedwise-test-ports-{os.getuid()}"
 
 
 def own_port() -> int:
-    """A port for a server of this test process, also while that server is down: no other test process takes it.
+    """A port reserved for this test process, also while its server is down.
 
-    A port that is merely free now may be taken by the time a server starts. Each port is a byte of one file, locked by
-    the process that has it, until that process ends.
+    A port that is only free now may be taken when the server starts. Each port is a byte of a shared file, which the
+    owning process keeps locked until it ends.
     """
     first = os.getpid() % len(PORTS)
     for port in (*PORTS[first:], *PORTS[:first]):
@@ -92,7 +92,7 @@ def refusing() -> Iterator[ThreadingHTTPServer]:
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    """A new PostgreSQL database, gone afterwards; its address. Where PostgreSQL cannot start the test is skipped."""
+    """The address of a new PostgreSQL database, removed afterwards. The test is skipped if PostgreSQL cannot start."""
     places = [*map(str, sorted(DEBIAN.glob("*/bin"), reverse=True)), os.environ["PATH"]]
     if (initdb := shutil.which("initdb", path=os.pathsep.join(places))) is None:
         pytest.skip("no PostgreSQL: install Debian's package postgresql")

@@ -38,7 +38,7 @@ class World(Protocol):
 
 @dataclass
 class Outcome:
-    """A finished search: every line of its ledger, and what it would export."""
+    """A finished search: every line of its ledger, and the configuration to export."""
 
     events: list[dict]
     state: State

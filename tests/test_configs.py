@@ -1,4 +1,4 @@
-"""Every ready specification is valid once the files that it names exist: here they are stand-ins of a few bytes."""
+"""Every ready specification is valid if its files exist; here they are stand-ins of a few bytes."""
 
 from contextlib import chdir
 from functools import cache
@@ -24,7 +24,7 @@ ROWS = {"taxi1500": "1\tFaith\tx\n", "amazon": '{"stars": "1", "review_body": "x
 
 @cache
 def specification(name: str) -> Specification:
-    """A ready specification, read beside stand-ins of the files that it names."""
+    """A ready specification, read with stand-ins for the files that it names."""
     config = ROOT / "configs" / f"{name}.yaml"
     content = yaml12.load(config.read_text(encoding="utf-8"))
     task, inputs = content["task"], content["inputs"]

@@ -97,10 +97,10 @@ SECRETS = [PASSWORD.encode(), quote(PASSWORD, safe="").encode(), b"Sesam", base6
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A search whose tracking server refuses its password: the folder, what it printed, and what its processes were.
+    """A search whose tracking server refuses its password: its folder, open ports, command lines, credentials sent.
 
-    Its last run waits for the marker until every kind of process was seen to listen. Its follower, which would go on
-    trying for a minute, is killed once the search has ended and the server has refused.
+    Its last run waits for the marker until every kind of process listens. Its follower, which would retry for a minute,
+    is killed after the search has ended and the server has refused.
     """
     folder = tmp_path_factory.mktemp("searched")
     marker, listening, commands = folder / "marker", set(), {}

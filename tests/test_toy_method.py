@@ -196,7 +196,7 @@ def test_a_whole_search_of_the_toy_method_and_its_exported_model(run, tmp_path):
     (row, *others) = json.loads((folder / "leaderboard.json").read_text())
     assert row["mean"] > 0.4
     assert row["fresh"]["replicates"] == 3
-    assert ["baseline" in row["params"] for row in others] == [False, True]
+    assert ["baseline" in candidate["params"] for candidate in others] == [False, True]
     assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan"}
     assert TITLE in (folder / "report.html").read_text()
     run("-m", "seedwise", "export", folder, "--model", "models")

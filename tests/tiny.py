@@ -18,9 +18,9 @@ ROWS = {"train": 48, "dev": 20, "test": 20}
 def topics(
     folder: Path, languages: Sequence[str] = ("qel", "qan", "qor"), rows: Mapping[str, int] = ROWS
 ) -> dict[str, list[tuple[str, str]]]:
-    """Write the task of a tiny world, a folder for `task.data`: the first `rows` of its classes in each split.
+    """Write a tiny world's task, a folder for `task.data`: the first `rows` rows of two classes in each split.
 
-    Returns what was written, class and text of every row, by "language/split".
+    Returns the class and text of every written row by "language/split".
     """
     written = {}
     for language in languages:

@@ -228,7 +228,7 @@ def test_the_papers_grid_is_its_tables_with_the_row_they_share_once(space, copie
     assert {(row["lr"], row["epochs"], row["batch_size"], row["copies"]) for row in rows} == {(2e-5, 1, 32, copies)}
 
 
-PAPER = {  # the text, and its formulas as they stand
+PAPER = {  # the text, and its printed formulas
     "reduction": "sum",
     "cap": 0.0,
     "shared_dropout": False,

@@ -115,7 +115,9 @@ def test_no_gpu_is_oversubscribed(per_run, cpus, gpus):
 def test_the_memory_limit_of_a_process_leaves_room_for_all_cuda_contexts():
     assert memory_share(0.25, 1 * GB, 16 * GB) == 0.25 - 1 / 16
     assert 4 * (memory_share(0.25, 1 * GB, 16 * GB) * 16 + 1) == 16
-    assert memory_share(0.05, 1 * GB, 16 * GB) == 0.005  # a hopeless share fails by itself, not by a negative cap
+    assert (
+        memory_share(0.05, 1 * GB, 16 * GB) == 0.005
+    )  # a share that is too small fails in the run, not by a negative limit
 
 
 @pytest.mark.parametrize(

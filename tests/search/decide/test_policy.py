@@ -235,7 +235,7 @@ def test_a_policy_of_ones_own_may_use_the_names_of_version_0_8():
 
 @dataclass(frozen=True, kw_only=True)
 class Alternating(Policy):
-    """A policy of one's own: every configuration twice."""
+    """A user's policy: every configuration twice."""
 
     times: int = 2
 

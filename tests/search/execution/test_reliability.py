@@ -329,7 +329,7 @@ def test_checkpoints_at_a_shared_location_are_used_and_removed(tmp_path):
 
 
 def test_a_measured_share_is_written_down_kept_and_exported(tmp_path):
-    """`auto` CPUs: the probe is a real process, and a search that goes on has the threads that it began with."""
+    """`auto` CPUs: the probe is a real process, and a resumed search keeps its number of threads."""
     write(tmp_path, resources={"cpus_per_run": "auto"}, budget={"runs": 6})
     output = run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"

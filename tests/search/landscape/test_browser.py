@@ -84,7 +84,7 @@ def test_a_landscape_opens_and_can_be_read(browser, address, width, dark):
             assert down > 250, name
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.evaluate(OVERLAPS) == []
-        texts = [text for text in view.evaluate(COLOURS) if text[0].strip()]
+        texts = [entry for entry in view.evaluate(COLOURS) if entry[0].strip()]
         assert len(texts) > 200
         for text, colour, ground in texts:
             assert contrast(colour, ground) >= 4.5, (text, colour, ground)

@@ -44,7 +44,7 @@ def test_a_cut_at_every_byte_loses_only_the_torn_line(tmp_path):
             total += len(line)
             kept += total <= size
         assert replay(scan(path)[0]) == replay([json.loads(line) for line in lines[:kept]])
-        ledger = Ledger(path)  # and writing goes on after the last whole line
+        ledger = Ledger(path)  # and writing continues after the last whole line
         ledger.append({"event": "end", "because": "test"})
         ledger.close()
         events, end = scan(path)

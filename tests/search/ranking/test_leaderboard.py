@@ -104,7 +104,7 @@ def test_a_second_objective_makes_a_front():
 
 
 def _spread(table):
-    leaderboard.mark_front(table, "spread", "min")  # nobody has two replicates with a spread
+    leaderboard.mark_front(table, "spread", "min")  # no configuration has two replicates with a spread
     return table
 
 

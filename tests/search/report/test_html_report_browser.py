@@ -86,7 +86,7 @@ def test_the_report_opens_and_can_be_read_and_names_that_look_like_tags_are_text
             assert role == "img"
             assert len(text) > 30
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        texts = [text for text in view.evaluate(COLOURS) if text[0].strip()]
+        texts = [entry for entry in view.evaluate(COLOURS) if entry[0].strip()]
         assert len(texts) > 200
         for text, colour, ground, in_cell in texts:
             if not in_cell:  # except in the heat map, whose cells have their own colours and black text

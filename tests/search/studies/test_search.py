@@ -54,8 +54,8 @@ def environment(**more):
 def run(folder, *arguments, code=0, apart=False):
     """Run a command to its end in `folder` and return what it printed.
 
-    In this process where a command needs no Ray or Ray is running here (the fixture `ray_here`); else, and where it
-    is to be `apart`, in a process with a Ray of its own, as a person does, which takes ten CPU seconds more.
+    Runs in this process if the command needs no Ray or Ray is running here (the fixture `ray_here`). Otherwise, or with
+    `apart`, it runs in a process with its own Ray, as from a shell, which takes ten more CPU seconds.
     """
     if not apart and (ray.is_initialized() or arguments[0] in WITHOUT_RAY or "--dry-run" in arguments):
         output = io.StringIO()
@@ -130,10 +130,10 @@ def without_tracking(exported):
 
 
 def cut_off(folder, after, last="result"):
-    """Leave of a finished search what `kill -9` would have: the ledger up to a torn line, nothing of what comes last.
+    """Leave of a finished search what `kill -9` would leave: the ledger up to a torn line, no files of the end.
 
-    Whole lines end with the one that has result number `after`, or with the next `last` line: an `ask` is the first of
-    the two lines of a decision.
+    The last whole line is result number `after`, or the next line of kind `last`: an `ask` is the first of the two
+    lines of a decision.
     """
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     kinds = [json.loads(line)["event"] for line in lines]
@@ -425,7 +425,7 @@ def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
 
 
 def test_a_search_folder_of_the_first_version_still_works(undisturbed, tmp_path):
-    """Its ledger has no confirmation and no freeze; what it says does not change."""
+    """Its ledger has no confirmation and no freeze; its results stay readable."""
     folder, _ = undisturbed
     old = tmp_path / "old"
     old.mkdir()

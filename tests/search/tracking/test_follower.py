@@ -1,7 +1,7 @@
-"""What the ledger says is what MLflow holds: once, in whole, whatever happened in between.
+"""MLflow holds everything in the ledger exactly once, after any interruption.
 
-MLflow's sqlite store is real, and where something is killed or followed live, so is the follower's process.
-tests/search/tracking/test_tracking_server.py has MLflow's server.
+MLflow's sqlite store is real. Tests that kill a follower or follow live run it in a real process.
+tests/search/tracking/test_tracking_server.py tests MLflow's server.
 """
 
 import contextlib

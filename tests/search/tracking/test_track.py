@@ -160,7 +160,7 @@ def test_a_second_follower_that_knows_several_parts_adds_only_the_rest(finished,
 
 
 def test_a_store_that_comes_back_empty_gets_everything_again(finished, database, tmp_path):
-    """Deleted, or set back to an older state, while the search went on."""
+    """Deleted, or set back to an older state, during the search."""
     whole, uri, empty = database(), database(), database()
     assert follow_here(twin(finished, tmp_path / "whole", whole))
     folder = twin(finished, tmp_path / "twin", uri)

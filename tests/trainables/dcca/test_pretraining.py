@@ -45,8 +45,8 @@ def by_hand(weight, loss_of):
 @pytest.mark.parametrize(
     ("alignment", "loss_of"),
     [
-        ("dcca", lambda actual, static: correlation_loss(actual, static, top_k=4, directions=6, ridge=1e-3)),
-        ("mse", lambda actual, static: ((actual - static) ** 2).mean()),
+        ("dcca", lambda vectors, static: correlation_loss(vectors, static, top_k=4, directions=6, ridge=1e-3)),
+        ("mse", lambda vectors, static: ((vectors - static) ** 2).mean()),
     ],
 )
 @pytest.mark.parametrize("block_batch", [2, 4])

@@ -484,7 +484,7 @@ def pull_of_one(attended, words, options):
             for heads in joined
         ]
         return squared_difference(*nested, [(i, j) for i in both for j in both], options.reduction)
-    # Tokens: what is padding in one stream counts as zero there, and what is padding in both does not count.
+    # Tokens: padding of one stream counts as zero there, and padding of both streams does not count.
     lengths = [sum(word >= 0 for word in of_tokens) for of_tokens in words]
     places = range(max(lengths))
     cut = [

@@ -69,7 +69,7 @@ def joined(*streams):
 
 
 FIRST, SECOND = sentences(3, 7, [7, 4, 2]), sentences(3, 7, [6, 7, 1], seed=1)
-# As many tokens as any kernel takes at once, in both halves alike: a matrix product rounds a row by where it stands.
+# A multiple of every kernel's block size in both halves: the rounding of a row depends on its position.
 SAME = joined(*[sentences(48, 4, [4, 4, 3, 2] * 12)] * 2)
 
 
@@ -207,9 +207,9 @@ def test_loss_and_gradients_are_those_of_two_passes(kind, shared_dropout):
     apart = classifier(kind, attn_implementation="eager").train()
     passes = [apart(**stream, output_attentions=True, output_hidden_states=True) for stream in (FIRST, SECOND)]
     expected = loss(
-        [output.logits for output in passes],
-        [output.hidden_states[0] for output in passes],
-        [output.attentions[1] for output in passes],
+        [each_pass.logits for each_pass in passes],
+        [each_pass.hidden_states[0] for each_pass in passes],
+        [each_pass.attentions[1] for each_pass in passes],
         mask,
         labels,
     )

@@ -164,7 +164,7 @@ def test_a_classifier_that_predicts_one_class_is_a_failure(name, few):
 
 
 def by_hand(language):
-    """Anchors A^t and A^s of the world's files as they stand: single pieces, the first translation of a target word."""
+    """Anchors A^t and A^s of the world's files: single pieces, the first translation of a target word."""
     with gzip.open(FILES / "vectors" / f"{language}.vec.gz", "rt") as file:
         lines = [line.split() for line in file.readlines()[1:]]
     vectors = {word: np.array(numbers, dtype=np.float32) for word, *numbers in lines}
