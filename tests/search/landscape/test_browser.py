@@ -17,25 +17,25 @@ VISIBLE = """() => [...document.querySelectorAll("figure:not([hidden])")].map((f
 })"""
 # Every text with its colour and its background colour; texts on a plane have the plane's colours as background.
 COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,legend,.choices span,figcaption,.chart text")]
-  .filter((one) => one.getClientRects().length && !one.closest(".contourlabels, .annotation"))
-  .map((one) => {
-    const style = getComputedStyle(one);
-    let ground = one;
+  .filter((element) => element.getClientRects().length && !element.closest(".contourlabels, .annotation"))
+  .map((element) => {
+    const style = getComputedStyle(element);
+    let ground = element;
     while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)" && ground.parentElement) {
       ground = ground.parentElement;
     }
-    const colour = one.closest("svg") ? style.fill : style.color;
-    return [one.textContent, colour, getComputedStyle(ground).backgroundColor];
+    const colour = element.closest("svg") ? style.fill : style.color;
+    return [element.textContent, colour, getComputedStyle(ground).backgroundColor];
   })"""
 # How far texts of one chart's axes, legend and marks overlap, in pixels along the smaller side.
 OVERLAPS = """() => [...document.querySelectorAll("figure:not([hidden]) .chart")].flatMap((box) => {
   const texts = [...box.querySelectorAll(".xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text")];
-  const areas = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
-  return areas.flatMap(([text, one], place) => areas.slice(place + 1).map(([other, two]) => {
-    const across = Math.min(one.right, two.right) - Math.max(one.left, two.left);
-    const down = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
-    return [box.closest("figure").id, text, other, Math.min(across, down)];
-  }).filter((found) => found[3] > 2));
+  const areas = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return areas.flatMap(([text, area], index) => areas.slice(index + 1).map(([otherText, otherArea]) => {
+    const across = Math.min(area.right, otherArea.right) - Math.max(area.left, otherArea.left);
+    const down = Math.min(area.bottom, otherArea.bottom) - Math.max(area.top, otherArea.top);
+    return [box.closest("figure").id, text, otherText, Math.min(across, down)];
+  }).filter((overlap) => overlap[3] > 2));
 })"""
 
 

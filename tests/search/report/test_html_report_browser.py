@@ -13,15 +13,15 @@ SIZES = """() => [...document.querySelectorAll(".chart")].map((box) => {
   return [box.closest("figure").id, size.width, size.height, box.getAttribute("role"), box.getAttribute("aria-label")];
 })"""
 # Every text with its colour and its background colour.
-COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,code,figcaption,.chart text")].map((one) => {
-  const style = getComputedStyle(one);
-  let ground = one;
+COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,code,figcaption,.chart text")].map((element) => {
+  const style = getComputedStyle(element);
+  let ground = element;
   while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)" && ground.parentElement) {
     ground = ground.parentElement;
   }
-  const inside = one.closest("svg") !== null;
-  const cell = one.closest(".heatmap-label") !== null;
-  return [one.textContent, inside ? style.fill : style.color, getComputedStyle(ground).backgroundColor, cell];
+  const inside = element.closest("svg") !== null;
+  const cell = element.closest(".heatmap-label") !== null;
+  return [element.textContent, inside ? style.fill : style.color, getComputedStyle(ground).backgroundColor, cell];
 })"""
 
 
