@@ -70,7 +70,7 @@ def test_the_ledger_cut_after_every_line_gives_the_same_next_action(replicates, 
     assert checked == sum(event["event"] == "start" for event in outcome.events) >= 38
 
 
-def test_no_worker_idles_while_there_is_budget():
+def test_no_worker_idles_while_budget_is_left():
     """With runs of very different lengths, 5 workers finish almost as early as with a perfect packing."""
     lengths = {}
 
@@ -83,7 +83,7 @@ def test_no_worker_idles_while_there_is_budget():
     assert outcome.state.last_time < total / 5 + 100  # a list schedule is at most one run longer than its share
 
 
-def test_hours_end_a_search():
+def test_the_time_limit_ends_a_search():
     outcome = simulate(Hill(), replicates={**RACE, "confirm": {"top": 1, "fresh": 2}}, hours=0.5, workers=2)
     searched = list(outcome.state.runs_of("search"))
     assert 60 <= len(searched) <= 62  # a minute each, two at a time

@@ -16,7 +16,7 @@ def constraints() -> list[str]:
     return (ROOT / "constraints.txt").read_text().splitlines()
 
 
-def test_every_line_is_a_name_and_a_version_and_nothing_else():
+def test_every_line_is_only_a_name_and_a_version():
     """No address, path, marker or local tag, so the file means the same on every machine."""
     assert [line for line in constraints() if not LINE.fullmatch(line)] == []
     assert len(constraints()) > 50

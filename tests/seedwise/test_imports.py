@@ -113,7 +113,7 @@ def test_our_folders_refuse_to_be_imported_by_their_old_names(name, monkeypatch)
     assert name not in sys.modules
 
 
-def test_a_checkout_without_its_links_is_imported(tmp_path):
+def test_a_checkout_without_symbolic_links_can_be_imported(tmp_path):
     """As on Windows, or in an unpacked sdist."""
     shutil.copytree(ROOT / "seedwise", tmp_path / "seedwise", ignore=lambda *_: ["search", "spaces", "trainables"])
     for name in ("search", "spaces", "trainables"):

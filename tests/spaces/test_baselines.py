@@ -38,7 +38,7 @@ def default_grid(name):
     return grid(name)
 
 
-def test_every_method_has_its_own():
+def test_every_method_has_baselines():
     assert {method: tuple(spec_of(method).baselines) for method in SPACES} == {
         "stitching": ("ls", "lr", "zero_shot", "constant"),
         "dcca": ("untouched", "mlm", "mse"),
@@ -54,7 +54,7 @@ def test_least_squares_is_three_maps_at_three_rates():
     assert len(points) == 9
 
 
-def test_the_others_are_their_products():
+def test_other_baselines_are_products_of_their_choices():
     assert {(params["c"], params["normalise"]) for params in grid("lr")} == set(
         itertools.product((0.1, 1.0, 10.0, 100.0), (False, True))
     )
@@ -78,7 +78,7 @@ def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, mon
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_optuna_can_draw_from_each(name):
+def test_optuna_can_sample_each_space(name):
     space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     points = [params for params, _ in space.grid()]
@@ -104,7 +104,7 @@ def test_choices_of_the_method_are_treated_as_the_range_they_span():
     ]
 
 
-def test_what_the_method_fixes_is_fixed_alike():
+def test_values_fixed_by_the_method_are_fixed_for_baselines():
     fixed = {"lr": 0.002, "epochs": 6, "batch_size": 8, "precision": "bf16", "anchors": 500, "stop_words": "drop"}
     of = spaces.load("stitching", fixed)
     for params in grid("ls", of):
@@ -129,14 +129,14 @@ def test_the_anchors_of_the_paper_are_those_of_least_squares_too():
     assert {params["anchor_casing"] for params in grid("ls")} == {"any"}
 
 
-def test_what_else_the_method_varies_stays_at_its_default():
+def test_other_dimensions_stay_at_their_defaults():
     of = spaces.load("stitching", {"weight_decay": [0.0, 0.1]})
     assert {params["weight_decay"] for params in grid("zero_shot", of)} == {TrainingOptions().weight_decay}
     assert {params["freeze_embeddings"] for params in grid("ls", of)} == {False}
     assert {params["anchors"] for params in grid("ls", of)} == {"all"}
 
 
-def test_own_overrides_win():
+def test_overrides_of_a_baseline_win():
     of = spaces.load("stitching", {"lr": 0.002, "epochs": 6})
     assert {params["lr"] for params in grid("ls", of, lr=[1e-5, 3e-5])} == {1e-5, 3e-5}
     assert [params["epochs"] for params in grid("zero_shot", of, epochs=2)] == [2]
@@ -179,7 +179,7 @@ def test_a_wrong_override_names_its_key(name, overrides, message):
         baseline_space(METHODS[name], name, SPACES[METHODS[name]], overrides)
 
 
-def test_all_combinations_of_the_choices_are_few():
+def test_numbers_of_combinations_match_a_count_by_hand():
     sizes = {"ls": 9, "lr": 8, "zero_shot": 3, "constant": 1, "plain": 3, "rs_da": 3, "rs_rp": 9, "adv": 18}
     sizes |= {"untouched": 1, "mlm": 3, "mse": 9}
     choices = {name: spec_of(method).baselines[name].choices.values() for name, method in METHODS.items()}

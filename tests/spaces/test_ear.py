@@ -62,13 +62,13 @@ def identity(params):
 
 @settings(max_examples=300)
 @given(PARAMS, PARAMS)
-def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
+def test_equal_work_has_equal_ids_and_different_work_different_ids(first, second):
     assert (identity(first) == identity(second)) == (work(first) == work(second))
 
 
 @settings(max_examples=200)
 @given(PARAMS, st.data())
-def test_a_change_of_what_cannot_matter_changes_no_id(first, data):
+def test_changing_an_irrelevant_parameter_keeps_the_id(first, data):
     """Two independent draws are rarely equal work, so the second is derived from the first, key by key."""
     key = data.draw(st.sampled_from(sorted(first)))
     second = {**first, key: data.draw(PARAMS)[key]}
@@ -93,7 +93,7 @@ def test_a_change_of_what_cannot_matter_changes_no_id(first, data):
         ({"epochs": 1}, {"sigma", "unchanged", "redraw"}),
     ],
 )
-def test_what_is_dropped_and_nothing_else(params, gone):
+def test_exactly_the_irrelevant_parameters_are_dropped(params, gone):
     kept = canonical({**default.defaults, **params})
     assert default.defaults.keys() - kept.keys() == gone
     assert kept == {key: {**default.defaults, **params}[key] for key in kept}
@@ -131,7 +131,7 @@ def test_a_drawn_configuration_is_canonical_and_accepted_by_the_method(seed, nam
     EarOptions(**drawn)
 
 
-def test_the_default_space_asks_only_for_what_matters():
+def test_the_default_space_asks_only_for_relevant_parameters():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     space, pairs = loaded("default", "ours"), set()
     for _ in range(200):

@@ -78,7 +78,7 @@ PARAMS = st.fixed_dictionaries(
 
 
 @given(PARAMS, PARAMS)
-def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
+def test_equal_work_has_equal_ids_and_different_work_different_ids(first, second):
     """The equalities of the paper's formulas, written down a second time: what a configuration really computes."""
 
     def work(params):
@@ -105,7 +105,7 @@ def test_the_canonical_form_is_stable_and_accepted_by_the_method(params):
     StitchingOptions(**once)
 
 
-def test_the_default_space_asks_only_for_what_matters():
+def test_the_default_space_asks_only_for_relevant_parameters():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     space = spaces.load("stitching", "default")
     for _ in range(300):

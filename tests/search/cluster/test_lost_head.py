@@ -17,7 +17,7 @@ def undisturbed(tmp_path_factory, ray_here):
     return board(folder / "runs" / "quadratic")
 
 
-def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undisturbed):
+def test_a_search_continues_on_a_new_head_after_losing_the_first(tmp_path, undisturbed):
     marker = write_patient(tmp_path)
     folder = tmp_path / "runs" / "quadratic"
     with raylets(1) as first:

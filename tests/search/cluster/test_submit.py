@@ -151,7 +151,7 @@ def test_relative_paths_are_packed_and_absolute_paths_are_not(folder):
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git checkout, whose files could be listed")
-def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_content(folder, tmp_path):
+def test_a_package_has_all_code_and_its_data_and_is_deterministic(folder, tmp_path):
     specification = read("spec.yaml")
     packages = [tmp_path / "one.zip", tmp_path / "two.zip"]
     for path in packages:

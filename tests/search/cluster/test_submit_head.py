@@ -110,7 +110,7 @@ def let_pass(gates: Path, *tenths: int) -> None:
         (gates / str(tenth)).touch()
 
 
-def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(submissions):
+def test_detaching_from_a_job_leaves_it_running_and_prints_how_to_reattach(submissions):
     code, output = submissions.outputs["left"]
     assert code == 130
     for kind in ("follow", "stop", "fetch"):
@@ -126,7 +126,7 @@ def test_a_dropped_connection_is_restored_without_losing_or_repeating_a_line(sub
     assert re.findall(r"^(\d+)/10 ", output, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
 
 
-def test_a_running_search_can_be_fetched_and_what_comes_later_is_added(submissions):
+def test_a_running_search_can_be_fetched_and_later_results_are_added(submissions):
     events = [submissions.ledgers[name] for name in ("fetch", "follow", "again")]
     assert [ledger.count(b'"event": "result"') for ledger in events] == [6, 6, 10]
     assert events[2].startswith(events[1])
@@ -141,7 +141,7 @@ def test_a_stopped_job_ends_as_interrupted_and_its_results_are_fetched(submissio
     assert "seedwise: interrupted." in output
 
 
-def test_submitting_the_same_specification_goes_on_and_repeats_nothing(submissions):
+def test_submitting_the_same_specification_again_continues_and_repeats_nothing(submissions):
     code, output = submissions.outputs["again"]
     assert code == 0, output
     assert "10/10" in output

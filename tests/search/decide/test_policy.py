@@ -228,7 +228,7 @@ def test_configurations_without_a_success_are_not_confirmed():
     assert event["estimates"].keys() == {"a", "b", "c", "d"}
 
 
-def test_a_policy_of_ones_own_may_use_the_names_of_version_0_8():
+def test_a_users_policy_may_use_the_names_of_version_0_8():
     state = state_of(GOOD)
     assert Fixed(estimator=ESTIMATOR).standing.of(state) is ESTIMATOR.estimate(state)
 
@@ -246,7 +246,7 @@ class Alternating(Policy):
         return New("next")
 
 
-def test_a_policy_of_ones_own_is_named_by_its_path():
+def test_a_users_policy_is_named_by_its_path():
     name = "tests.search.decide.test_policy:Alternating"
     policy, proposer = engine(lambda trial: {"x": trial.suggest_float("x", 0, 1)}, replicates={"policy": name}, runs=20)
     assert isinstance(policy, Alternating)

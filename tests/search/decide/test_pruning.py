@@ -67,7 +67,7 @@ def test_the_median_rule_needs_peers_and_patience():
 
 
 @pytest.mark.parametrize("rule", ["asha", "median"])
-def test_only_replicate_0_of_the_search_is_pruned_and_never_at_its_end(rule):
+def test_only_replicate_0_of_the_search_is_pruned_and_never_after_its_last_step(rule):
     poor = [(9, [0.1] * 3), *[(9, [0.9] * 3)] * 6]
     assert verdict(rule, search(*poor), 0)
     assert not verdict("off", search(*poor), 0)

@@ -47,7 +47,7 @@ def searched(tmp_path_factory, ray_here):
     return home, run(home, "search", "spec.yaml")
 
 
-def test_the_first_fresh_replicate_of_every_confirmed_configuration_is_drawn_and_nothing_else(searched):
+def test_only_the_first_fresh_replicate_of_each_confirmed_configuration_is_drawn(searched):
     home, _ = searched
     folder = home / "runs" / "drawn"
     state = read(folder / "ledger.jsonl")
@@ -167,7 +167,7 @@ def test_baselines_are_drawn_and_failed_runs_are_not(tmp_path):
     assert [path.name for path in tmp_path.glob("pictures/*")] == ["b-1000.json"]
 
 
-def test_a_run_whose_score_is_missing_failed_whatever_it_drew(tmp_path):
+def test_a_run_without_its_score_fails_even_with_pictures(tmp_path):
     session = session_of(tmp_path)
     session.start_next("trial")
     session.record_result("trial", StepReport(epoch=1, seconds=1.0, metrics={"other": 0.5}, pictures="[]"))
@@ -230,7 +230,7 @@ def test_panels_lie_in_rows_and_a_name_has_one_colour_in_all_of_them():
     assert texts(root).count("others") == 1  # one legend for all
 
 
-def test_text_is_shown_as_it_is_in_any_script():
+def test_text_in_any_script_is_shown_unchanged():
     strange = '<b> & "c" $\\frac{1}$ \\$ чалавек 人 שלום'
     markup = drawn(picture(points(1, labels=[strange], name=strange), title=strange, text=strange))
     root = ElementTree.fromstring(markup)
@@ -288,7 +288,7 @@ def test_a_picture_without_a_band_has_none():
     assert "band" not in svg(whole)
 
 
-def test_a_picture_that_version_0_8_wrote_is_read(tmp_path):
+def test_a_picture_written_by_version_0_8_can_be_read(tmp_path):
     (whole,) = checked([picture(points(4))])
     whole["panels"][0]["surface"] = None
     path = pictures_of(tmp_path, "abc", 1000)

@@ -76,7 +76,7 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
     assert len(results(folder)) == len(set(results(folder))) == 8
 
 
-def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them(tmp_path):
+def test_a_request_to_stop_saves_running_epochs_and_the_search_continues_from_them(tmp_path):
     marker = tmp_path / "marker"
     marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # no run fails by itself
     write(
@@ -172,7 +172,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk, fake_loop):
+def test_a_full_disk_ends_the_search_in_one_line_and_resume_continues_it(tmp_path, small_disk, fake_loop):
     write(tmp_path, budget={"runs": 12})
     (small_disk / "filler").write_bytes(b"x" * 36_000)
     output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1)
@@ -210,7 +210,7 @@ def test_a_ledger_that_cannot_be_written_keeps_whole_lines_only(tmp_path, small_
         ([(DIED, "a"), (NODE, "b"), (DIED, "a"), (NODE, "c")], "a", False),
     ],
 )
-def test_when_a_run_is_given_up(losses, alive, expected):
+def test_a_run_is_given_up_after_too_many_losses(losses, alive, expected):
     assert lost_too_often(losses, {alive}) == expected
 
 

@@ -85,7 +85,7 @@ class NeverStarts(Quadratic):
         raise KeyError("no table")
 
 
-def test_a_reused_worker_is_as_good_as_a_fresh_one():
+def test_a_reused_worker_gives_the_scores_of_a_fresh_worker():
     used = trainable(params={"x": 0.9}, replicate=3)
     results(used)
     assert used.reset_config(ORDER.as_dict())
@@ -105,7 +105,7 @@ def test_a_run_that_cannot_be_set_up_is_a_failed_result():
     assert only.error.startswith("KeyError: 'no table'")
 
 
-def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
+def test_continuing_from_a_saved_state_repeats_nothing(tmp_path):
     whole = values(trainable())
     half = trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
@@ -191,13 +191,13 @@ class Counted(Quadratic):
         return {"numbers": [self.params["x"]]}
 
 
-def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
+def test_independent_epochs_are_not_repeated():
     assert [metrics["value"] for metrics in values(trainable(Counted))] == [0.0, 1.0, 2.0, 3.0]
     assert [metrics["value"] for metrics in values(trainable(Counted, recorded=2))] == [2.0, 3.0]
     assert [metrics["value"] for metrics in values(trainable(Counted, recorded=9))] == [3.0]  # it had no result
 
 
-def test_a_product_comes_with_the_last_step_alone():
+def test_only_the_last_step_has_the_product():
     made = trainable(Counted)
     assert [report.has_product for report in results(made)] == [False, False, False, True]
     assert made.take_output() == {"numbers": [0.5]}
@@ -242,7 +242,7 @@ def test_a_run_that_fails_in_its_last_epoch_is_not_tested():
     assert (last.status, last.metrics) == ("failed:collapsed", {"value": 0.1})
 
 
-def test_a_method_without_a_test_set_has_none_and_uses_every_stream():
+def test_the_default_method_has_no_test_set_and_uses_every_stream():
     assert Method.prepare_test({}) is None
     assert Quadratic(None, {}, None, None).test({}) == {}
     assert Method.streams_used({}) == STREAMS
@@ -300,7 +300,7 @@ def picture(*of_panel, **changes):
         ({"name": "one"}, "pictures: "),
     ],
 )
-def test_pictures_that_fail_cost_no_run_and_are_said_in_one_line(pictures, error, monkeypatch, capsys):
+def test_failing_pictures_do_not_fail_the_run_and_are_one_line(pictures, error, monkeypatch, capsys):
     if pictures is not None:
         monkeypatch.setattr(Draws, "pictures", lambda self: pictures)
     *_, last = results(trainable(Draws, draw=True, params={"x": 0.5, "trouble": "draw"}))

@@ -195,7 +195,7 @@ def test_a_decomposition_is_checked_once_and_varies_the_streams_of_its_method(tm
     assert specification.decompose == ["head", "order", "dropout"]  # this run draws no anchors
 
 
-def test_half_precision_and_methods_of_ones_own():
+def test_half_precision_and_users_methods():
     search = one_run("demo", k=50, weighting="standard", precision="bf16")
     content = {"params": search.state.configurations["only"].params, "method": "stitching", "replicates": []}
     keys = ("name", "model", "task", "checksums", "config_id", "rank", "selected_by", "score", "confirmed", "tied_with")

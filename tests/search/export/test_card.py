@@ -52,7 +52,7 @@ def test_the_hub_reads_the_front_matter_and_the_results(content, tmp_path):
     assert names[-1] == "macro_f1, mean of this configuration over 3 seeds"
 
 
-def test_a_person_reads_seed_scores_intervals_baselines_ties_and_how_to_make_it_again(content):
+def test_the_card_shows_seed_scores_intervals_baselines_ties_and_the_rerun_command(content):
     text = Card(content, "qan", 0, metrics("dev", 0.81, 0.61, 0.5), USE).text()
     for said in (
         USE.strip(),
@@ -74,12 +74,12 @@ def test_a_person_reads_seed_scores_intervals_baselines_ties_and_how_to_make_it_
     assert "| qel |" not in text  # the stitched model reads only the target
 
 
-def test_a_choice_without_ties_says_so(content):
+def test_the_card_of_a_choice_without_ties_says_so(content):
     text = Card({**content, "tied_with": []}, "qan", 0, {}, USE).text()
     assert "No other configuration of the search is tied with it." in text
 
 
-def test_failures_and_a_missing_confirmation_are_said(content):
+def test_the_card_reports_failures_and_a_missing_confirmation(content):
     failed = {**content, "confirmed": {**content["confirmed"], "failed": 2, "replicates": 5}}
     assert "Failed, and not in these means: 2 of 5 runs on fresh seeds." in Card(failed, "qan", 0, {}, USE).text()
     text = Card({**content, "confirmed": None, "test": {}}, "qan", 0, {}, USE).text()
@@ -108,7 +108,7 @@ def test_the_card_of_an_encoder_is_for_fill_mask_and_says_where_its_scores_come_
     assert "hammerl-etal-2022-combining" in card.text()
 
 
-def test_a_method_of_ones_own_without_a_task_has_a_card_too(content):
+def test_a_users_method_without_a_task_has_a_card_too(content):
     other = {**content, "method": {"trainable": "mine:Mine", "space": "mine:space"}, "task": None, "model": None}
     text = Card(other, "model", 0, {"value": 1.0}, USE).text()
     assert "| method | mine:Mine |" in text
@@ -117,7 +117,7 @@ def test_a_method_of_ones_own_without_a_task_has_a_card_too(content):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_citations_are_whole_entries(method):
+def test_citations_are_complete_entries(method):
     entry = spec_of(method).citation
     assert entry.count("{") == entry.count("}")
     fields = re.findall(r"^    (\w+) = ", entry, flags=re.MULTILINE)

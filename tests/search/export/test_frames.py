@@ -38,7 +38,7 @@ def test_runs_are_those_of_the_ledger(loaded):
     assert by_hand["good"] == pytest.approx(np.mean([0.55, 0.58, 0.56]))
 
 
-def test_steps_are_one_row_each(loaded):
+def test_each_step_is_one_row(loaded):
     good = loaded.steps[loaded.steps.config_id == "good"]
     assert good[good.replicate == 0].step.tolist() == [1, 2]
     assert good[good.replicate == 1].score.tolist() == pytest.approx([0.83, 0.83])

@@ -97,7 +97,7 @@ def test_a_configuration_outside_the_space_is_there_without_parameters(tmp_path)
     assert (far.params, far.user_attrs["in_space"], far.user_attrs["parameters"]["k"]) == ({}, False, 200)
 
 
-def test_an_existing_file_is_refused_in_one_line_and_left_alone(file, capsys):
+def test_an_existing_file_is_refused_in_one_line_and_not_changed(file, capsys):
     before = file.read_bytes()
     assert main(["export", str(file.parent), "--optuna", str(file)]) == 2
     problem = f"seedwise: --optuna {file}: this file exists already. Name another file, or delete it first.\n"
@@ -109,7 +109,7 @@ def test_an_existing_file_is_refused_in_one_line_and_left_alone(file, capsys):
 @pytest.mark.parametrize(
     "other", [["--top", "2"], ["--tied"], ["--to", "x.yaml"], ["--model", "m"], ["--format", "hf"]]
 )
-def test_a_study_is_an_export_of_its_own(file, other, tmp_path, capsys):
+def test_a_study_cannot_be_combined_with_other_exports(file, other, tmp_path, capsys):
     assert main(["export", str(file.parent), "--optuna", str(tmp_path / "s.db"), *other]) == 2
     assert f"Leave out {other[0]}, or export twice." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

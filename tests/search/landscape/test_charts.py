@@ -239,7 +239,7 @@ def test_where_languages_have_unequal_replicates_captions_say_so():
     assert "Sample variance over 3 replicates at every point" in of(changed, "variance", measure="macro_f1")[0].caption
 
 
-def test_nothing_gives_no_chart_and_a_page_that_says_so():
+def test_without_results_there_are_no_charts_and_the_page_says_so():
     nothing = made() | {key: [] for key in ("lines", "planes", "seeds", "around", "models", "directions", "sentences")}
     assert charts(nothing) == []
     root = parsed(page(nothing))

@@ -360,7 +360,7 @@ def test_a_barrier_is_never_negative_and_a_straight_line_has_none(heights):
     assert barrier(LINE_POINTS, [2 * a - 1 for a in LINE_POINTS]) == pytest.approx(0, abs=1e-12)
 
 
-def test_a_hill_between_two_ends_is_as_high_as_it_is():
+def test_the_barrier_of_a_hill_is_its_height():
     heights = [0.2 + 0.1 * a + (0.4 if a == 0.5 else 0.0) for a in LINE_POINTS]
     assert barrier(LINE_POINTS, heights) == pytest.approx(0.4)
     outside = [0.2 + (5.0 if a > 1 else 0.0) for a in LINE_POINTS]
@@ -368,7 +368,7 @@ def test_a_hill_between_two_ends_is_as_high_as_it_is():
     assert barrier(LINE_POINTS, [None, *heights[1:]]) is None
 
 
-def test_small_statistics_by_hand():
+def test_small_statistics_match_values_by_hand():
     assert slope(LINE_POINTS, [3 * a + 1 for a in LINE_POINTS]) == pytest.approx(3)
     assert linearity([0, 1, 2], [5, 5, 5]) is None
     assert linearity([0, 1, 2], [1, 3, 5]) == pytest.approx(1)

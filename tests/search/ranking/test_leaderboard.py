@@ -125,7 +125,7 @@ def test_the_price_of_underspecification_by_hand():
 
 
 @pytest.mark.parametrize("equal", ["source", "target"])
-def test_the_price_of_equal_scores_is_a_whole_sentence(equal):
+def test_the_price_of_equal_scores_is_a_complete_sentence(equal):
     scores = {name: [(0.5, 0.1 * i) if equal == "source" else (0.1 * i, 0.5)] * 2 for i, name in enumerate(SCORES)}
     words = leaderboard.in_words(leaderboard.underspecification(replay(events(scores)), ESTIMATOR))
     assert words.startswith(
@@ -134,7 +134,7 @@ def test_the_price_of_equal_scores_is_a_whole_sentence(equal):
     )
 
 
-def test_no_target_score_is_no_price():
+def test_without_target_scores_there_is_no_price():
     """No value is invented where a target was not reported or all runs failed."""
     lines = list(events())
     for line in lines:

@@ -67,7 +67,7 @@ def test_the_common_mean_is_the_integral_over_mean_and_spread():
         assert result.sd[index] == pytest.approx(np.sqrt(integral(truth**2 + left) / total - centre**2), rel=0.005)
 
 
-def test_with_many_configurations_the_spread_is_found():
+def test_with_many_configurations_the_spread_is_estimated_well():
     generator = np.random.default_rng(3)
     variance = generator.uniform(0.5, 4, 2000)
     raw = 5 + 2 * generator.standard_normal(2000) + np.sqrt(variance) * generator.standard_normal(2000)
@@ -76,7 +76,7 @@ def test_with_many_configurations_the_spread_is_found():
     np.testing.assert_allclose(result.mean, 5 + (raw - 5) * spread**2 / (spread**2 + variance), atol=0.1)
 
 
-def test_equal_scores_are_not_equal_for_certain():
+def test_equal_scores_leave_uncertainty_about_the_spread():
     """Two configurations with the same raw mean: the best guess of their spread is 0, but it need not be."""
     result = posterior(np.array([0.5, 0.5]), np.array([0.01, 0.01]))
     np.testing.assert_allclose(result.mean, 0.5)
@@ -196,7 +196,7 @@ def test_collapsed_configurations_do_not_bend_the_surface():
     assert np.mean(ratios) < 1.6
 
 
-def test_a_fall_of_any_depth_is_as_good_as_no_result():
+def test_a_collapse_of_any_depth_is_like_no_result():
     """However low six of them fall, the posterior of the others is as without them."""
     points, _, raw, variance = smooth(np.random.default_rng(9), 60, 0.7)
     fallen = np.arange(60) < 6
@@ -224,7 +224,7 @@ def test_little_noise_gives_the_raw_mean_and_much_noise_the_surface():
 @pytest.mark.parametrize("count", [1, 2, 11, 12, 13, 60, 81, 501])
 @pytest.mark.parametrize("scores", ["constant", "normal", "two", "tail"])
 @pytest.mark.parametrize("where", ["none", "no coordinates", "one place", "duplicates", "many coordinates"])
-def test_results_are_finite_and_silent(count, scores, where):
+def test_results_are_finite_without_warnings(count, scores, where):
     generator = np.random.default_rng(count)
     raw = {
         "constant": np.full(count, 0.1),

@@ -69,7 +69,7 @@ def test_every_replicate_is_a_point_in_the_row_of_its_configuration(results):
     assert trace(chart, "mean of fresh seeds, 95 % interval")["x"][-1] == pytest.approx(mean)
 
 
-def test_of_many_configurations_the_best_are_shown_and_it_is_said(results):
+def test_of_many_configurations_only_the_best_are_shown_and_the_caption_says_so(results):
     many = made(configurations=MAX_CHARTED + 5)
     chart = charts.replicates(many)
     assert len(chart.layout["yaxis"]["ticktext"]) == MAX_CHARTED + 1
@@ -257,7 +257,7 @@ def test_a_slice_has_the_estimates_on_the_scale_that_was_searched(results):
         assert values == {row["estimate"] for row in results.ranked if row["params"].get("weighting") == kind}
 
 
-def test_few_configurations_have_no_importance_and_it_is_said_why():
+def test_few_configurations_have_no_importance_and_the_caption_says_why():
     assert "At least 8 configurations" in importance.chart(made(configurations=5))
 
 
@@ -339,7 +339,7 @@ def test_cost_adds_up():
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0.0 s"), (119, "119.0 s"), (120, "2.0 min"), (7199, "120.0 min"), (9000, "2.5 h")]
 )
-def test_a_duration_is_told_in_its_unit(seconds, words):
+def test_a_duration_has_its_unit(seconds, words):
     assert duration(seconds) == words
 
 
@@ -357,7 +357,7 @@ def test_failed_pruned_and_collapsed_runs_are_listed_with_what_they_have_in_comm
                         failures.in_common(results))  # fmt: skip
 
 
-def test_where_failures_have_nothing_in_common_nothing_is_said():
+def test_failures_with_nothing_in_common_are_not_described():
     lines = list(events())
     for number, line in enumerate(line for line in lines if line["event"] == "result"):
         line["status"] = "failed:oom" if number % 3 == 0 else "done"
@@ -448,7 +448,7 @@ def everything_failed():
     return findings(replay([line for line in lines if line.get("config_id") not in ("pruned", "baseline")]))
 
 
-def test_where_everything_failed_no_number_is_made_up():
+def test_where_everything_failed_no_number_is_invented():
     results = everything_failed()
     (sentences,) = answer(results, "x")
     assert sentences.endswith("runs failed, so there is nothing to choose from.")
@@ -508,7 +508,7 @@ def test_equal_scores_have_no_interval():
     assert charts.in_interval(row | {"ci_low": 0.4}, "mean", "ci") == "0.500 (95 % interval 0.400 to 0.500)"
 
 
-def test_a_search_without_confirmation_has_chosen_once_it_stopped():
+def test_a_search_without_confirmation_has_chosen_when_it_has_stopped():
     """Results are written before the line that ends a ledger."""
     lines = [line for line in events() if line.get("phase") != "confirm" and line["event"] != "end"]
     assert answer(findings(replay([line for line in lines if line["event"] != "freeze"])), "x")[0].startswith("Best so")
@@ -538,14 +538,14 @@ ANYTHING = st.recursive(st.text() | st.floats(-1, 1) | st.none(), lambda inner: 
 
 
 @given(ANYTHING)
-def test_no_text_gets_out_of_a_script(data):
+def test_no_text_can_close_a_script_element(data):
     text = script_safe(data)
     assert json.loads(text) == data
     assert not set("<>&\u2028\u2029") & set(text)
     assert text.isascii()
 
 
-def test_a_chart_escapes_what_people_write():
+def test_charts_escape_names_and_texts_of_users():
     evil = '</script><img src=x onerror="alert(1)">'
     text = Chart("one", evil, evil, evil, [{"name": evil}]).html()
     assert "<img" not in text

@@ -114,7 +114,7 @@ def test_one_seed_has_no_spread():
     assert pair.statements[0].in_words() == expected
 
 
-def test_without_any_spread_a_difference_cannot_be_judged():
+def test_without_spread_a_difference_cannot_be_judged():
     first, second = [(0.5, 0.5, 0.8), (0.5, 0.5, 0.7)], [(0.5, 0.25, 0.7), (0.5, 0.25, 0.6)]
     for changes, seeds in (([], "2 shared seeds, paired"), (["seed=1"], "2 and 2 seeds, not paired")):
         statements = by_language(only(confirmed("a", first), confirmed("b", second, *changes)))
@@ -224,7 +224,7 @@ def test_two_searches_of_one_name_are_called_by_their_folders(tmp_path, capsys):
     assert f"{folders[0]} and {folders[1]} cannot be told apart on qel" in capsys.readouterr().out
 
 
-def test_one_search_is_its_leaderboard(tmp_path, capsys):
+def test_comparing_one_search_shows_its_leaderboard(tmp_path, capsys):
     assert main(["compare", str(demo().write(tmp_path))]) == 0
     output = capsys.readouterr().out
     assert "ranked by the estimate of macro_f1 on source_dev" in output

@@ -65,7 +65,7 @@ def test_the_answer_comes_first(text):
     assert sentences[-1] == "Run it again with: seedwise run runs/made/best.yaml"
 
 
-def test_the_table_marks_the_chosen_and_lists_failures(text):
+def test_the_table_marks_the_choice_and_lists_failures(text):
     results = made()
     root = parsed(text)
     board, failed = root.iter("table")
@@ -83,7 +83,7 @@ def test_the_same_ledger_gives_the_same_page(text):
     assert page_of(made(), Path("runs/made"), ended="the budget is spent") == text
 
 
-def test_an_unfinished_search_is_reported_as_far_as_it_is():
+def test_an_unfinished_search_has_a_partial_report():
     lines = [line for line in events() if line["event"] != "end"]
     text = page_of(findings(replay(lines)), Path("x"), ended="")
     assert "the search has not ended; these are the results so far." in text
@@ -101,7 +101,7 @@ def test_a_run_under_way_is_not_said_to_have_finished():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_however_few_lines_there_are_there_is_a_page(count):
+def test_a_ledger_of_any_length_has_a_page(count):
     """With no finished run, one finished run, or one failed run."""
     lines = list(events())
     results = findings(replay(lines[:count]))

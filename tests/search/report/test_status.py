@@ -51,7 +51,7 @@ def test_a_finished_search_says_why_and_when(tmp_path, capsys):
     assert "resume" not in output
 
 
-def test_phases_are_named():
+def test_phases_have_names():
     def phase_of(state):
         return study_of(recorded(state)).phase(state)
 

@@ -335,14 +335,14 @@ def pairs(name: str, data: object, **more: object) -> dict:
     return {"name": "x", "method": method, "task": task, "budget": {"runs": 60}}
 
 
-def test_a_method_of_ones_own_may_classify_pairs():
+def test_a_users_method_may_classify_pairs():
     assert from_dict(pairs("xnli", "facebook/xnli")).task.second is None
     assert from_dict(pairs("text", "owner/name", second="b")).as_dict()["task"]["second"] == "b"
     with pytest.raises(RequestError, match=r"task.second: b: sib200 has single sentences\."):
         from_dict(pairs("sib200", "owner/name", second="b"))
 
 
-def test_one_set_is_never_two_splits_by_whichever_name_it_is_published(tmp_path):
+def test_no_published_split_serves_as_two_splits(tmp_path):
     for language in ("en", "fr"):
         for name in ("train", "dev_2k", "test_2k"):
             path = tmp_path / language / f"{name}.tsv"
@@ -355,7 +355,7 @@ def test_one_set_is_never_two_splits_by_whichever_name_it_is_published(tmp_path)
         from_dict(pairs("pawsx", "owner/name", splits={"test": "validation"}))
 
 
-def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():
+def test_without_enqueue_the_space_decides_what_goes_first():
     def first(*overrides):
         specification = read(DEMO, ["enqueue=null", *overrides])
         return [params["k"] for params in specification.parts.proposer.enqueued]

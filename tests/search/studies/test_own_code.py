@@ -248,7 +248,7 @@ def space(trial):
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_functions_of_ones_own_import_their_neighbours_and_read_relative_paths_from_any_folder(tmp_path, fake_loop):
+def test_users_functions_import_their_neighbours_and_read_relative_paths_from_any_folder(tmp_path, fake_loop):
     def command(*arguments, folder=None):
         for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own
             del sys.modules[name]

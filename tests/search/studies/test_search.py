@@ -549,7 +549,7 @@ def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path)
 
 
 @pytest.mark.extended
-def test_the_guide_to_a_method_and_a_policy_of_ones_own_runs_as_written(tmp_path):
+def test_the_guide_to_a_users_method_and_policy_runs_as_written(tmp_path):
     code, specification, policy, replicates = re.findall(
         r"```(?:python|yaml)\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S
     )

@@ -106,7 +106,7 @@ def test_independent_views_have_a_loss_near_zero_at_any_number_of_words(top_k, d
     assert means[0] > means[1] + 0.2
 
 
-def test_views_that_agree_have_a_loss_of_minus_one():
+def test_equal_views_have_a_loss_of_minus_one():
     view = random(100, 8)
     assert correlation_loss(view, view @ random(8, 8), top_k=3, directions=8, ridge=0.0).item() == pytest.approx(-1)
 
@@ -303,7 +303,7 @@ def test_under_autocast_the_loss_is_that_of_float32(dtype):
 # Held-out words.
 
 
-def test_on_its_own_words_a_fit_measures_the_correlations():
+def test_on_its_training_words_a_fit_measures_the_correlations():
     views = related(200, (12, 9), shared=5, noise=1.0)
     expected = correlations(*views, directions=5, ridge=0.0)[:3].mean().item()
     assert fit(*views, directions=5, top_k=3, ridge=0.0).measure(*views) == pytest.approx(expected, abs=1e-6)

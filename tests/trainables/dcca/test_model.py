@@ -46,7 +46,7 @@ def test_what_is_trained_is_what_the_encoder_has_and_the_rest_stays(tmp_path, ki
     assert all(np.array_equal(encoder.weights[name], again.weights[name]) for name in others)
 
 
-def test_a_head_that_is_there_is_not_drawn():
+def test_an_existing_head_is_not_initialised_again():
     first, second = (masked_model(load_masked("world:multilingual-encoder").model, seed) for seed in (0, 1))
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
     theirs = AutoModelForMaskedLM.from_pretrained(path("multilingual-encoder"))

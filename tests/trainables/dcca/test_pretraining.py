@@ -74,7 +74,7 @@ def test_the_released_loss_is_that_of_each_forward_pass_of_words():
     assert losses["alignment"] == pytest.approx(sum(expected) / 3, rel=1e-4)
 
 
-def test_without_an_alignment_no_word_is_read():
+def test_without_an_alignment_no_words_are_encoded():
     losses, actual = gradients(MaskedOptions(steps=5, clip=0.0))
     assert set(losses) == {"mlm_loss"}
     again, same = gradients(DccaOptions(alignment="none", **SMALL))

@@ -63,7 +63,7 @@ def trained():
     return run, finished(run)
 
 
-def test_the_same_replicate_gives_the_same_scores_and_another_one_others():
+def test_equal_replicates_give_equal_scores_and_different_replicates_different_scores():
     _, metrics = trained()
     assert finished(made(**SMALL, weight=10.0)) == metrics
     other = finished(made(**SMALL, weight=10.0, replicate=1))
@@ -71,7 +71,7 @@ def test_the_same_replicate_gives_the_same_scores_and_another_one_others():
 
 
 @pytest.mark.parametrize("stop", [3, 10, 11])  # during pretraining, between pretraining and tuning, during tuning
-def test_a_run_goes_on_from_a_checkpoint_as_if_nothing_had_been(tmp_path, stop):
+def test_a_run_continues_from_a_checkpoint_as_if_never_interrupted(tmp_path, stop):
     run, metrics = trained()
     assert (run.segments, run.steps) == (10, 12)
     first = made(**SMALL, weight=10.0)

@@ -142,7 +142,7 @@ def test_two_synonyms_in_one_stay_one_word():
     assert {tuple(sentence) for (sentence,), _ in copies} == {("A", "good", "film"), ("A", "well made", "film")}
 
 
-def test_other_seeds_give_other_copies():
+def test_different_seeds_give_different_copies():
     sentence = (["good", "bad"] * 10,)
     copies = {tuple(dictionary().copy(sentence, Random(seed))[0][0]) for seed in range(20)}
     assert len(copies) == 20
@@ -165,7 +165,7 @@ def test_parts_of_a_dictionary_are_nested_and_drawn_by_their_seed(size, seed):
         assert part == set(dictionary(words, scale=scale, seed=seed).words)
 
 
-def test_another_seed_draws_another_part():
+def test_a_different_seed_draws_a_different_part():
     words = {f"word{number}": ("other",) for number in range(100)}
     first, second = (set(dictionary(words, scale=0.5, seed=seed).words) for seed in range(2))
     assert 10 < len(first & second) < 40  # 25 by chance

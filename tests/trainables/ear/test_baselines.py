@@ -49,7 +49,7 @@ def straight(few):
     return {name: run(name, few)[1] for name in BASELINES}
 
 
-def test_each_baseline_is_the_methods_and_has_its_title():
+def test_each_baseline_belongs_to_the_method_and_has_its_title():
     assert Ear.baselines is BASELINES
     assert {name: kind.options_type.title for name, kind in BASELINES.items()} == {
         "plain": "plain",
@@ -61,14 +61,14 @@ def test_each_baseline_is_the_methods_and_has_its_title():
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_a_run_is_its_streams_and_nothing_else(name, few, straight):
+def test_a_run_depends_only_on_its_streams(name, few, straight):
     torch.rand(100)
     np.random.rand(100)  # noqa: NPY002 (the global generator is what must not matter)
     assert run(name, few)[1] == straight[name]
     assert run(name, few, replicate=1, until=1)[1] != straight[name][:1]
 
 
-def test_no_two_of_them_are_the_same_training(few, straight):
+def test_no_two_baselines_train_alike(few, straight):
     ear = made(few).step(0)
     losses = {epochs[0]["train/loss/qel"] for epochs in straight.values()} | {ear["train/robust/qel"] / 2}
     assert len(losses) == 5
@@ -77,7 +77,7 @@ def test_no_two_of_them_are_the_same_training(few, straight):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_the_streams_that_are_named_are_those_that_change_a_run(name, few, straight):
+def test_exactly_the_named_streams_change_a_run(name, few, straight):
     used = BASELINES[name].streams_used(SPACES[name].complete({}))
     assert used == ("head", "order", "dropout", "augmentation")[: 3 + (name == "rs_da")]
     for stream in STREAMS:
@@ -85,7 +85,7 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(name, few, strai
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_going_on_from_a_checkpoint_is_bit_identical(name, few, straight, tmp_path):
+def test_continuing_from_a_checkpoint_is_bit_identical(name, few, straight, tmp_path):
     half, metrics = run(name, few, until=1)
     assert metrics == straight[name][:1]
     half.save(tmp_path)
@@ -180,7 +180,7 @@ def test_a_random_move_is_anywhere_in_the_ball():
     assert not torch.equal(within_ball(output, torch.tensor(0.7)) - output, moved)
 
 
-def test_an_ascent_is_along_the_gradient_and_back_onto_the_ball():
+def test_an_ascent_follows_the_gradient_and_is_projected_onto_the_ball():
     gradient = torch.tensor([[[3.0, 4.0], [0.0, 0.0], [0.0, 1e-6]]])
     step, radius = torch.tensor(0.5), torch.tensor(0.8)
     once = ascended(torch.zeros(1, 3, 2), gradient, step, radius)

@@ -99,7 +99,7 @@ def test_words_by_hand(world):
     assert batch["input_ids"][1].tolist() == [*world(["ba"], ["se"])["input_ids"][0], *[world.pad_token_id] * 6]
 
 
-def test_a_token_is_of_the_word_of_its_last_letter():
+def test_a_token_belongs_to_the_word_of_its_last_letter():
     sentences = (["ab", "cde"], ["f"])  # letters 0 1, a space, 3 4 5
     places = [(0, 0), (0, 2), (2, 3), (0, 6), (3, 3), (1, 3), (0, 0), (0, 1), (1, 1)]
     sequences = [None, 0, 0, 0, 0, 0, None, 1, 1]

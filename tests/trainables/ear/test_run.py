@@ -155,7 +155,7 @@ def test_the_targets_learn_from_the_source_alone(trained):
     assert not any("/share_of_" in name for name in metrics[0])
 
 
-def test_a_run_is_its_streams_and_nothing_else(few, straight):
+def test_a_run_depends_only_on_its_streams(few, straight):
     method, metrics = straight
     torch.rand(100)
     np.random.rand(100)  # noqa: NPY002 (the global generator is what must not matter)
@@ -167,7 +167,7 @@ def test_a_run_is_its_streams_and_nothing_else(few, straight):
 
 
 @pytest.mark.parametrize("changes", [{}, {"push": "nt", "shared_dropout": False, "attention": "padded"}])
-def test_going_on_from_a_checkpoint_is_bit_identical(few, straight, tmp_path, changes):
+def test_continuing_from_a_checkpoint_is_bit_identical(few, straight, tmp_path, changes):
     method, metrics = straight if not changes else run(few, **changes)
     half, first_epoch = run(few, until=1, **changes)
     assert first_epoch == metrics[:1]
@@ -280,7 +280,7 @@ def test_measuring_the_floor_leaves_no_trace_in_the_training(few, monkeypatch, c
 @pytest.mark.parametrize(
     "changes", [{"push": "none", "pull": "none", "copies": 2}, {"push": "nt", "pull": "srpt", "scale": 0.5}]
 )
-def test_the_streams_that_are_named_are_those_that_change_a_run(few, changes):
+def test_exactly_the_named_streams_change_a_run(few, changes):
     used = Ear.streams_used(made(few, **changes).params)
     assert used == ("head", "order", "dropout", "augmentation")
     (reference,) = run(few, until=1, **changes)[1]
@@ -329,7 +329,7 @@ def test_without_push_and_pull_it_is_cross_entropy_on_both_streams(few):
         ({"epochs": 1}, {"redraw": "epoch"}, {"redraw": "once"}),
     ],
 )
-def test_what_the_canonical_form_drops_changes_no_bit_of_a_run(few, common, ones, others):
+def test_parameters_dropped_by_the_canonical_form_change_no_bit_of_a_run(few, common, ones, others):
     metrics, forms = [], []
     for options in (ones, others):
         params = {**default.defaults, **FIXED, **common, **options}
@@ -368,7 +368,7 @@ def test_unchanged_pairs_have_nothing_to_skip_where_dropout_is_shared(few):
         assert_close(gradients_of(unchanged="skip", **separate), gradients_of(unchanged="keep", **separate))
 
 
-def test_what_the_canonical_form_keeps_matters(few):
+def test_parameters_kept_by_the_canonical_form_change_the_run(few):
     changes = [
         {},
         {"alpha": 2.0},
@@ -562,7 +562,7 @@ def folder(tmp_path):
     return shutil.copytree(FILES / "topics", tmp_path / "topics")
 
 
-def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folder):
+def test_the_search_reads_no_test_set_and_the_confirmation_no_test_set_of_a_pivot(folder):
     wanted = specification(task={"data": str(folder), "targets": ["qan"], "pivots": ["qor"]})
     for language in ("qel", "qan", "qor"):
         (folder / language / "test.tsv").rename(folder / language / "hidden.tsv")

@@ -125,7 +125,7 @@ def test_embeddings_and_states_are_the_hidden_states(kind):
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
-def test_what_moves_the_embeddings_is_what_the_first_layer_gets(kind):
+def test_the_first_layer_receives_the_moved_embeddings(kind):
     batch, model = joined(FIRST, SECOND), classifier(kind).eval()
     read = two_stream(model)
     moved = read(batch, lambda output: output + 1.5)
@@ -137,7 +137,7 @@ def test_what_moves_the_embeddings_is_what_the_first_layer_gets(kind):
 
 @pytest.mark.parametrize("shared_dropout", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_evaluation_is_that_of_the_classifier_as_it_was(kind, shared_dropout):
+def test_evaluation_equals_that_of_the_original_classifier(kind, shared_dropout):
     batch, model = joined(FIRST, SECOND), classifier(kind, 0.3).eval()
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     with torch.no_grad():
@@ -330,7 +330,7 @@ def test_the_noise_of_attention_dropout_is_as_large_as_derived(kind):
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
-def test_maps_are_those_before_dropout_where_it_is_shared_and_those_after_it_else(kind):
+def test_maps_are_before_shared_dropout_and_after_separate_dropout(kind):
     batch = joined(FIRST, FIRST)
     clean = two_stream(classifier(kind).eval(), maps=1)(batch).attention
     before = two_stream(classifier(kind, 0.0, 0.5).train(), maps=1)(batch).attention

@@ -165,7 +165,7 @@ def test_ends_of_the_line_between_two_seeds_are_their_models_scores_exactly(inpu
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_all_three_begin_as_the_stored_initialisation_and_end_elsewhere(inputs_of, kind):
+def test_all_three_models_start_at_the_stored_initialisation_and_are_trained(inputs_of, kind):
     inputs, params = inputs_of(kind)
     _, initial = trained(inputs, params, INITIAL)
     ends = [trained(inputs, params, on)[1] for on in (SOURCE, TARGET, BOTH)]
@@ -211,7 +211,7 @@ def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, ki
 
 @pytest.mark.parametrize("kind", ["ear", "stitching"])
 @pytest.mark.parametrize(("equal", "updates"), [("updates", [12, 12, 12]), ("epochs", [12, 8, 20])])
-def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
+def test_either_updates_or_epochs_are_equal(inputs_of, kind, equal, updates):
     """48, 32 and 80 examples in batches of 8, twice."""
     inputs, params = inputs_of(kind, equal)
     counts = []
@@ -273,7 +273,7 @@ def test_ids_of_a_joined_set_name_the_vectors_that_the_pair_itself_would_look_up
     assert np.array_equal(subject.pool.labels, np.concatenate([source.labels, labelled.data.labels]))
 
 
-def test_sets_of_other_widths_join_without_touching_each_other(inputs_of):
+def test_sets_of_different_widths_join_without_mixing(inputs_of):
     inputs, _ = inputs_of("stitching")
     short = inputs.own.train.take(inputs.own.train.lengths.argsort()[:4])
     short = dataclasses.replace(short, ids=short.ids[:, : short.lengths.max()])
@@ -296,7 +296,7 @@ def test_the_word_table_of_stitching_is_not_among_what_is_moved(inputs_of):
     assert not any("word_embeddings" in name for name in products[0])
 
 
-def test_the_head_is_what_the_encoder_did_not_bring(inputs_of):
+def test_the_head_is_every_parameter_outside_the_encoder(inputs_of):
     inputs, params = inputs_of("ear")
     parameters = built(inputs, params, SOURCE).subject.parameters
     head = [name for name in parameters.names if parameters.starts[name] >= parameters.parts[HEAD].start]

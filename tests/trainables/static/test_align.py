@@ -49,7 +49,7 @@ def precision(fixed, options, table):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_dictionary_brings_a_turned_language_into_the_space(fixed, turned, preset):
+def test_a_dictionary_aligns_a_rotated_language(fixed, turned, preset):
     options = AlignOptions(preset=preset)
     result = align(fixed, {"fr": turned}, {"fr": lexicon(range(WORDS))}, options, seed=0)["fr"]
     assert result.aligned
@@ -106,7 +106,7 @@ def test_without_a_dictionary_mutual_neighbours_decide(fixed, same_encoder):
     assert any(line.startswith("xx: iteration") for line in lines)
 
 
-def test_where_dimensions_differ_there_is_nothing_to_go_back_to(fixed, turned):
+def test_with_different_dimensions_the_alignment_is_always_kept(fixed, turned):
     wide = vectors(np.hstack([turned.table, np.zeros((WORDS, 3))]), "mot")
     result = align(fixed, {"fr": wide}, {"fr": lexicon(range(WORDS))}, AlignOptions(), seed=0)["fr"]
     assert (result.aligned, result.before) == (True, None)

@@ -104,7 +104,7 @@ def test_similarities_are_kept_more_often_whenever_the_objective_stalls(planted)
             since = 0
 
 
-def test_words_beyond_the_cutoff_play_no_part(planted):
+def test_words_beyond_the_cutoff_are_ignored(planted):
     first, second, _ = planted
     options = AlignOptions(patience=2, cutoff=100)
     alone = induce(first[:100], second[:100], options, seed=0)

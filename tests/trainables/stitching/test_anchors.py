@@ -107,7 +107,7 @@ def test_merged_anchors_are_one_per_source_word_at_the_mean_of_unit_vectors(pair
     np.testing.assert_allclose(anchors.target[0], units[0], rtol=1e-6)
 
 
-def test_no_pair_left_is_no_anchors(pairs):
+def test_without_pairs_there_are_no_anchors(pairs):
     nothing = pairs.only(np.array([5]))
     assert choose(nothing, StitchingOptions(), 0, np.ones((7, 4), dtype=np.float32), torch.ones(130, 6)) is None
 

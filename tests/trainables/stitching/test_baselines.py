@@ -145,7 +145,7 @@ def test_half_of_the_anchors_are_drawn_by_their_own_stream_alone(few):
 
 
 @pytest.mark.parametrize("name", FINE_TUNED)
-def test_going_on_from_a_checkpoint_is_bit_identical(name, few, tmp_path):
+def test_continuing_from_a_checkpoint_is_bit_identical(name, few, tmp_path):
     _, metrics = run(name, few)
     half = made(name, few)
     assert half.step(0) == metrics[0]

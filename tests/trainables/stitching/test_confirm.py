@@ -63,7 +63,7 @@ def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(folder, options):
     assert {"test/macro_f1/qan", "test/accuracy/qor", "test/macro_f1/qel", "test/macro_f1/qel:qan"} <= set(tested)
 
 
-def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folder):
+def test_the_search_reads_no_test_set_and_the_confirmation_no_test_set_of_a_pivot(folder):
     wanted = specification(folder, ["qan"], ["qor"])
     expected = prepare_test(Stitching, wanted)
     for language in ("qel", "qan", "qor"):

@@ -76,7 +76,7 @@ def test_another_target_changes_nothing_for_the_first(inputs, straight):
         assert together["dev/macro_f1/qel:qan"] == alone["dev/macro_f1/qel"]
 
 
-def test_going_on_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_path):
+def test_continuing_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_path):
     half, first = run(one_target, stop_after=2)
     assert first == straight[:2]
     half.save(tmp_path)

@@ -137,7 +137,7 @@ def test_an_epoch_does_not_depend_on_what_the_process_did_before():
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
-def test_going_on_from_a_checkpoint_is_bit_identical(tmp_path, precision):
+def test_continuing_from_a_checkpoint_is_bit_identical(tmp_path, precision):
     options = TrainingOptions(lr=1e-3, epochs=4, batch_size=8, warmup=0.2, weight_decay=0.01, precision=precision)
     straight, _ = train(options, dropout=0.1)
     half, _ = train(options, epochs=2, dropout=0.1)
