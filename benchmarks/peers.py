@@ -59,7 +59,7 @@ class Runs:
         return self.taken[key]
 
     def score(self, suggested: dict, replicate: int) -> float:
-        """Of one run; nan where it failed."""
+        """The score of a run; nan if it failed."""
         if self.left == 0:
             raise Spent
         self.left -= 1
@@ -67,7 +67,7 @@ class Runs:
 
 
 def repeater(world: Any, budget: int, seed: int) -> Choice:
-    """Ray's Repeater around its OptunaSearch (TPE): three seeds each, and a failed one is left out of the mean."""
+    """Ray's Repeater around its OptunaSearch (TPE): three seeds each, failures left out of the mean."""
     from ray.tune.search import Repeater
     from ray.tune.search.optuna import OptunaSearch
     from ray.tune.search.repeater import TRIAL_INDEX
@@ -163,7 +163,7 @@ def smac(world: Any, budget: int, seed: int) -> Choice:
 
 
 def configuration_space(space: Space, seed: int) -> Any:
-    """A space as ConfigSpace has it: a dimension that is not always asked for depends on one choice."""
+    """A space for ConfigSpace: a dimension that is not always active is conditional on a choice."""
     import ConfigSpace as cs
 
     kinds, made = space.dimensions, cs.ConfigurationSpace(seed=seed)

@@ -58,7 +58,7 @@ class Task(NamedTuple):
 
 
 def run(task: Task) -> dict:
-    """Regret, optimism and seconds of one search; an error in place of them where it broke."""
+    """Regret, optimism and seconds of one search; or the error if it failed."""
     start = time.perf_counter()
     try:
         outcome = search(task)
@@ -209,7 +209,9 @@ def main() -> None:
     parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS))
     parser.add_argument("--results", type=Path, help="a file that keeps every search, one JSON line each")
     parser.add_argument("--quick", action="store_true", help="4 repetitions, 1 of SMAC3, budgets 40 and 80")
-    parser.add_argument("--tuning", action="store_true", help="worlds that figures are not told of, for trying things")
+    parser.add_argument(
+        "--tuning", action="store_true", help="use the worlds reserved for tuning, which no figure uses"
+    )
     parser.add_argument("--decisions", action="store_true", help="time decisions instead")
     parser.add_argument("--estimate", action="store_true", help="time the estimate instead")
     options = parser.parse_args()

@@ -138,7 +138,7 @@ class Clocked(Quadratic):
 
 
 class Patient(Quadratic):
-    """The second epoch of replicate 2 waits for a file, the marker, and says so by a line in another one beside it."""
+    """The second epoch of replicate 2 waits for a file, the marker, and reports it in a second file beside it."""
 
     def epoch(self, number: int) -> dict[str, float]:
         marker = Path(self.params["marker"])

@@ -88,7 +88,7 @@ class HandWritten:
 
 
 def demo(*changes: str, checksums: dict[str, str] | None = None, name: str = "") -> HandWritten:
-    """A finished search: two configurations that are tied, a poor one, one that fails, one pruned, and a baseline."""
+    """A finished search with five configurations (two tied, one poor, one failing, one pruned) and a baseline."""
     search = HandWritten(specification(*changes), checksums, name)
     search.ask("good", k=50, weighting="softmax", tau=0.1)
     search.ask("same", k=40, weighting="softmax", tau=0.2)

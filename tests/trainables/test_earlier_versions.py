@@ -11,7 +11,7 @@ CANDIDATES = Candidates({"space": [{"x": 1}]})
 
 
 class FakeRequest:
-    """A request, which is no dictionary but can be made one."""
+    """A request: not a dictionary, but convertible to a dictionary."""
 
     def as_dict(self):
         return {"model": "a"}

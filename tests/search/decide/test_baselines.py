@@ -180,7 +180,7 @@ def test_the_number_of_runs_is_known_before_and_after_the_freeze(events):
     specification = read("demo", ["baselines=[ls, constant]", "budget.runs=20"])
     baselines, confirm = specification.parts.baselines, specification.replicates.confirm
     policy = engine(Hill.space, **KEYS)[0]  # 12 runs, 4 of them for the confirmation
-    # At the demo's one learning rate: three maps and the constant, at two replicates; four kinds at three fresh ones.
+    # At the demo's single learning rate: three maps and the constant, at 2 replicates; four kinds at 3 fresh.
     assert total_runs(policy, baselines, confirm, State()) == 12 + 2 * 4 + 3 * 4
     frozen = replay(events)
     assert total_runs(policy, baselines, confirm, frozen) == sum(1 for _ in frozen.runs_of("search")) + 3 * (1 + 3)

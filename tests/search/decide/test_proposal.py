@@ -151,7 +151,7 @@ def test_a_known_configuration_is_proposed_again_only_where_it_may_have_another_
     assert again.config_id in state.configurations
     start = {"config_id": again.config_id, "replicate": 1, "phase": "search", "ask": again.ask}
     state.apply({"event": "start", **start})
-    assert state.next_ask == again.ask + 1  # the next draw is another one
+    assert state.next_ask == again.ask + 1  # the next draw differs
 
 
 def test_the_best_of_earlier_searches_go_first_and_inform_the_sampler():

@@ -311,7 +311,7 @@ def test_a_location_without_room_for_checkpoints_is_refused_before_anything_star
 
 
 def test_checkpoints_at_a_shared_location_are_used_and_removed(tmp_path):
-    """The driver's folder holds no checkpoint, and a run whose worker died continues from the shared one."""
+    """The driver's folder holds no checkpoint, and a run whose worker died continues from the shared checkpoint."""
     marker = tmp_path / "marker"
     write(
         tmp_path,

@@ -1,4 +1,4 @@
-"""A search of continued pretraining from end to end on a tiny world, and another method that starts from it."""
+"""A search of continued pretraining on a tiny world, and another method that starts from its encoder."""
 
 import json
 

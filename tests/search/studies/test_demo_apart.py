@@ -39,7 +39,7 @@ import json, sys
 sys.modules["seedwise"] = None
 from transformers import pipeline
 classify = pipeline("text-classification", model=sys.argv[1])
-print(json.dumps([found["label"] for found in classify(json.load(sys.stdin), truncation=True)]))
+print(json.dumps([answer["label"] for answer in classify(json.load(sys.stdin), truncation=True)]))
 """
 
 pytestmark = pytest.mark.extended

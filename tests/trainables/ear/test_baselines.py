@@ -104,7 +104,7 @@ def test_a_classifier_that_predicts_one_class_is_a_failure(name, few):
 
 
 def passes(method):
-    """How many sequences the model reads with gradients in one epoch, per example: what a run costs."""
+    """The sequences that the model reads with gradients per example in an epoch: the cost of a run."""
     counted = []
 
     def count(module, arguments, named):

@@ -46,7 +46,7 @@ TUNED = "enqueue=[{alpha: 1.0, beta: 0.1, layer: 2, lr: 2e-3, epochs: 2, batch_s
 
 @functools.cache
 def folder_of_pairs(folder):
-    """The world's topics as a task of sentence pairs: is the second sentence of the first one's topic?"""
+    """The world's topics as a task of sentence pairs: do both sentences have the same topic?"""
     for language in ("qel", "qan", "qor"):
         for split in ("train", "dev"):
             lines = (FILES / "topics" / language / f"{split}.tsv").read_text().splitlines()[1:]
@@ -106,7 +106,7 @@ KNOWN = {}
 
 
 def trained(inputs, params, on, replicate=0):
-    """The last metrics and the parameters of a trained model, which began as the stored one. Trained once."""
+    """The last metrics and the parameters of a model trained from the stored initialisation. Trained once."""
     key = (id(inputs), on, replicate)  # `inputs_of` is cached and has its own parameters
     if key not in KNOWN:
         KNOWN[key] = newly_trained(inputs, params, on, replicate)

@@ -192,7 +192,7 @@ def test_targets_are_words_of_the_vocabulary_kept_by_their_share(text):
 
 
 def test_an_interrupted_extraction_goes_on_and_writes_the_same_bytes(tmp_path, text):
-    """Within the first epoch, at its end, and within the last one."""
+    """During the first epoch, at its end, and during the last epoch."""
     undisturbed = extract(WORLD, text, "qor", tmp_path / "whole.vec", OPTIONS, seed=5)
     for updates, epoch, sentence in ((3, 1, 97), (10, 1, 301), (13, 2, 97)):
         to, said = tmp_path / f"{updates}.vec", io.StringIO()
