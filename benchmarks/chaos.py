@@ -1,11 +1,11 @@
-"""A search under fire: what is lost, what is done twice, and how much longer it takes. Some six minutes on two cores.
+"""A search under random faults: what is lost, what is repeated, and how much longer it takes. Six minutes on two cores.
 
     python -m benchmarks.chaos [--runs 100] [--pause 6] [--seed 0]
 
 One search (random sampler) of runs of four seconds on a real cluster of raylets, tracked by a real MLflow server, once
 undisturbed and once with a random fault every few seconds: a worker killed, a node killed (another one comes for it),
 the driver killed and resumed, the MLflow server killed and started again. At the end: every planned run has
-exactly one result, the leaderboards are equal, and MLflow has every run. Nothing is asked of the search but to go on.
+exactly one result, the leaderboards are equal, and MLflow has every run. The search is only ever resumed.
 """
 
 import argparse
@@ -65,7 +65,7 @@ class Server:
 
 
 class Search:
-    """The driver: started by one command, and by another one after it was killed."""
+    """The driver: started by one command, and resumed by another after it was killed."""
 
     def __init__(self, home: Path, address: str, uri: str, runs: int):
         self.home, self.address, self.folder = home, address, home / "runs" / "chaos"
@@ -102,20 +102,20 @@ class Search:
 
 
 class Faults:
-    """What goes wrong, drawn from a seed; each is counted where it has really happened."""
+    """Random faults, drawn from a seed; only faults that really happened are counted."""
 
     def __init__(self, cluster: Cluster, search: Search, server: Server, seed: int):
         self.cluster, self.search, self.server, self.draw = cluster, search, server, random.Random(seed)
         self.happened: Counter[str] = Counter()
-        self.back_at = 0.0  # when the server comes back; 0: it is there
+        self.back_at = 0.0  # when the server comes back; 0: it is up
 
-    def one(self) -> None:
+    def inject(self) -> None:
         kind = self.draw.choices(["worker", "node", "driver", "tracking"], [4, 2, 2, 2])[0]
         if getattr(self, kind)():
             self.happened[kind] += 1
 
     def worker(self) -> bool:
-        working = [one for one in psutil.process_iter(["cmdline"]) if self._works(one)]
+        working = [candidate for candidate in psutil.process_iter(["cmdline"]) if self._works(candidate)]
         if not working:
             return False
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -123,11 +123,11 @@ class Faults:
         return True
 
     def _works(self, process: psutil.Process) -> bool:
-        """Whether it has a run of this cluster: Ray writes into the title of a worker what it does."""
+        """Whether it runs a trial of this cluster: Ray writes the task of a worker into its process title."""
         title = " ".join(process.info["cmdline"] or [])
         if not title.startswith("ray::") or "Trainable" not in title:
             return False
-        raylets = {one.process.pid for node in self.cluster.worker_nodes for one in node.all_processes["raylet"]}
+        raylets = {raylet.process.pid for node in self.cluster.worker_nodes for raylet in node.all_processes["raylet"]}
         with contextlib.suppress(psutil.NoSuchProcess):
             return any(parent.pid in raylets for parent in process.parents())
         return False
@@ -172,8 +172,8 @@ def main() -> None:
             server.start()
             await_health(server.address)
             calm, calm_seconds = undisturbed(home / "calm", cluster, server, options.runs)
-            found, faults, seconds = disturbed(home / "chaos", cluster, server, options)
-            tell(calm, found, faults, seconds / calm_seconds, server.address)
+            chaotic, faults, seconds = disturbed(home / "chaos", cluster, server, options)
+            tell(calm, chaotic, faults, seconds / calm_seconds, server.address)
         finally:
             server.kill()
             cluster.shutdown()
@@ -196,8 +196,8 @@ def disturbed(
     while search.process.poll() is None:
         time.sleep(0.1)
         faults.mend()
-        if time.monotonic() > due + options.pause and 0 < len(search.results()) < options.runs:  # while it works
-            faults.one()
+        if time.monotonic() > due + options.pause and 0 < len(search.results()) < options.runs:  # while it runs
+            faults.inject()
             due = time.monotonic()
     if search.process.returncode:
         raise RuntimeError((home / "log.txt").read_text())
@@ -207,19 +207,21 @@ def disturbed(
     return search, faults, seconds
 
 
-def tell(calm: Search, found: Search, faults: Faults, slowdown: float, address: str) -> None:
-    planned, done = set(calm.results()), found.results()
+def tell(calm: Search, chaotic: Search, faults: Faults, slowdown: float, address: str) -> None:
+    planned, done = set(calm.results()), chaotic.results()
     again = subprocess.run(
-        [sys.executable, str(ROOT / "run_search.py"), "track", str(found.folder)], cwd=found.home, capture_output=True
+        [sys.executable, str(ROOT / "run_search.py"), "track", str(chaotic.folder)],
+        cwd=chaotic.home,
+        capture_output=True,
     )
     total = sum(faults.happened.values())
-    losses = Counter(event["because"] for event in scan(found.folder / "ledger.jsonl")[0] if event["event"] == "lost")
+    losses = Counter(event["because"] for event in scan(chaotic.folder / "ledger.jsonl")[0] if event["event"] == "lost")
     print(f"faults: {total} (goal: {LEAST} or more): {dict(faults.happened)}")
     print(f"runs that lost their worker and went on: {sum(losses.values())} {dict(losses)}")
     print(f"planned runs without a result: {len(planned.difference(done))} of {len(planned)} (goal: 0)")
     print(f"finished runs that were repeated: {len(done) - len(set(done))} (goal: 0)")
-    print(f"leaderboard equal to the undisturbed one: {found.board() == calm.board()} (goal: True)")
-    print(f"runs in MLflow: {in_mlflow(found, address)} of {len(planned)}, complete: {again.returncode == 0}")
+    print(f"leaderboard equal to the undisturbed one: {chaotic.board() == calm.board()} (goal: True)")
+    print(f"runs in MLflow: {in_mlflow(chaotic, address)} of {len(planned)}, complete: {again.returncode == 0}")
     print(f"time with faults / without: {slowdown:.2f}")
 
 

@@ -38,11 +38,11 @@ def main() -> None:
 
 
 def inputs() -> tuple[Tensor, Tensor]:
-    """Views with a falling spectrum and something in common, as those of words have."""
+    """Views with a falling spectrum and shared factors, like views of words."""
     draw = torch.Generator().manual_seed(0)
     shared, *own = (torch.randn(WORDS, WIDTH, generator=draw) for _ in range(3))
     scales = torch.arange(1, WIDTH + 1) ** -0.5
-    return tuple((shared + one) * scales for one in own)
+    return tuple((shared + noise) * scales for noise in own)
 
 
 def timed(loss_of, contextual: Tensor, static: Tensor) -> float:

@@ -1,4 +1,4 @@
-"""How long the engine thinks: per decision late in a large search, and for one estimate of a very large table.
+"""How long the engine computes: per decision late in a large search, and for one estimate of a very large table.
 
 python -m benchmarks.racing --decisions --estimate
 """
@@ -19,7 +19,7 @@ from seedwise.spaces.features import features
 from tests.simulate import engine
 
 CONFIGURATIONS, REPLICATES = (500, 750, 1000), 5
-TIMES = 9  # decisions that are timed at each size; the median is told
+TIMES = 9  # timed decisions at each size; the median is printed
 DECISION_LIMIT, ESTIMATE_LIMIT = 0.3, 0.2  # seconds
 
 
@@ -50,7 +50,7 @@ def decisions() -> None:
 def estimates() -> None:
     """2000 configurations at 10 replicates: means, sds, P(best), expected regret, and who is tied with the best."""
     world, params = Bumps(0), _points(2000)
-    values = np.array([[world.score(one, replicate) for replicate in range(10)] for one in params])
+    values = np.array([[world.score(config, replicate) for replicate in range(10)] for config in params])
     table = Table(tuple(map(config_id, params)), values, np.zeros(values.shape, dtype=bool))
     points = features(Space(world.space), params)
     for name, where in {"common mean": None, "surrogate": points}.items():
@@ -58,8 +58,8 @@ def estimates() -> None:
         for _ in range(5):
             start = time.perf_counter()
             with threadpool_limits(1):
-                found = estimate(table, where)
-                _ = found.p_best, found.regret, found.tied
+                result = estimate(table, where)
+                _ = result.p_best, result.regret, result.tied
             waits.append(time.perf_counter() - start)
         seconds = statistics.median(waits)
         print(
@@ -85,7 +85,7 @@ def _finish(state: State, world: Bumps, identity: str, replicate: int) -> None:
 
 
 def _decision(state: State, world: Bumps, policy: object, proposer: object, replicate: int, index: int) -> float:
-    """Seconds of one decision after a result that the engine has not seen: what to do, and which configuration."""
+    """Seconds of one decision after a new result: what to do, and with which configuration."""
     identity = list(state.configurations)[-1 - index]
     _finish(state, world, identity, replicate)
     start = time.perf_counter()

@@ -54,7 +54,7 @@ def compare(what: str, unit: str, rounds: int) -> None:
     for _ in range(rounds):
         for kind in KINDS:
             values[kind].append(in_a_process(kind, what))
-    report(what, unit, {kind: min(found) for kind, found in values.items()})
+    report(what, unit, {kind: min(figures) for kind, figures in values.items()})
 
 
 def report(what: str, unit: str, values: dict[str, float]) -> None:
@@ -65,11 +65,11 @@ def report(what: str, unit: str, values: dict[str, float]) -> None:
 
 
 def in_a_process(kind: str, what: str) -> float:
-    """Measure in a process of its own; for memory, one that gives back at once what it frees."""
+    """Measure in a separate process; for memory, with an allocator that returns freed memory at once."""
     environment = os.environ | ({"MALLOC_MMAP_THRESHOLD_": "65536"} if what == "memory" else {})
     command = [sys.executable, "-m", "benchmarks.ear_step", "--measure", kind, what]
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return json.loads(found.stdout.splitlines()[-1])
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measured(kind: str, what: str) -> float:
@@ -95,7 +95,7 @@ def timed(step: Callable[[], None]) -> float:
 
 
 def resident(name: str) -> int:
-    """Of this process, in kB: what it has now (VmRSS), or its peak (VmHWM)."""
+    """Memory of this process in kB: now (VmRSS) or at its peak (VmHWM)."""
     return int(re.search(rf"{name}:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
@@ -105,8 +105,8 @@ def xnli_lengths() -> list[list[int]]:
 
     lines = (DATA / "data/xnli/dev-en.tsv").read_text(encoding="utf-8").splitlines()[:: 3 * PAIRS][: BATCHES * PAIRS]
     tokenizer = AutoTokenizer.from_pretrained(DATA / "models/minimulti")
-    found = [len(tokenizer(*line.split("\t")[:2], truncation=True, max_length=TOKENS)["input_ids"]) for line in lines]
-    return [found[start : start + PAIRS] for start in range(0, len(found), PAIRS)]
+    lengths = [len(tokenizer(*line.split("\t")[:2], truncation=True, max_length=TOKENS)["input_ids"]) for line in lines]
+    return [lengths[start : start + PAIRS] for start in range(0, len(lengths), PAIRS)]
 
 
 def texts(lengths: list[int], width: int) -> tuple:
@@ -121,7 +121,7 @@ def texts(lengths: list[int], width: int) -> tuple:
 
 
 def straightforward(vocabulary: int, lengths: list[list[int]], updates: bool) -> Callable[[], None]:
-    """As the losses are written down: one pass for the sentences, one for the copies."""
+    """The losses as published: one pass for the sentences, one for the copies."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -136,8 +136,8 @@ def straightforward(vocabulary: int, lengths: list[list[int]], updates: bool) ->
     def step() -> None:
         for ids, copies, mask, labels in batches:
             first, second = (
-                model(one, attention_mask=mask, labels=labels, output_hidden_states=True, output_attentions=True)
-                for one in (ids, copies)
+                model(batch_ids, attention_mask=mask, labels=labels, output_hidden_states=True, output_attentions=True)
+                for batch_ids in (ids, copies)
             )
             push = -(mean(first.hidden_states[0], mask) - mean(second.hidden_states[0], mask)).square().mean()
             pull = (first.attentions[LAYER - 1] - second.attentions[LAYER - 1]).square().mean()

@@ -1,13 +1,12 @@
 """The 441 points of a plane, written in place, against loading each interpolated state dict anew.
 
-`python -m benchmarks.landscape`, a minute on two cores with the embedded encoder; `--model FOLDER` takes another one
-(six minutes for one of 30 million parameters).
+`python -m benchmarks.landscape`, a minute on two cores with the embedded encoder; `--model FOLDER` takes another
+encoder (six minutes at 30 million parameters).
 
-The peer does what one does without thinking: mix three state dicts by name, give the result to `from_pretrained`, make
-batches, evaluate. Ours writes one vector that the model's parameters are views of, and keeps the batches. Both evaluate
-the same sentences with the same model, and their logits are compared at every point. What counts is the time per point
-beyond the evaluation itself, which is measured at every point and taken out; what the peer needs for that, a learner
-and batches, goes with it.
+The peer is the obvious way: mix three state dicts by name, load the result by `from_pretrained`, batch and evaluate.
+Ours writes one vector that the model's parameters are views of, and keeps the batches. Both evaluate the same sentences
+with the same model, and their logits are compared at every point. Reported is the time per point without the evaluation
+itself, which is measured at every point and subtracted; the peer's evaluation includes making its learner and batches.
 """
 
 import argparse
@@ -31,7 +30,7 @@ from seedwise.trainables.training.options import TrainingOptions
 
 GOAL = 5.0
 CLASSES = 6
-MOVED = 0.01  # standard deviation of what stands for training
+MOVED = 0.01  # standard deviation of the random change that stands for training
 State = dict[str, Tensor]
 
 
@@ -50,11 +49,14 @@ def main() -> None:
     job = Job(PLANE, "", "x", "all")
     points = [(x, y) for y in EVEN for x in EVEN][: arguments.points]
     weights = [job.weights(point) for point in points]
-    size = sum(one.numel() for one in first.parameters())
+    size = sum(parameter.numel() for parameter in first.parameters())
     print(f"{len(points)} points, {size:,} parameters, {len(data)} sentences, {torch.get_num_threads()} threads")
     theirs = loaded_anew([model.state_dict() for model in models], first, weights, data)
     ours = in_place(models, first, weights, data)
-    worst = max(float((one - two).abs().max()) for one, two in zip(theirs[2], ours[2], strict=True))
+    worst = max(
+        float((theirs_logits - ours_logits).abs().max())
+        for theirs_logits, ours_logits in zip(theirs[2], ours[2], strict=True)
+    )
     print(f"logits differ by at most {worst:.1e}")
     if worst > 1e-3:
         raise SystemExit("the two do not evaluate the same models")
@@ -69,7 +71,7 @@ def main() -> None:
 
 
 def moved(model: PreTrainedModel, seed: int) -> PreTrainedModel:
-    """A model that lies elsewhere, as after training."""
+    """A model with changed parameters, as after training."""
     draw, other = torch.Generator().manual_seed(seed), copy.deepcopy(model)
     with torch.no_grad():
         for parameter in other.parameters():
@@ -90,53 +92,53 @@ def learner_of(model: PreTrainedModel) -> Learner:
 
 def evaluated(learner: Learner, data: Encoded) -> Tensor:
     """Batches made, evaluated and dropped."""
-    found = []
+    logits = []
     for _, batch in learner.batches(data):
         batch.pop("labels")
-        found.append(learner.logits(batch))
-    return torch.cat(found)
+        logits.append(learner.logits(batch))
+    return torch.cat(logits)
 
 
 def loaded_anew(
     states: list[State], model: PreTrainedModel, weights: list[tuple], data: Encoded
 ) -> tuple[float, float, list[Tensor]]:
     """Seconds of all points, seconds of their evaluations alone, and the logits."""
-    started, evaluation, found = time.perf_counter(), 0.0, []
-    for one in weights:
+    started, evaluation, outputs = time.perf_counter(), 0.0, []
+    for mix in weights:
         mixed = {
-            name: sum(weight * state[name] for weight, state in zip(one, states, strict=True))
+            name: sum(weight * state[name] for weight, state in zip(mix, states, strict=True))
             if value.is_floating_point()
             else value
             for name, value in states[0].items()
         }
         anew = type(model).from_pretrained(None, config=model.config, state_dict=mixed)
         begun = time.perf_counter()
-        found.append(evaluated(learner_of(anew), data))
+        outputs.append(evaluated(learner_of(anew), data))
         evaluation += time.perf_counter() - begun
-    return time.perf_counter() - started, evaluation, found
+    return time.perf_counter() - started, evaluation, outputs
 
 
 def in_place(
     models: list[PreTrainedModel], model: PreTrainedModel, weights: list[tuple], data: Encoded
 ) -> tuple[float, float, list[Tensor]]:
-    """The same, as `trainables/landscape` does it; what is made once counts too."""
-    started, evaluation, found = time.perf_counter(), 0.0, []
+    """The same, as `trainables/landscape` does it, including the work done once."""
+    started, evaluation, outputs = time.perf_counter(), 0.0, []
     learner = learner_of(copy.deepcopy(model))
     parameters = Parameters(learner.model, set())
-    vectors = [parameters.vector(dict(named(one))) for one in models]
+    vectors = [parameters.vector(dict(named(trained))) for trained in models]
     batches = [batch for _, batch in learner.batches(data)]
     for batch in batches:
         batch.pop("labels")
-    for one in weights:
-        parameters.write(one, vectors)
+    for mix in weights:
+        parameters.write(mix, vectors)
         begun = time.perf_counter()
-        found.append(torch.cat([learner.logits(batch) for batch in batches]))
+        outputs.append(torch.cat([learner.logits(batch) for batch in batches]))
         evaluation += time.perf_counter() - begun
-    return time.perf_counter() - started, evaluation, found
+    return time.perf_counter() - started, evaluation, outputs
 
 
 def named(model: PreTrainedModel) -> list[tuple[str, np.ndarray]]:
-    return [(name, one.detach().numpy()) for name, one in model.named_parameters()]
+    return [(name, parameter.detach().numpy()) for name, parameter in model.named_parameters()]
 
 
 if __name__ == "__main__":

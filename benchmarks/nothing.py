@@ -1,4 +1,4 @@
-"""A method without work, for measuring everything around it. A module of its own, since workers import it."""
+"""A method without work, to measure the overhead of a search. A separate module, since workers import it."""
 
 from typing import Any
 

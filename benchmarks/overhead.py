@@ -1,4 +1,4 @@
-"""What a run costs beyond its own work: this launcher against plain Ray Tune, in the same process, on the same Ray.
+"""Overhead of a run: this launcher against plain Ray Tune, in the same process, on the same Ray.
 
     python -m benchmarks.overhead [--runs 200]
 
@@ -6,7 +6,7 @@ Both sides run a trainable that does nothing, two at a time, over a space of one
 Ray Tune is as its documentation has it: a class trainable, OptunaSearch, default loggers. Ours is the whole
 launcher: ledger with disk barriers, a proposal rebuilt from it for every run, leaderboard, best.yaml; once
 without tracking, which plain Ray Tune does not have either, and once with the MLflow follower writing to sqlite
-beside it. Starting Ray is not counted, starting the workers is; a first small search imports what both sides need.
+beside it. Starting the workers counts, starting Ray does not; a first small search imports everything both need.
 """
 
 import argparse

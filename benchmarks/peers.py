@@ -1,8 +1,8 @@
-"""How others choose under noise, at an equal number of runs: Ray's Repeater, SMAC3 and Optuna with WilcoxonPruner.
+"""How other tools choose under noise, at an equal number of runs: Ray's Repeater, SMAC3 and Optuna with WilcoxonPruner.
 
-Each is the real package, driven by its own ask and tell without its machinery for running things, at the settings of
-its documentation. Each searches one run at a time, so it knows every earlier result when it decides; Seedwise is
-simulated with several workers. A peer returns what it would select, and the score it has for that.
+Each is the real package, driven by its own ask and tell without its machinery for execution, at the settings of its
+documentation. Each makes one run at a time, so it knows every earlier result when it decides; Seedwise is simulated
+with several workers. A peer returns the configuration that it would select, and the score it reports for it.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 class Choice(NamedTuple):
-    """What a search ends with: the configuration it selects and the score that it reports for it."""
+    """The result of a search: the selected configuration and the score reported for it."""
 
     params: dict
     reported: float
@@ -38,10 +38,10 @@ class Spent(Exception):
 
 
 class Runs:
-    """Runs of a world up to a budget. Raises `Spent` in place of the first that goes beyond it.
+    """Runs of a world up to a budget. Raises `Spent` at the first run beyond it.
 
-    A suggestion is a configuration of its own. In a table whose rows are the only configurations, that is the nearest
-    row that no earlier suggestion took: a peer that does not know a row again would pay for the same scores twice.
+    Every suggestion is a new configuration. In a table, it is the nearest row that no earlier suggestion took: a peer
+    that does not recognise a row would otherwise pay for the same scores twice.
     """
 
     def __init__(self, world: Any, budget: int):
@@ -50,7 +50,7 @@ class Runs:
         self.taken: dict[str, dict] = {}  # suggestion -> configuration
 
     def configuration(self, suggested: dict) -> dict:
-        """What a suggestion stands for; the same at every call."""
+        """The configuration of a suggestion; the same at every call."""
         key = config_id(suggested)
         if key not in self.taken:
             others = getattr(self.world, "others", None)
@@ -59,7 +59,7 @@ class Runs:
         return self.taken[key]
 
     def score(self, suggested: dict, replicate: int) -> float:
-        """Of one run; nan where it failed."""
+        """The score of a run; nan if it failed."""
         if self.left == 0:
             raise Spent
         self.left -= 1
@@ -67,23 +67,23 @@ class Runs:
 
 
 def repeater(world: Any, budget: int, seed: int) -> Choice:
-    """Ray's Repeater around its OptunaSearch (TPE): three seeds each, and a failed one is left out of the mean."""
+    """Ray's Repeater around its OptunaSearch (TPE): three seeds each, failures left out of the mean."""
     from ray.tune.search import Repeater
     from ray.tune.search.optuna import OptunaSearch
     from ray.tune.search.repeater import TRIAL_INDEX
 
     runs, means = Runs(world, budget), []
-    asked = Repeater(OptunaSearch(_asking(runs.space), metric="score", mode="max", seed=seed), repeat=REPEATS)
-    logging.getLogger("ray.tune.search.optuna.optuna_search").setLevel(logging.ERROR)  # it warns of every nan
+    searcher = Repeater(OptunaSearch(_asking(runs.space), metric="score", mode="max", seed=seed), repeat=REPEATS)
+    logging.getLogger("ray.tune.search.optuna.optuna_search").setLevel(logging.ERROR)  # it warns about every nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for group in range(budget // REPEATS):
             scores = []
             for index in range(REPEATS):
-                config = asked.suggest(f"{group}-{index}")
+                config = searcher.suggest(f"{group}-{index}")
                 replicate = config.pop(TRIAL_INDEX)
                 scores.append(runs.score(config, replicate))
-                asked.on_trial_complete(f"{group}-{index}", {"score": scores[-1]})
+                searcher.on_trial_complete(f"{group}-{index}", {"score": scores[-1]})
             finite = [score for score in scores if not math.isnan(score)]
             means.append(Choice(runs.configuration(config), fmean(finite) if finite else -math.inf))
     return max(means, key=lambda choice: choice.reported)
@@ -100,9 +100,9 @@ def single(world: Any, budget: int, seed: int) -> Choice:
 
 
 def wilcoxon(world: Any, budget: int, seed: int) -> Choice:
-    """Optuna's WilcoxonPruner with seeds as instances: up to eight for a trial; a pruned one is told with its mean.
+    """Optuna's WilcoxonPruner with seeds as instances: up to eight for a trial; pruned trials report their mean.
 
-    A trial whose run fails has failed: Optuna takes no nan. One that the budget cuts short counts for nothing.
+    A trial with a failed run fails, since Optuna accepts no nan. A trial cut short by the budget does not count.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the pruner is experimental and says so
@@ -124,7 +124,7 @@ def wilcoxon(world: Any, budget: int, seed: int) -> Choice:
 def smac(world: Any, budget: int, seed: int) -> Choice:
     """SMAC3's facade for hyperparameters: random forest, and its intensifier with at most five seeds.
 
-    It minimises, on a logarithmic scale, so it is told 100 - score; a failed run is told as a crash that costs 100.
+    It minimises, on a logarithmic scale, so its cost is 100 - score; a failed run counts as a crash that costs 100.
     """
     import joblib
     from smac import HyperparameterOptimizationFacade as Facade
@@ -133,7 +133,7 @@ def smac(world: Any, budget: int, seed: int) -> Choice:
     from smac.runhistory.enumerations import StatusType
 
     runs, replicates = Runs(world, budget), {}
-    one_thread = joblib.parallel_config("sequential")  # its forests are far too small for a pool of threads each
+    one_thread = joblib.parallel_config("sequential")  # its forests are far too small for thread pools
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(), one_thread:
         warnings.simplefilter("ignore")
         logging.getLogger("smac").setLevel(logging.ERROR)
@@ -151,19 +151,19 @@ def smac(world: Any, budget: int, seed: int) -> Choice:
             logging_level=False,
             overwrite=True,
         )
-        with contextlib.suppress(StopIteration):  # it has tried all that it can think of
+        with contextlib.suppress(StopIteration):  # it has no further suggestion
             for _ in range(budget):
-                asked = facade.ask()
-                score = runs.score(_plain(asked.config), replicates.setdefault(asked.seed, len(replicates)))
+                trial = facade.ask()
+                score = runs.score(_plain(trial.config), replicates.setdefault(trial.seed, len(replicates)))
                 failed = math.isnan(score)
                 status = StatusType.CRASHED if failed else StatusType.SUCCESS
-                facade.tell(asked, TrialValue(cost=100.0 if failed else 100 - score, status=status), save=False)
+                facade.tell(trial, TrialValue(cost=100.0 if failed else 100 - score, status=status), save=False)
         incumbent = facade.intensifier.get_incumbent()
         return Choice(runs.configuration(_plain(incumbent)), 100 - facade.runhistory.average_cost(incumbent))
 
 
 def configuration_space(space: Space, seed: int) -> Any:
-    """A space as ConfigSpace has it: a dimension that is not always asked for depends on one choice."""
+    """A space for ConfigSpace: a dimension that is not always active is conditional on a choice."""
     import ConfigSpace as cs
 
     kinds, made = space.dimensions, cs.ConfigurationSpace(seed=seed)
@@ -186,7 +186,7 @@ def configuration_space(space: Space, seed: int) -> Any:
 
 
 def _walks(space: Space) -> Any:
-    """What random walks through the space function were asked for and answered."""
+    """The dimensions and values of random walks through the space function."""
     import random
 
     class Recording(RandomTrial):
@@ -202,12 +202,12 @@ def _walks(space: Space) -> Any:
 
 
 def _plain(configuration: Any) -> dict:
-    """Of ConfigSpace's, whose values are numpy's."""
+    """Plain values of a ConfigSpace configuration, which has numpy values."""
     return {name: getattr(value, "item", lambda value=value: value)() for name, value in dict(configuration).items()}
 
 
 def _asking(space: Space) -> Callable[[Any], None]:
-    """The space as Ray wants it: it keeps what was suggested by itself."""
+    """The space as a function for Ray, which records the suggestions itself."""
 
     def ask(trial: Any) -> None:
         space.function(trial)

@@ -59,11 +59,11 @@ def report(what: str, unit: str, values: dict[str, float]) -> None:
 
 
 def in_a_process(kind: str) -> float:
-    """Memory of a process that gives back at once what it frees."""
+    """Memory of a process whose allocator returns freed memory at once."""
     command = [sys.executable, "-m", "benchmarks.pretrain_step", "--memory-of", kind]
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return json.loads(found.stdout.splitlines()[-1])
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def memory(kind: str) -> float:
@@ -79,7 +79,7 @@ def memory(kind: str) -> float:
 
 
 def resident(name: str) -> int:
-    """Of this process, in kB: what it has now (VmRSS), or its peak (VmHWM)."""
+    """Memory of this process in kB: now (VmRSS) or at its peak (VmHWM)."""
     return int(re.search(rf"{name}:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
@@ -117,7 +117,7 @@ def static(count: int) -> Tensor:
 
 
 def plain(model: XLMRobertaModel, batches: list[Batch]) -> None:
-    """A loss for each micro-batch, and as many directions as it can carry."""
+    """A loss for each micro-batch, with as many directions as it allows."""
     for batch in batches:
         encodings = encode(model, batch)
         loss = correlation_loss(encodings, static(len(encodings)), top_k=10, directions=16, ridge=1e-4)
@@ -125,7 +125,7 @@ def plain(model: XLMRobertaModel, batches: list[Batch]) -> None:
 
 
 def cached(model: XLMRobertaModel, batches: list[Batch]) -> None:
-    """One loss over all of them."""
+    """One loss over all micro-batches."""
 
     def loss_of(encodings: Tensor) -> Tensor:
         return correlation_loss(encodings, static(len(encodings)), top_k=10, directions=64, ridge=1e-4)

@@ -1,4 +1,4 @@
-"""Racing against everything else, at an equal number of runs: how good is what is selected, and how honest its score?
+"""Racing against other strategies, at an equal number of runs: how good is the selected configuration and its score?
 
     python -m benchmarks.racing [--repetitions 100] [--smac-repetitions 30] [--budgets 40 80]
                                 [--worlds bumps digits-apart] [--results FILE] [--quick] [--decisions] [--estimate]
@@ -33,7 +33,7 @@ from benchmarks.peers import PEERS
 from benchmarks.worlds import WORLDS
 
 PROCESSES = 2
-FIRST = 1000  # the first seed that nothing was tuned on
+FIRST = 1000  # the first seed that was not used for tuning
 NONE = {"top": 0, "fresh": 1}
 OURS = {
     "race": {"policy": "race", "confirm": NONE},
@@ -58,13 +58,13 @@ class Task(NamedTuple):
 
 
 def run(task: Task) -> dict:
-    """Regret, optimism and seconds of one search; an error in place of them where it broke."""
+    """Regret, optimism and seconds of one search; or the error if it failed."""
     start = time.perf_counter()
     try:
-        found = search(task)
+        outcome = search(task)
     except Exception as error:
         return {**task._asdict(), "error": repr(error)}
-    return {**task._asdict(), **found, "seconds": time.perf_counter() - start}
+    return {**task._asdict(), **outcome, "seconds": time.perf_counter() - start}
 
 
 def search(task: Task) -> dict:
@@ -87,7 +87,7 @@ def search(task: Task) -> dict:
 
 
 def tasks(options: argparse.Namespace) -> Iterable[Task]:
-    """All searches, repetition by repetition, so that what is there after an interruption can be compared."""
+    """All searches, repetition by repetition, so that partial results can be compared after an interruption."""
     for repetition in range(options.repetitions):
         for world in options.worlds:
             for competitor in options.competitors:
@@ -117,8 +117,8 @@ def collect(options: argparse.Namespace) -> list[dict]:
                     file.write(json.dumps(row) + "\n")
             if number % max(1, len(open_ones) // 50) == 0:
                 print(f"{number} of {len(open_ones)} searches, {time.perf_counter() - start:.0f} s", flush=True)
-    asked = set(wanted)
-    return [row for row in rows if Task(*(row[name] for name in Task._fields)) in asked]
+    requested = set(wanted)
+    return [row for row in rows if Task(*(row[name] for name in Task._fields)) in requested]
 
 
 def report(rows: list[dict]) -> None:
@@ -137,12 +137,14 @@ def _standings(world: str, budget: int, by: dict[str, dict[int, dict]]) -> None:
     title = f"{world}, {budget} runs"
     print(f"\n{title:22} {'regret [95 %]':24}{'optimism [95 %]':24}{'s':>6} {'n':>4}    race - it [95 %], paired")
     race = by.get("race", {})
-    for name, found in by.items():
-        regret, optimism = (_interval([row[key] for row in found.values()]) for key in ("regret", "optimism"))
-        seconds = np.mean([row["seconds"] for row in found.values()])
-        shared = sorted(race.keys() & found.keys()) if name != "race" else []
-        paired = _interval([race[one]["regret"] - found[one]["regret"] for one in shared]) if shared else ""
-        print(f"{name:22} {regret:24}{optimism:24}{seconds:6.2f} {len(found):4}    {paired}")
+    for name, of_strategy in by.items():
+        regret, optimism = (_interval([row[key] for row in of_strategy.values()]) for key in ("regret", "optimism"))
+        seconds = np.mean([row["seconds"] for row in of_strategy.values()])
+        shared = sorted(race.keys() & of_strategy.keys()) if name != "race" else []
+        paired = (
+            _interval([race[number]["regret"] - of_strategy[number]["regret"] for number in shared]) if shared else ""
+        )
+        print(f"{name:22} {regret:24}{optimism:24}{seconds:6.2f} {len(of_strategy):4}    {paired}")
 
 
 def _ratios(world: str, by: dict) -> None:
@@ -151,10 +153,10 @@ def _ratios(world: str, by: dict) -> None:
     for budget in sorted(budget for name, budget in by if name == "fixed-5"):
         if not raced:
             continue
-        shared = sorted(set(by["fixed-5", budget]).intersection(*(by["race", one] for one in raced)))
+        shared = sorted(set(by["fixed-5", budget]).intersection(*(by["race", race_budget] for race_budget in raced)))
         if not shared:
             continue
-        race = np.array([[by["race", one][number]["regret"] for one in raced] for number in shared])
+        race = np.array([[by["race", race_budget][number]["regret"] for race_budget in raced] for number in shared])
         fixed = np.array([by["fixed-5", budget][number]["regret"] for number in shared])
         again = np.random.default_rng(0).integers(len(shared), size=(1000, len(shared)))
         ratios = [_reached(raced, race[pick].mean(0), fixed[pick].mean()) / budget for pick in again]
@@ -181,8 +183,8 @@ def _reached(budgets: list[int], regrets: np.ndarray, goal: float) -> float:
 
 
 def _coverage(world: str, by: dict) -> None:
-    for (name, budget), found in sorted(by.items()):
-        covered = [row["covered"] for row in found.values() if row["covered"] is not None]
+    for (name, budget), outcomes in sorted(by.items()):
+        covered = [row["covered"] for row in outcomes.values() if row["covered"] is not None]
         if covered:
             print(
                 f"{world}, {budget} runs, {name}: the interval of the fresh seeds holds the true mean in "
@@ -207,7 +209,9 @@ def main() -> None:
     parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=list(COMPETITORS))
     parser.add_argument("--results", type=Path, help="a file that keeps every search, one JSON line each")
     parser.add_argument("--quick", action="store_true", help="4 repetitions, 1 of SMAC3, budgets 40 and 80")
-    parser.add_argument("--tuning", action="store_true", help="worlds that figures are not told of, for trying things")
+    parser.add_argument(
+        "--tuning", action="store_true", help="use the worlds reserved for tuning, which no figure uses"
+    )
     parser.add_argument("--decisions", action="store_true", help="time decisions instead")
     parser.add_argument("--estimate", action="store_true", help="time the estimate instead")
     options = parser.parse_args()

@@ -15,8 +15,19 @@ from seedwise.search.ledger.file import read
 from seedwise.search.ledger.state import CONFIRM
 from seedwise.search.ranking.estimate import summary
 
-BASELINES = ("LS", "LR", "zero", "constant", "plain", "RS", "ADV", "untouched", "MLM", "MSE")  # how their names begin
-LEVELS = ("constant", "plain", "untouched")  # the first of them that a search has is what ratios are to
+BASELINES = (
+    "LS",
+    "LR",
+    "zero",
+    "constant",
+    "plain",
+    "RS",
+    "ADV",
+    "untouched",
+    "MLM",
+    "MSE",
+)  # the start of their names
+LEVELS = ("constant", "plain", "untouched")  # ratios are to the first of them in the search
 
 
 def main() -> None:
@@ -36,9 +47,12 @@ def main() -> None:
     print("|---|" + "---|" * (len(languages) + 1))
     for name, scores in rows:
         cells = [
-            f"{scores[one]['mean']:.3f} ± {scores[one]['sd'] or 0:.3f}" if one in scores else "" for one in languages
+            f"{scores[column]['mean']:.3f} ± {scores[column]['sd'] or 0:.3f}" if column in scores else ""
+            for column in languages
         ]
-        ratios = [f"{scores[one]['mean'] / level[one]['mean']:.3g}" if one in scores else "-" for one in languages]
+        ratios = [
+            f"{scores[column]['mean'] / level[column]['mean']:.3g}" if column in scores else "-" for column in languages
+        ]
         print(f"| {name} | {' | '.join(cells)} | {' / '.join(ratios)} |")
     if options.differences:
         compare(options.folder, names, languages, options.metric)
@@ -47,7 +61,7 @@ def main() -> None:
 
 
 def name_of(row: dict) -> str:
-    """What a row of the leaderboard is called here."""
+    """The name of a row of the leaderboard in this table."""
     params = row["params"]
     if "push" in params and not row["baseline"]:
         reading = "released" if params.get("attention") == "padded" else "fixed"
@@ -62,19 +76,22 @@ def name_of(row: dict) -> str:
 
 def compare(folder: Path, names: dict[str, str], languages: list[str], metric: str) -> None:
     """Mean differences of all pairs of rows on the same replicates, with 95 % intervals of Student's t."""
-    runs = {key: one.of_phase(CONFIRM) for key, one in read(folder / "ledger.jsonl").configurations.items()}
-    for (one, name), (other, its_name) in itertools.combinations(names.items(), 2):
-        found = []
+    runs = {
+        key: configuration.of_phase(CONFIRM)
+        for key, configuration in read(folder / "ledger.jsonl").configurations.items()
+    }
+    for (first, name), (second, its_name) in itertools.combinations(names.items(), 2):
+        parts = []
         for language in languages:
             scores = [
-                {run.replicate: run.metrics.get(f"{metric}/{language}") for run in runs[key]} for key in (one, other)
+                {run.replicate: run.metrics.get(f"{metric}/{language}") for run in runs[key]} for key in (first, second)
             ]
             pairs = [(scores[0][number], scores[1].get(number)) for number in scores[0]]
             differences = [a - b for a, b in pairs if a is not None and b is not None]
             if len(differences) > 1:
                 of = summary(differences)
-                found.append(f"{language} {of.mean:+.3f} [{of.ci_low:+.3f}, {of.ci_high:+.3f}]")
-        print(f"{name} - {its_name}: {'; '.join(found)}")
+                parts.append(f"{language} {of.mean:+.3f} [{of.ci_low:+.3f}, {of.ci_high:+.3f}]")
+        print(f"{name} - {its_name}: {'; '.join(parts)}")
 
 
 def draw(rows: list[tuple[str, dict]], languages: list[str], path: Path, metric: str) -> None:
@@ -84,14 +101,14 @@ def draw(rows: list[tuple[str, dict]], languages: list[str], path: Path, metric:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    mpl.rcParams["svg.hashsalt"] = "seedwise"  # the same picture from the same numbers
+    mpl.rcParams["svg.hashsalt"] = "seedwise"  # the same numbers give the same file
     figure, panels = plt.subplots(1, len(languages), figsize=(3.2 * len(languages), 0.32 * len(rows) + 1), sharey=True)
     for panel, language in zip(panels, languages, strict=True):
-        for place, (name, scores) in enumerate(reversed(rows)):
+        for row, (name, scores) in enumerate(reversed(rows)):
             if language in scores:
                 own = not name.startswith(BASELINES)
                 colour = "tab:blue" if own else "tab:gray"
-                panel.errorbar(scores[language]["mean"], place, xerr=scores[language]["sd"] or 0, fmt="o", color=colour)
+                panel.errorbar(scores[language]["mean"], row, xerr=scores[language]["sd"] or 0, fmt="o", color=colour)
         panel.set_title(language)
         panel.set_xlim(0, 1)
         panel.grid(axis="x", alpha=0.3)

@@ -7,9 +7,9 @@ on any machine. The peer is plain Ray Tune on the same Ray: a function that wait
 Ray's own processes are started before; those of the search are part of the whole, but not of the time between the
 first run's start and the last run's end.
 
-The driver's time per run is the CPU time of all that a driver does per run but for Ray's part: the decision, the lines
-of the ledger on disk, the progress. Results come from memory, eight at a time. With --full they are real runs
-that do nothing, through Ray and Tune, and CPU time is taken between results. The default search (tpe, race) thinks for
+The driver's time per run is its CPU time per run without Ray's part: the decision, the lines of the ledger on disk, the
+progress. Results come from memory, eight at a time. With --full they are real runs
+that do nothing, through Ray and Tune, and CPU time is taken between results. The default search (tpe, race) takes
 longer: more than 1000 runs of it, a quarter of an hour, are part of --full only.
 """
 
@@ -40,10 +40,10 @@ from seedwise.search.spec.schema import Specification
 from seedwise.search.studies.launch import search as launch
 
 EFFICIENT, FLAT = 0.9, 1.2  # the goals: at 8 slots, and at the most runs against the fewest
-LAST = 10  # turns at the end of a search that are told apart: they know the most configurations
+LAST = 10  # turns at the end of a search, timed apart: they have the most configurations
 LONG = 1000  # runs of the default search, beyond which --full is needed
-FLIGHT = 8  # runs at once, where results come from memory
-AROUND = 2  # small searches before and after each one through Ray
+FLIGHT = 8  # runs at once, with results from memory
+AROUND = 2  # small searches before and after each search through Ray
 PARTS = ("decide", "ledger", "progress")
 PLAIN = {"policy": "fixed", "n": 1, "confirm": {"top": 0}}
 CHOICES = {
@@ -82,7 +82,7 @@ def ray_of(slots: int) -> Iterator[None]:
 
 
 def ours(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
-    """Wall time of the whole search, and what its runs said of themselves."""
+    """Wall time of the whole search, and the times reported by its runs."""
     with open(os.devnull, "w") as nowhere:
         start = time.perf_counter()
         outcome = launch(specified(runs, "benchmarks.waiting:Waiting"), folder, Console(file=nowhere))
@@ -95,26 +95,26 @@ def plain(runs: int, slots: int, folder: Path) -> tuple[float, list[dict]]:
         os.environ.pop(name, None)
     os.environ |= {"TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1", "RAY_AIR_NEW_OUTPUT": "0"}
     start = time.perf_counter()
-    found = tune.Tuner(
+    results = tune.Tuner(
         lambda config: tune.report(waited(config)),
         param_space={"x": tune.uniform(-1, 1)},
         tune_config=tune.TuneConfig(num_samples=runs, max_concurrent_trials=slots, reuse_actors=True),
         run_config=tune.RunConfig(storage_path=str(folder), verbose=0),
     ).fit()
-    return time.perf_counter() - start, [one.metrics for one in found]
+    return time.perf_counter() - start, [result.metrics for result in results]
 
 
 def efficiency(slots: int, rounds: int, folder: Path) -> None:
     runs, inner = slots * rounds, {}
-    for name, one in {"Seedwise": ours, "plain Ray Tune": plain}.items():
+    for name, method in {"Seedwise": ours, "plain Ray Tune": plain}.items():
         with ray_of(slots):
-            wall, said = one(runs, slots, folder / f"{name} {slots}")
+            wall, said = method(runs, slots, folder / f"{name} {slots}")
         assert len(said) == runs
         busy = sum(run["ended"] - run["began"] for run in said)
         between = max(run["ended"] for run in said) - min(run["began"] for run in said)
         inner[name] = busy / (slots * between)
         gaps = gaps_of(said)
-        goal = f" (goal: {EFFICIENT})" if slots == 8 and one is ours else ""
+        goal = f" (goal: {EFFICIENT})" if slots == 8 and method is ours else ""
         print(
             f"{name}, {slots} slots, {runs} runs of {SECONDS:g} s: efficiency {inner[name]:.3f}{goal} between the "
             f"first run's start and the last one's end, {busy / (slots * wall):.3f} of the whole {wall:.1f} s; a slot "
@@ -161,13 +161,13 @@ def driven(runs: int, choice: str, folder: Path, parts: Counter) -> Iterator[Non
                 stopped = isinstance(decision.run, Stop)
                 flight += [] if stopped else [decision.run]
             run = flight.popleft()
-            one = ledger.state.configurations[run.config_id]
+            configuration = ledger.state.configurations[run.config_id]
             result = {"config_id": run.config_id, "replicate": run.replicate, "phase": run.phase, "status": "done"}
-            value = {"metrics": {"value": -(one.params["x"] ** 2)}, "seconds": 1.0}
+            value = {"metrics": {"value": -(configuration.params["x"] ** 2)}, "seconds": 1.0}
             with clock("ledger"):
                 ledger.append({"event": "result", **result, **value})
             with clock("progress"):
-                progress.result(one.runs[run.replicate])
+                progress.result(configuration.runs[run.replicate])
             yield
     ledger.close()
 
@@ -180,7 +180,7 @@ def advanced(search: Iterator[None], runs: int) -> float:
 
 
 def driver(runs: int, fewest: int, choice: str, folder: Path) -> None:
-    """One search, and beside every `fewest` runs of it a search of so many: a busy machine slows both down alike."""
+    """One search, interleaved with searches of `fewest` runs, so that a busy machine slows down both alike."""
     parts, small, large = Counter(), [], []
     search = driven(runs, choice, folder / f"{choice} {runs}", parts)
     next(search)
@@ -189,18 +189,18 @@ def driver(runs: int, fewest: int, choice: str, folder: Path) -> None:
         next(beside)
         small.append(advanced(beside, fewest))
         large.append(advanced(search, fewest))
-    told = ", ".join(f"{part} {1000 * parts[part] / runs:.2f}" for part in PARTS)
+    by_part = ", ".join(f"{part} {1000 * parts[part] / runs:.2f}" for part in PARTS)
     last = statistics.median(late / early for late, early in list(zip(large, small, strict=True))[-LAST:])
     goal = f" (goal: {FLAT})" if choice == next(iter(CHOICES)) else ""
     print(
-        f"driver, {choice}, {runs} runs: {1000 * statistics.fmean(large):.2f} ms of CPU time per run ({told}); "
+        f"driver, {choice}, {runs} runs: {1000 * statistics.fmean(large):.2f} ms of CPU time per run ({by_part}); "
         f"{runs} : {fewest} runs {sum(large) / sum(small):.2f}, at the end {last:.2f}{goal}",
         flush=True,
     )
 
 
 class Marks(io.TextIOBase):
-    """A terminal that nobody reads: it notes the CPU time of this process at every line that tells of a result."""
+    """A fake terminal: it records the CPU time of this process at every line about a result."""
 
     def __init__(self) -> None:
         self.at: list[float] = []
@@ -220,10 +220,10 @@ def real(runs: int, folder: Path) -> float:
 
 
 def through_ray(sizes: Sequence[int], folder: Path) -> None:
-    """Searches cannot take turns here, so those of the smallest size come before and after each other one."""
+    """Searches cannot be interleaved here, so those of the smallest size run before and after each larger one."""
     fewest = min(sizes)
     with ray_of(FLIGHT):
-        real(2 * FLIGHT, folder / "first through Ray")  # imports what is needed
+        real(2 * FLIGHT, folder / "first through Ray")  # imports everything needed
         for runs in sizes:
             before = [real(fewest, folder / f"before {runs} {turn}") for turn in range(AROUND)]
             large = real(runs, folder / f"through Ray {runs}")

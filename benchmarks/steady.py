@@ -1,4 +1,4 @@
-"""A method that waits instead of computing, in epochs that can be saved. Of its own, since workers import it."""
+"""A method that waits instead of computing, with epochs that can be saved. A separate module: workers import it."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from seedwise.trainables.method import Method
 
 
 class Steady(Method):
-    """Four epochs of `seconds` each; every one adds a number of its own stream, so a repeated or lost one shows."""
+    """Four epochs of `seconds` each; each adds a random number, so a repeated or lost epoch is visible."""
 
     epochs = 4
 

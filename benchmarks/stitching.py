@@ -67,8 +67,8 @@ def main() -> None:
         },
         max(1, options.repeat // 2),
     )
-    one, all_of_them = tables.values()
-    print(f"{len(several)} configurations / one: {all_of_them / one:.2f} (goal: below 3)")
+    for_one, for_all = tables.values()
+    print(f"{len(several)} configurations / one: {for_all / for_one:.2f} (goal: below 3)")
 
 
 def inputs(count: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -115,25 +115,25 @@ def configurations() -> list[tuple[int, StitchingOptions]]:
     """k from 1 to 200 and tau from 0.01 to 1, both log-uniform, in turn with each weighting: as the space has them."""
     draw = np.random.default_rng(1)
     names = ("softmax", "standard", "sparsemax", "entmax")
-    found = []
+    drawn = []
     for number in range(CONFIGURATIONS):
         k = round(float(np.exp(draw.uniform(0, np.log(LARGEST_K))))) if number else K
         tau = float(np.exp(draw.uniform(np.log(0.01), 0)))
-        found.append((k, StitchingOptions(weighting=names[number % len(names)], tau=tau)))
-    return found
+        drawn.append((k, StitchingOptions(weighting=names[number % len(names)], tau=tau)))
+    return drawn
 
 
 def make(
     words: torch.Tensor, anchors: torch.Tensor, source: torch.Tensor, some: list[tuple[int, StitchingOptions]]
 ) -> None:
     """The tables of some configurations, as a search makes them: neighbours once, at the largest k of the space."""
-    found = neighbours(words, anchors, LARGEST_K)
+    nearest = neighbours(words, anchors, LARGEST_K)
     for k, options in some:
-        combine(found, source, k, options)
+        combine(nearest, source, k, options)
 
 
 def timed(parties: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """Median seconds of each, after a turn that does not count."""
+    """Median seconds of each, after a warm-up turn."""
     seconds: dict[str, list[float]] = {name: [] for name in parties}
     for turn in range(repeat + 1):
         for name, party in parties.items():
@@ -143,14 +143,14 @@ def timed(parties: dict[str, Callable[[], object]], repeat: int) -> dict[str, fl
             party()
             if turn:
                 seconds[name].append(time.perf_counter() - started)
-    found = {name: median(values) for name, values in seconds.items()}
-    for name, value in found.items():
+    medians = {name: median(values) for name, values in seconds.items()}
+    for name, value in medians.items():
         print(f"  {name}: {value:.2f} s")
-    return found
+    return medians
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Bytes by which this process grows at most while it works, looked at every millisecond."""
+    """Peak growth of this process in bytes during the work, sampled every millisecond."""
     before, most, done = resident(), 0, threading.Event()
 
     def watch() -> None:

@@ -51,7 +51,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def store(where: str, folder: Path) -> Iterator[list[str]]:
-    """Two new stores of a kind, their tables created."""
+    """Two new stores of a kind, with their tables."""
     from mlflow import MlflowClient
 
     databases = [f"sqlite:///{folder}/{name}.db" for name in ("ours", "rays")]
@@ -61,14 +61,14 @@ def store(where: str, folder: Path) -> Iterator[list[str]]:
         yield databases
         return
     ports = [own_port(), own_port()]
-    places = [["--backend-store-uri", uri, "--artifacts-destination", str(folder / "files")] for uri in databases]
+    stores = [["--backend-store-uri", uri, "--artifacts-destination", str(folder / "files")] for uri in databases]
     servers = [
         subprocess.Popen(
-            [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *place],
+            [sys.executable, "-m", "mlflow", "server", "--port", str(port), "--workers", "1", *options],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        for port, place in zip(ports, places, strict=True)
+        for port, options in zip(ports, stores, strict=True)
     ]
     try:
         addresses = [f"http://127.0.0.1:{port}" for port in ports]
@@ -94,7 +94,7 @@ def metrics(run: int, step: int) -> dict[str, float]:
 
 
 def tell(folder: Path, runs: int, uri: str = "off", ready: Callable[[], None] = lambda: None) -> float:
-    """Write the ledger of such a search; the seconds that its lines took. After the first it waits to be `ready`."""
+    """Write the ledger of such a search and return the seconds of its lines. Waits for `ready` after the first line."""
     ledger = Ledger(folder / "ledger.jsonl")
     specification = {
         "name": "tracking",
@@ -123,7 +123,7 @@ def tell(folder: Path, runs: int, uri: str = "off", ready: Callable[[], None] = 
 
 
 def followed(folder: Path, uri: str, runs: int) -> tuple[float, float]:
-    """Seconds until all of it is in MLflow, and those of the ledger's lines with the follower beside."""
+    """Seconds until everything is in MLflow, and seconds of the ledger's lines beside the follower."""
     from mlflow import MlflowClient
 
     client, started = MlflowClient(uri), 0.0
@@ -142,7 +142,7 @@ def followed(folder: Path, uri: str, runs: int) -> tuple[float, float]:
 
 
 def unheard(folder: Path, runs: int) -> float:
-    """Seconds of the ledger's lines beside a follower whose server is away."""
+    """Seconds of the ledger's lines beside a follower whose server is unreachable."""
 
     def tried() -> None:
         while "cannot be written" not in (folder / "tracking.log").read_text():
@@ -175,7 +175,7 @@ def callback(uri: str, runs: int) -> tuple[float, float]:
 
 
 class _Trial(SimpleNamespace):
-    """What the callback asks of a trial."""
+    """The attributes of a trial that the callback reads."""
 
     __hash__ = object.__hash__
 

@@ -1,4 +1,4 @@
-"""A method that waits a second without computing, for measuring what is around it. Workers import this module."""
+"""A method that waits a second without computing, to measure overhead. Workers import this module."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from seedwise.trainables.method import Method
 
 __all__ = ["SECONDS", "Waiting", "space", "waited"]
 
-SECONDS = 1.0  # that a run takes
+SECONDS = 1.0  # duration of a run
 
 
 class Waiting(Method):
@@ -20,7 +20,7 @@ class Waiting(Method):
 
 
 def waited(config: dict[str, Any]) -> dict[str, float]:
-    """Wait; then when that began and ended (seconds since 1970) and in which process, beside a score."""
+    """Wait; report a score, the start and the end (seconds since 1970) and the process."""
     began = time.time()
     time.sleep(SECONDS)
     return {"value": -(config["x"] ** 2), "began": began, "ended": time.time(), "process": float(os.getpid())}

@@ -122,7 +122,7 @@ def prepared(method: type[Method], specification: Specification) -> object:
 
 
 def constant(language: str) -> float:
-    """Macro-F1 of always answering the commonest class of source train."""
+    """Macro-F1 of always predicting the most frequent class of source train."""
     answer = np.bincount(TOPICS.split(SOURCE, "train")[1]).argmax()
     truth = np.array(TOPICS.split(language, "dev")[1])
     return macro_f1(truth, np.full_like(truth, answer), len(LABELS))
@@ -163,7 +163,7 @@ def stitched(inputs: StitchingInputs, params: dict, replicate: int) -> Scores:
 
 
 def original(inputs: StitchingInputs, replicate: int) -> Scores:
-    """The source encoder fine-tuned with its own word table: what stitching can at most keep on the source."""
+    """The source encoder fine-tuned with its own word table: the upper bound of stitching on the source."""
     streams, options = Streams(0, replicate), TrainingOptions(**STITCHING_TRAINING)
     model = skeleton(inputs.encoder, len(LABELS))
     initialise(model, inputs.encoder, streams.seed("head"))
@@ -225,8 +225,8 @@ def common_space() -> tuple[list[str], torch.Tensor]:
 
 def unit_vectors(language: str) -> tuple[torch.Tensor, dict[str, int]]:
     """Vectors of length one, and the row of every word."""
-    found = read_vectors(path(f"vectors/{language}.vec.gz"), language, rows=ALL_ROWS)
-    return normalize(torch.tensor(found.table), dim=1), {word: row for row, word in enumerate(found.words)}
+    vectors = read_vectors(path(f"vectors/{language}.vec.gz"), language, rows=ALL_ROWS)
+    return normalize(torch.tensor(vectors.table), dim=1), {word: row for row, word in enumerate(vectors.words)}
 
 
 def dcca(
@@ -277,7 +277,7 @@ def agreement(hidden: torch.Tensor, static: torch.Tensor) -> torch.Tensor:
     return -(hidden - wanted).square().mean()
 
 
-# What DCCA needs besides.
+# Other parts of DCCA.
 
 
 def classifier(replicate: int) -> tuple[torch.nn.Module, AutoTokenizer]:

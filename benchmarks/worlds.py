@@ -1,4 +1,4 @@
-"""Worlds that a search can be tried in without training anything: runs cost nothing and the true means are known.
+"""Simulated worlds for a search: runs cost nothing and the true means are known.
 
 A world has a `space`, `score(params, replicate)` (nan is a run that failed), `truth(params)`, the expectation over all
 replicates with a failure counted as the lowest score there is, and `best`, the highest truth. Scores are percentages.
@@ -22,7 +22,7 @@ SCHEDULES = ("constant", "linear", "cosine")
 
 
 def bumpy(trial: Any) -> dict:
-    """The space of `Bumps`: five dimensions that always matter, and a warm-up that a constant schedule has not."""
+    """The space of `Bumps`: five dimensions that always matter, and a warm-up unless the schedule is constant."""
     params = {
         "rate": trial.suggest_float("rate", 1e-5, 1e-1, log=True),
         "width": trial.suggest_int("width", 8, 512, log=True),
@@ -134,15 +134,15 @@ class Digits:
         self.order = np.random.default_rng([repetition, 79]).permutation(self.table.scores.shape[1])
 
     def column(self, replicate: int) -> int:
-        """The seed of the table that a replicate is."""
+        """The seed of the table for a replicate."""
         shown = len(self.order) - self.FRESH_SEEDS
         fresh = replicate >= FRESH
         return int(self.order[shown + (replicate - FRESH) % self.FRESH_SEEDS if fresh else replicate % shown])
 
     def others(self, params: dict, taken: list[dict]) -> dict:
-        """The configuration nearest to a point of the space of those that are not taken yet."""
+        """The nearest configuration to a point of the space that is not taken yet."""
         distances = self.table.distances(params)
-        distances[[self.table.row(one) for one in taken]] = np.inf
+        distances[[self.table.row(config) for config in taken]] = np.inf
         return dict(self.table.params[int(distances.argmin())])
 
     def score(self, params: dict, replicate: int) -> float:
@@ -153,11 +153,10 @@ class Digits:
 
 
 class DigitsApart(Digits):
-    """The same table, standing for the space between its rows: every point is a configuration of its own.
+    """The same table as a continuous space: every point is a separate configuration.
 
-    A new point is the nearest row that no point before it took, so a search that comes close to what it knows finds
-    something similar, not the same. Which row that is depends on the points that were scored before, hence on the
-    search: a world is for one search.
+    A new point stands for the nearest row that no earlier point took, so a search near a known point gets a similar
+    score, not the same. The row depends on the points scored before, so a world serves a single search.
     """
 
     def __init__(self, repetition: int):
@@ -190,7 +189,7 @@ class Table:
 
 
 def _scaled(params: dict) -> list[float]:
-    """A point of the table's space with every dimension between 0 and 1; what is not there lies in the middle."""
+    """A point of the table's space with every dimension in 0 to 1; an absent dimension lies in the middle."""
     return [
         float(params["optimizer"] == "adam"),
         math.log(params["rate"] / 2e-3) / math.log(0.5 / 2e-3),

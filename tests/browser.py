@@ -1,4 +1,4 @@
-"""Pages in a real browser, for tests: what a page says on its console and what it asks for is written down."""
+"""Pages in a real browser, for tests: console errors and requests are recorded."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 
-# No sandbox, for containers run as root; nothing that a browser would ask of its maker.
+# No sandbox, for containers run as root; no requests of the browser to its vendor.
 OPTIONS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -21,7 +21,7 @@ OPTIONS = (
 
 
 @dataclass
-class Seen:
+class PageLog:
     """Errors on the console or thrown by a script, and the addresses of all requests, in order."""
 
     errors: list[str] = field(default_factory=list)
@@ -29,32 +29,32 @@ class Seen:
 
 
 class Browser:
-    """A browser that runs; its pages share nothing, as if each had a browser of its own."""
+    """A running browser whose pages share no state."""
 
     def __init__(self, running: "playwright.sync_api.Browser"):  # noqa: F821
         self.running = running
 
     @contextmanager
-    def page(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Iterator[tuple["Page", Seen]]:  # noqa: F821
-        """An empty page of `width` x `height` pixels, and what is seen of it. `dark` is what the person prefers."""
+    def page(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Iterator[tuple["Page", PageLog]]:  # noqa: F821
+        """An empty page of `width` x `height` pixels, and its log. `dark`: the preferred colour scheme."""
         scheme = "dark" if dark else "light"
         page = self.running.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-        page.set_default_timeout(PATIENCE * 1000)
-        seen = Seen()
-        page.on("console", lambda said: seen.errors.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        page.on("request", lambda request: seen.requests.append(request.url))
+        page.set_default_timeout(TEST_TIMEOUT * 1000)
+        log = PageLog()
+        page.on("console", lambda said: log.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: log.errors.append(str(error)))
+        page.on("request", lambda request: log.requests.append(request.url))
         try:
-            yield page, seen
+            yield page, log
         finally:
             page.close()
 
 
 @contextmanager
 def new_browser() -> Iterator[Browser]:
-    """A browser for the tests of one file; they are skipped where there is no chromium, or no playwright to drive it.
+    """A browser for the tests of one file; they are skipped without chromium or playwright.
 
-    One file and no longer: until playwright ends, nothing else in this process can run an event loop.
+    Only for one file: until playwright ends, nothing else in this process can run an event loop.
     """
     path = shutil.which("chromium")
     if path is None:

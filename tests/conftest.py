@@ -1,4 +1,4 @@
-"""What every test needs: no hub, one thread, data where there is any, and one Ray per test process."""
+"""Setup of every test: no hub, one thread, real data if present, and one Ray per test process."""
 
 import os
 import sys
@@ -11,15 +11,15 @@ from seedwise.search.cluster.ray_internals import loopback
 from tests.warm import forked_workers
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: a second thread costs more than it computes
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tiny tensors: a second thread costs more than it saves
 os.environ.setdefault("RAY_worker_niceness", "0")  # or a busy machine lets Ray's workers wait for everybody else
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("SEEDWISE_DATA", ROOT.parent / "shared"))  # real data and encoders, where there are any
+DATA = Path(os.environ.get("SEEDWISE_DATA", ROOT.parent / "shared"))  # real data and encoders, if present
 
 
 def real(*names: str) -> list[Path]:
-    """Paths below the folder of real data; the test is skipped, saying so, where one is missing."""
+    """Paths below the folder of real data; the test is skipped with a message if a path is missing."""
     paths = [DATA / name for name in names]
     for path in paths:
         if not path.exists():
@@ -28,7 +28,7 @@ def real(*names: str) -> list[Path]:
 
 
 class AtOnce:
-    """Says which test failed when it fails: the end of a long run may never come."""
+    """Prints a failed test at once: a long run may never reach its end."""
 
     def __init__(self, reporter):
         self.reporter = reporter
@@ -40,20 +40,20 @@ class AtOnce:
             self.reporter.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why[0][:300]}")
 
 
-@pytest.hookimpl(trylast=True)  # when there is a reporter
+@pytest.hookimpl(trylast=True)  # if a reporter is installed
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(AtOnce(config.pluginmanager.get_plugin("terminalreporter")))
 
 
-# A busy machine is no failure, and what passes for one person passes for the next.
+# No deadline, since machines may be busy; fixed examples, so that everybody runs the same tests.
 settings.register_profile("seedwise", deadline=None, derandomize=True)
 settings.load_profile("seedwise")
 
 
 @pytest.fixture(scope="session")
 def _ray_until_the_end():
-    """Whichever test started Ray, it ends with the test process."""
+    """Ends Ray with the test process, whichever test started it."""
     yield
     if "ray" in sys.modules:
         sys.modules["ray"].shutdown()
@@ -61,9 +61,9 @@ def _ray_until_the_end():
 
 @pytest.fixture(scope="module")
 def ray_here(_ray_until_the_end):
-    """Ray in this process, for all searches that tests run in it: started once, and again where a test ended it.
+    """Ray in this process, for all searches of its tests: started once, and again after a test that ended it.
 
-    Each search has workers of its own, forked from a warm process; they can import the tests.
+    Each search has its own workers, forked from a warm process, which can import the tests.
     """
     start_ray()
 

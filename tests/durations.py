@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(Recorder(Path(target)))
 
 
-@pytest.hookimpl(trylast=True)  # when tests that are not wanted are gone
+@pytest.hookimpl(trylast=True)  # after deselection
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order files by their recorded seconds, longest first; tests keep their order within a file."""
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
@@ -53,9 +53,9 @@ def tier_of(keywords: Container[str]) -> str:
 
 
 class CpuTime:
-    """Adds to each report the CPU seconds of this process and all it started, since the report before it.
+    """Adds to each report the CPU seconds that this process and its descendants used since the previous report.
 
-    Sampled, since nobody waits for Ray's workers: what a process used after its last sample is missed.
+    Sampled, since Ray's workers are not waited for: time after the last sample of a process is missed.
     """
 
     SAMPLE_SECONDS = 0.2

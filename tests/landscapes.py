@@ -1,4 +1,4 @@
-"""Numbers of a landscape made by hand, for tests of how they are shown: plain curves whose every value is known."""
+"""Landscape numbers made by hand, for tests of charts and pages: simple curves with known values."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def made(
         return ["so", target] if target else ["so", *targets]
 
     def curves(of: Callable[[int, float, bool], float], target: str, points: list[float]) -> dict:
-        found = {}
+        by_language = {}
         for language in languages(target):
             own = language != "so"
             scores = {r: [of(r, a, own) for a in points] for r in every}
@@ -71,8 +71,8 @@ def made(
                 r: [None if lossless and r == 0 and a == 0 else 1 - v for a, v in zip(points, c, strict=True)]
                 for r, c in scores.items()
             }
-            found[language] = {"score": banded(scores), "normalised": banded(over), "loss": banded(losses)}
-        return found
+            by_language[language] = {"score": banded(scores), "normalised": banded(over), "loss": banded(losses)}
+        return by_language
 
     lines = [
         {"part": part, "on": on, "target": target, "points": POINTS}
@@ -82,7 +82,7 @@ def made(
         for on in ("source", "target")
     ]
     seeds = [
-        {"target": target, "replicates": [one, other], "points": POINTS}
+        {"target": target, "replicates": [earlier, other], "points": POINTS}
         | {
             "curves": {
                 language: {"score": (dip := [0.8 - 0.01 * other * (a * (1 - a)) for a in POINTS])}
@@ -92,7 +92,7 @@ def made(
         }
         for target in sharing
         for other in every
-        for one in range(other)
+        for earlier in range(other)
     ]
     around = []
     for on in known if directions else ():
@@ -108,16 +108,17 @@ def made(
         {"part": part, "target": target, "replicate": 0, "axis": AXIS}
         | {
             "scores": {
-                one: [[height(part, 0, x, y, one != "so") for x in AXIS] for y in AXIS] for one in languages(target)
+                language: [[height(part, 0, x, y, language != "so") for x in AXIS] for y in AXIS]
+                for language in languages(target)
             }
         }
-        | {"bilingual": {one: height(part, 0, 0.0, 0.0, one != "so") for one in languages(target)}}
+        | {"bilingual": {language: height(part, 0, 0.0, 0.0, language != "so") for language in languages(target)}}
         for part in planes
         for target in targets
     ]
     models = [
         {"on": on, "target": target, "replicate": replicate, "file": f"models/{on}-{replicate}.safetensors"}
-        | {"scores": {one: bilingual(replicate, one != "so") for one in languages(target)}}
+        | {"scores": {language: bilingual(replicate, language != "so") for language in languages(target)}}
         for on in ("initial", *known)
         for target in (sharing if on in ("initial", "source") else targets)
         for replicate in every

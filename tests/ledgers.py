@@ -1,4 +1,4 @@
-"""A finished search, made in milliseconds: of stitching, with everything in it that a report may have to show."""
+"""A finished stitching search, made in milliseconds, with everything that a report may show."""
 
 import random
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class Uniform(Trial):
 
 
 def truth(params: dict) -> float:
-    """The planted score: only the learning rate matters, and most in the middle of its range."""
+    """The true score: only the learning rate matters, with the optimum in the middle of its range."""
     if "lr" not in params:
         return 0.55
     return 0.8 - 0.15 * (np.log(params["lr"] / 1.5e-5)) ** 2
@@ -90,9 +90,10 @@ def events(configurations: int = 24, replicates: int = 3, fresh: int = 4) -> Ite
     yield {"event": "ask", "config_id": "baseline", "params": BASELINE, "ask": -1, "time": now}
     for replicate in range(replicates):
         yield from run("baseline", BASELINE, replicate, "search")
-    best = sorted((one for one in known if known[one].get("weighting") != FAILS), key=lambda one: -truth(known[one]))[
-        :2
-    ]
+    best = sorted(
+        (identity for identity in known if known[identity].get("weighting") != FAILS),
+        key=lambda identity: -truth(known[identity]),
+    )[:2]
     yield {"event": "freeze", "because": "the budget is spent", "configs": best, "baselines": ["baseline"], "time": now}
     for identity in (*best, "baseline"):
         for replicate in range(1000, 1000 + fresh):
@@ -101,7 +102,7 @@ def events(configurations: int = 24, replicates: int = 3, fresh: int = 4) -> Ite
 
 
 def made(**changes: int) -> Results:
-    """The search as a report sees it."""
+    """The results of the search, as a report gets them."""
     return findings(replay(list(events(**changes))))
 
 

@@ -1,8 +1,8 @@
 """A stand-in for Tune's loop: real phases, session, searcher, pruner and trainable in the test's own process.
 
-Each behaviour has one test on Tune itself; its further cases go through this, in a tenth of a second instead of
-four. Runs take turns, an epoch each, as many at once as there are slots, so lines of the ledger interleave as they do
-with workers. What needs a process of its own cannot be shown here: workers that die, hang or hold on to memory.
+Each behaviour has one test on Tune itself; further cases use this loop, which takes a tenth of a second instead of 4.
+As many runs as slots take turns, an epoch each, so lines of the ledger interleave as with real workers. Workers that
+die, hang or keep memory need processes of their own and cannot be tested here.
 """
 
 from types import SimpleNamespace
@@ -16,15 +16,15 @@ from ray.tune.utils import flatten_dict
 
 
 def use_fake_loop(patch: pytest.MonkeyPatch) -> None:
-    """Searches in this process take turns here instead of being run by Tune. Ray must be running for its stores."""
+    """Use this loop in place of Tune for searches in this process. Ray must be running for its key-value store."""
     patch.setattr(tune, "run", run)
     patch.setattr(
         "seedwise.search.execution.worker.begin_together", lambda *_, **__: None
-    )  # one process would wait for itself
+    )  # one process would deadlock
 
 
 class Actor:
-    """A trainable whose methods are called as those of a Ray actor are."""
+    """A trainable whose methods are called like those of a Ray actor."""
 
     def __init__(self, trainable: tune.Trainable):
         self._trainable = trainable
@@ -38,7 +38,7 @@ class Actor:
 
 
 def run(trainable: type, *, search_alg: Searcher, scheduler: TrialScheduler, callbacks: list, **_: object) -> None:
-    """What `tune.run` does for us: ask for runs, step them, and tell what became of each step."""
+    """Stand-in for `tune.run`: request runs, step them, and report each step."""
     running: dict[str, SimpleNamespace] = {}
     idle: list[tune.Trainable] = []  # they are reused, as Tune reuses workers
     started, finished = 0, False

@@ -49,9 +49,9 @@ class Quadratic(Method):
 
 
 class Tested(Quadratic):
-    """Has a test set that only its confirmation may see, and says at its end whether its process holds it."""
+    """Has a test set for its confirmation only; its last epoch reports whether the process holds it."""
 
-    __test__ = False  # no test case, whatever pytest makes of its name
+    __test__ = False  # not a test case, despite its name
 
     @classmethod
     def prepare(cls, specification: dict) -> dict:
@@ -66,17 +66,17 @@ class Tested(Quadratic):
         return ("order",)
 
     def epoch(self, number: int) -> dict[str, float]:
-        return super().epoch(number) | ({"found": found()} if number + 1 == self.epochs else {})
+        return super().epoch(number) | ({"secret_in_memory": secret_in_memory()} if number + 1 == self.epochs else {})
 
     def test(self, tests: dict) -> dict[str, float]:
         if self.params.get("trouble") == "test":
             raise ValueError("the test set is broken")
         value = 1 - (self.params["x"] - 0.3) ** 2 if tests["secret"] == secret() else -1.0
-        return {"test/value/x": value, "test/found/x": found()}
+        return {"test/value/x": value, "test/secret_in_memory/x": secret_in_memory()}
 
 
 class Draws(Tested):
-    """Draws its scores and a map of words, with all letters that a file format might trip over."""
+    """Draws its scores and a map of words, with characters that are special in some file format."""
 
     def pictures(self) -> list[dict]:
         if self.params.get("trouble") == "draw":
@@ -98,12 +98,12 @@ class Draws(Tested):
 
 
 def secret() -> list[str]:
-    """Made when called: no constant of the code is taken for it. A list, since Python does not track dicts of text."""
+    """Built at each call, so that no constant is mistaken for it. A list: the collector ignores dicts of text."""
     return [f"test label {number}" for number in range(3)]
 
 
-def found() -> float:
-    """1 where a dict with the secret is anywhere in this process, also among what was frozen at its start."""
+def secret_in_memory() -> float:
+    """1 if any dict in this process holds the secret, frozen objects included."""
     gc.unfreeze()
     wanted = secret()
     held = [thing["secret"] for thing in gc.get_objects() if type(thing) is dict and "secret" in thing]
@@ -112,7 +112,7 @@ def found() -> float:
 
 
 class DiesOnce(Quadratic):
-    """Kills its own worker in epoch 3 of 5, the first time it gets there; the marker file remembers."""
+    """Kills its own worker in epoch 3 of 5, the first time only; the marker file records it."""
 
     epochs = 5
 
@@ -138,7 +138,7 @@ class Clocked(Quadratic):
 
 
 class Patient(Quadratic):
-    """The second epoch of replicate 2 waits for a file, the marker, and says so by a line in another one beside it."""
+    """The second epoch of replicate 2 waits for a file, the marker, and reports it in a second file beside it."""
 
     def epoch(self, number: int) -> dict[str, float]:
         marker = Path(self.params["marker"])
@@ -151,8 +151,8 @@ class Patient(Quadratic):
 
 
 class Stuck(Quadratic):
-    """In the second epoch of replicate 1: `hang` never returns; `freeze` stops its process and `full` is out of memory,
-    both the first time only."""
+    """In the second epoch of replicate 1: `hang` never returns; `freeze` stops its process and `full` runs out of
+    memory, both the first time only."""
 
     def epoch(self, number: int) -> dict[str, float]:
         if self.streams.replicate == 1 and number == 1:

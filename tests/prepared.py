@@ -7,7 +7,7 @@ from seedwise.trainables.method import Method
 
 
 def request(specification: Specification | dict) -> Specification:
-    """A specification as a method gets it, from plain data too, whose files need not be there."""
+    """The request that a method gets for a specification or for plain data; files need not exist."""
     return Specification.model_validate(specification) if isinstance(specification, dict) else specification
 
 
@@ -18,5 +18,5 @@ def prepare(method: type[Method], specification: Specification | dict) -> Any:
 
 
 def prepare_test(method: type[Method], specification: Specification | dict) -> Any:
-    """The test sets that it reads."""
+    """The test sets that the method reads."""
     return method.prepare_test(request(specification))

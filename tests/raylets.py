@@ -1,7 +1,7 @@
-"""Clusters of raylets, each in a process of its own.
+"""Clusters of raylets, each started in a separate process.
 
-Ray ends a process that loses the head it was connected to. Test processes outlive the clusters of their tests, so they
-never connect to one.
+Ray ends a process whose head is lost. Test processes outlive the clusters of their tests, so they never connect to a
+cluster themselves.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ class Raylets:
 
     def __init__(self, nodes: int, **head) -> None:
         options = {"num_cpus": 0, "include_dashboard": False, **head}
-        self._cluster = Cluster(initialize_head=True, head_node_args=options)  # it ends with its process
+        self._cluster = Cluster(initialize_head=True, head_node_args=options)  # ends with its process
         for _ in range(nodes):
             self._cluster.add_node(num_cpus=1, wait=False)
         self._cluster.wait_for_nodes()
@@ -64,7 +64,7 @@ class _Remote:
 def _serve(pipe: Connection, nodes: int, head: dict[str, Any]) -> None:
     cluster = Raylets(nodes, **head)
     pipe.send(None)
-    with contextlib.suppress(EOFError):  # the test process is gone: so will the cluster be
+    with contextlib.suppress(EOFError):  # the test process has ended, so the cluster ends too
         while True:
             name, arguments = pipe.recv()
             try:
@@ -82,7 +82,7 @@ def raylets(nodes: int, **head) -> Iterator[Raylets]:
     process.start()
     theirs.close()
     try:
-        ours.recv()  # it stands, or EOFError
+        ours.recv()  # the cluster is up, or EOFError
         yield _Remote(ours)
     finally:
         ours.close()

@@ -1,4 +1,4 @@
-"""Servers that tests start and end by themselves, on 127.0.0.1: PostgreSQL, a Ray cluster's head, a way there."""
+"""Servers that tests start and end, on 127.0.0.1: PostgreSQL, the head of a Ray cluster, a tunnel."""
 
 import base64
 import contextlib
@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.search.story import PATIENCE, wait_for
+from tests.search.story import TEST_TIMEOUT, wait_for
 
-DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on nobody's path
+DEBIAN = Path("/usr/lib/postgresql")  # VERSION/bin, which is on no path
 # Above the ports of Ray's workers (10002 to 19999) and of its clients' servers (23000 to 23999), below those that Linux
 # gives to outgoing connections (from 32768).
 PORTS = range(24_000, 32_000)
@@ -33,10 +33,10 @@ _locks = open(Path(tempfile.gettempdir()) / f"seedwise-test-ports-{os.getuid()}"
 
 
 def own_port() -> int:
-    """A port for a server of this test process, also while that server is down: no other test process takes it.
+    """A port reserved for this test process, also while its server is down.
 
-    A port that is merely free now may be taken by the time a server starts. Each port is a byte of one file, locked by
-    the process that has it, until that process ends.
+    A port that is only free now may be taken when the server starts. Each port is a byte of a shared file, which the
+    owning process keeps locked until it ends.
     """
     first = os.getpid() % len(PORTS)
     for port in (*PORTS[first:], *PORTS[:first]):
@@ -53,7 +53,7 @@ def own_port() -> int:
 
 @contextlib.contextmanager
 def silent_port() -> Iterator[int]:
-    """A port where nobody answers: it is taken, and every connection is refused."""
+    """A reserved port that refuses every connection."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken.getsockname()[1]
@@ -61,10 +61,11 @@ def silent_port() -> Iterator[int]:
 
 class _Refuses(BaseHTTPRequestHandler):
     def do_GET(self):
-        told = self.headers.get("Authorization", "")
-        self.server.told.add(told)
-        who = base64.b64decode(told.removeprefix("Basic ")).decode(errors="replace")
-        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": f"no entry for {who} ({told})"}).encode()
+        authorization = self.headers.get("Authorization", "")
+        self.server.authorizations.add(authorization)
+        who = base64.b64decode(authorization.removeprefix("Basic ")).decode(errors="replace")
+        message = f"no entry for {who} ({authorization})"
+        answer = json.dumps({"error_code": "PERMISSION_DENIED", "message": message}).encode()
         self.send_response(403)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -78,9 +79,12 @@ class _Refuses(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def refusing() -> Iterator[ThreadingHTTPServer]:
-    """A server that lets nobody in and repeats in its answer what it was told; `told` has every authorization."""
+    """A server that refuses every request and repeats its authorization in the answer.
+
+    `authorizations` has every authorization that it received.
+    """
     with ThreadingHTTPServer(("127.0.0.1", 0), _Refuses) as server:
-        server.told = set()
+        server.authorizations = set()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -88,13 +92,13 @@ def refusing() -> Iterator[ThreadingHTTPServer]:
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    """A new PostgreSQL database, gone afterwards; its address. Where PostgreSQL cannot start the test is skipped."""
+    """The address of a new PostgreSQL database, removed afterwards. The test is skipped if PostgreSQL cannot start."""
     places = [*map(str, sorted(DEBIAN.glob("*/bin"), reverse=True)), os.environ["PATH"]]
     if (initdb := shutil.which("initdb", path=os.pathsep.join(places))) is None:
         pytest.skip("no PostgreSQL: install Debian's package postgresql")
     with tempfile.TemporaryDirectory(prefix="pg-", dir="/tmp") as folder, open(f"{folder}/log", "w+") as log:
         who = {}
-        if os.geteuid() == 0:  # as whom PostgreSQL refuses to run
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
             who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
@@ -122,8 +126,8 @@ def postgres() -> Iterator[str]:
             assert server.poll() is None, Path(log.name).read_text()
             yield f"postgresql+psycopg://seedwise@127.0.0.1:{port}/postgres"
         finally:
-            server.send_signal(signal.SIGINT)  # its fast way to end
-            server.wait(PATIENCE)
+            server.send_signal(signal.SIGINT)  # fast shutdown
+            server.wait(TEST_TIMEOUT)
 
 
 def _answers(port: int) -> bool:
@@ -136,7 +140,7 @@ def _answers(port: int) -> bool:
 
 
 class Head:
-    """The head of a Ray cluster with two CPUs and its dashboard, started as people start it, and wanting a token.
+    """The head of a Ray cluster with two CPUs and its dashboard, started from the command line, protected by a token.
 
     Nothing of this project is on its path.
     """
@@ -158,11 +162,11 @@ class Head:
 
     @property
     def access(self) -> dict[str, str]:
-        """What a client needs in its environment."""
+        """The environment variables that a client needs."""
         return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": self.token}
 
     def wait(self) -> None:
-        """Until it answers."""
+        """Wait until the server answers."""
         wait_for(lambda: self._process.poll() is not None or self._ready())
         assert self._process.poll() is None, (self._folder / "log").read_text()
 
@@ -177,13 +181,13 @@ class Head:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # it ends all that it started
-        self._process.wait(PATIENCE)
+        self._process.terminate()  # it ends its child processes
+        self._process.wait(TEST_TIMEOUT)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Relay:
-    """A way to a port of this machine, as a tunnel to a cluster is; it can be cut, and works again at once."""
+    """A tunnel to a port of this machine; `cut` drops its connections, and new connections work at once."""
 
     def __init__(self, target: int):
         self._target, self._ends = target, []
@@ -196,15 +200,15 @@ class Relay:
             while True:
                 ends = [self._listener.accept()[0], socket.create_connection(("127.0.0.1", self._target))]
                 self._ends += ends
-                for one, other in (ends, reversed(ends)):
-                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                for source, sink in (ends, reversed(ends)):
+                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
-    def _pump(self, one: socket.socket, other: socket.socket) -> None:
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := one.recv(1 << 16):
-                other.sendall(data)
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
         with contextlib.suppress(OSError):
-            other.shutdown(socket.SHUT_RDWR)
+            sink.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
         for end in self._ends:

@@ -38,7 +38,7 @@ class World(Protocol):
 
 @dataclass
 class Outcome:
-    """A finished search: every line of its ledger, and what it would export."""
+    """A finished search: every line of its ledger, and the configuration to export."""
 
     events: list[dict]
     state: State
@@ -46,8 +46,8 @@ class Outcome:
     selected: str = field(init=False)
 
     def __post_init__(self) -> None:
-        found = self.estimator.estimate(self.state)
-        self.selected = found.ids[found.best]
+        estimate = self.estimator.estimate(self.state)
+        self.selected = estimate.ids[estimate.best]
 
     @property
     def params(self) -> dict:
@@ -55,13 +55,13 @@ class Outcome:
 
     @property
     def reported(self) -> float:
-        """The score that the search phase claims for it."""
-        found = self.estimator.estimate(self.state)
-        return float(found.mean[found.best])
+        """The score that the search phase reports for it."""
+        estimate = self.estimator.estimate(self.state)
+        return float(estimate.mean[estimate.best])
 
     @property
     def confirmed(self) -> Summary | None:
-        """What its fresh replicates say."""
+        """The mean score of its fresh replicates."""
         scores = SELECTION.scores(self.state, CONFIRM).get(self.selected)
         return summary(list(scores.values())) if scores else None
 

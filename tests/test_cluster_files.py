@@ -1,4 +1,4 @@
-"""The files that people copy from cluster/, as the tools that will read them read them."""
+"""The files of cluster/, checked by the tools that read them."""
 
 import os
 import re
@@ -26,15 +26,18 @@ def documents():
 
 
 def of_kind(kind, name):
-    return next(one for one in documents() if one["kind"] == kind and one["metadata"]["name"] == name)
+    return next(
+        document for document in documents() if document["kind"] == kind and document["metadata"]["name"] == name
+    )
 
 
 def test_all_files_name_one_version_of_ray_and_it_is_one_that_the_package_allows():
-    found = set()
+    versions = set()
     for path in CLUSTER.iterdir():
-        found.update(re.findall(r"\bray(?:Version)?(?:: ?|==)(\d+\.\d+\.\d+)", path.read_text()))
-    (version,) = found
-    assert next(one for one in map(Requirement, requires("seedwise")) if one.name == "ray").specifier.contains(version)
+        versions.update(re.findall(r"\bray(?:Version)?(?:: ?|==)(\d+\.\d+\.\d+)", path.read_text()))
+    (version,) = versions
+    of_ray = [requirement for requirement in map(Requirement, requires("seedwise")) if requirement.name == "ray"]
+    assert of_ray[0].specifier.contains(version)
 
 
 def test_the_guide_names_every_file_and_its_commands_are_taken():
@@ -79,9 +82,9 @@ def test_in_the_cloud_no_run_is_on_the_head_and_some_workers_are_spot_machines()
     cluster = prepare_config(yaml.safe_load((CLUSTER / "aws.yaml").read_text()))
     types = cluster["available_node_types"]
     assert types[cluster["head_node_type"]]["resources"] == {"CPU": 0}
-    spot = {name for name, one in types.items() if "InstanceMarketOptions" in one["node_config"]}
+    spot = {name for name, kind in types.items() if "InstanceMarketOptions" in kind["node_config"]}
     assert spot == {"gpu-spot"}
-    assert cluster["max_workers"] == sum(one["max_workers"] for one in types.values())
+    assert cluster["max_workers"] == sum(kind["max_workers"] for kind in types.values())
 
 
 # Fields of KubeRay's RayJob that we use, with their types, by its API reference (ray.io/v1). No package has the schema.
@@ -117,8 +120,8 @@ def assert_typed(value, expected):
         for key in expected:
             assert_typed(value[key], expected[key])
     elif isinstance(expected, list):
-        for one in value:
-            assert_typed(one, expected[0])
+        for item in value:
+            assert_typed(item, expected[0])
     else:
         assert type(value) is expected
 
@@ -127,7 +130,7 @@ def pods():
     """Every pod template of the file as a resource of its own, Ray's included."""
     ray = of_kind("RayJob", "seedwise")["spec"]["rayClusterSpec"]
     groups = [ray["headGroupSpec"], *ray["workerGroupSpecs"]]
-    templates = [one["spec"]["template"] for one in documents() if "template" in one.get("spec", {})]
+    templates = [document["spec"]["template"] for document in documents() if "template" in document.get("spec", {})]
     for template in [*templates, *(group["template"] for group in groups)]:
         yield {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "one"}, "template": template}
 
@@ -136,10 +139,10 @@ def pods():
 def test_every_resource_and_pod_is_valid_in_kubernetes_strict_schemas(version):
     kubernetes = pytest.importorskip("kubernetes_validate", reason="pip install -e .[test]")
     version = kubernetes.latest_version() if version == "newest" else version
-    known = [one for one in documents() if one["kind"] != "RayJob"]
+    known = [document for document in documents() if document["kind"] != "RayJob"]
     assert len(known) + 1 == len(documents())
-    for one in [*known, *pods()]:
-        kubernetes.validate(one, version, strict=True)
+    for document in [*known, *pods()]:
+        kubernetes.validate(document, version, strict=True)
     misspelt = {**known[0], "spec": {**known[0]["spec"], "port": []}}
     with pytest.raises(kubernetes.ValidationError):
         kubernetes.validate(misspelt, version, strict=True)
@@ -162,17 +165,18 @@ def test_the_job_calls_a_search_that_our_own_command_line_takes():
     options = parser().parse_args(arguments)
     assert (name, options.command, options.address) == ("seedwise", search.run, "auto")
     head = of_kind("RayJob", "seedwise")["spec"]["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]
-    mounts = {one["mountPath"] for one in head["containers"][0]["volumeMounts"]}
+    mounts = {mount["mountPath"] for mount in head["containers"][0]["volumeMounts"]}
     assert {str(options.out.parent), str(Path(options.spec).parent)} <= mounts
-    (uri,) = [one.removeprefix("tracking.uri=") for one in options.set if one.startswith("tracking.uri=")]
+    (uri,) = [change.removeprefix("tracking.uri=") for change in options.set if change.startswith("tracking.uri=")]
     service = of_kind("Service", "mlflow")
     assert uri == f"http://mlflow:{service['spec']['ports'][0]['port']}"
 
 
 def test_passwords_are_by_reference_alone_and_everything_that_is_referred_to_is_there():
     text = (CLUSTER / "rayjob.yaml").read_text()
-    assert not [one for one in documents() if one["kind"] == "Secret"]
-    labels, claims = [], {one["metadata"]["name"] for one in documents() if one["kind"] == "PersistentVolumeClaim"}
+    assert not [document for document in documents() if document["kind"] == "Secret"]
+    labels = []
+    claims = {document["metadata"]["name"] for document in documents() if document["kind"] == "PersistentVolumeClaim"}
     for pod in pods():
         labels.append(pod["template"]["metadata"]["labels"])
         spec = pod["template"]["spec"]
@@ -186,10 +190,10 @@ def test_passwords_are_by_reference_alone_and_everything_that_is_referred_to_is_
                 assert f"create configmap {volume['configMap']['name']} " in text
             else:
                 assert volume["persistentVolumeClaim"]["claimName"] in claims
-    for one in documents():
-        if one["kind"] in ("Service", "NetworkPolicy"):
-            wanted = one["spec"].get("selector") or one["spec"]["podSelector"]["matchLabels"]
-            assert any(wanted.items() <= found.items() for found in labels)
+    for document in documents():
+        if document["kind"] in ("Service", "NetworkPolicy"):
+            wanted = document["spec"].get("selector") or document["spec"]["podSelector"]["matchLabels"]
+            assert any(wanted.items() <= of_pod.items() for of_pod in labels)
 
 
 def test_mlflow_knows_the_options_of_its_server():
@@ -203,7 +207,7 @@ def test_mlflow_knows_the_options_of_its_server():
 
 
 @pytest.mark.parametrize(("linter", "name"), [("hadolint", "Dockerfile"), ("shellcheck", "slurm.sh")])
-def test_linters_find_nothing(linter, name):
+def test_the_cluster_files_pass_their_linters(linter, name):
     program = shutil.which(linter, path=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     if not program:
         pytest.skip(f"{linter} is not installed: pip install -e .[test]")

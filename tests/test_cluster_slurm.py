@@ -1,4 +1,4 @@
-"""cluster/slurm.sh really run: with a pretended search for how it ends, with Ray and a search for the whole of it."""
+"""cluster/slurm.sh, run with a fake search to test how it ends, and with Ray and a real search as a whole."""
 
 import json
 import os
@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.search.story import PATIENCE, wait_for
+from tests.search.story import TEST_TIMEOUT, wait_for
 
 SCRIPT = ROOT / "cluster" / "slurm.sh"
 SLURM = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "1", "SLURM_CPUS_PER_TASK": "1"}
-# Of Slurm: the command that it runs on each machine, here on this one, and the request to be queued again.
+# Stand-ins for Slurm: `srun`, here on this machine, and `scontrol requeue`.
 STANDINS = {
     "srun": 'while [[ $1 == --* ]]; do shift; done; exec "$@"',
     "scontrol": 'echo "$@" >>scontrol.log',
 }
-# Of Ray and of the search, for what the script does with signals and exit codes.
-PRETENDED = {
+# Stand-ins for Ray and the search, to test signals and exit codes of the script.
+FAKES = {
     "hostname": "echo 10.0.0.1 10.0.0.2",
     "ray": """
         [ $1 = symmetric-run ] && [ -z "$RAY_IS_BROKEN" ] || exit 0
@@ -37,7 +37,7 @@ PRETENDED = {
 
 
 def programs(folder, bodies):
-    """A folder of small programs, first on the path."""
+    """A folder of small programs that is first on the path."""
     folder.mkdir()
     for name, body in bodies.items():
         (folder / name).write_text(f"#!/bin/bash\n{body}\n")
@@ -46,7 +46,7 @@ def programs(folder, bodies):
 
 
 def catches(process, number):
-    """Whether a process has a handler for a signal by now."""
+    """Whether a process has installed a handler for a signal."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt:")).split()[1], 16)
     return bool(caught >> (number - 1) & 1)
@@ -64,11 +64,11 @@ def catches(process, number):
     ids=["done", "failed", "goes on", "time limit", "no Ray"],
 )
 def test_the_slurm_script_ends_as_its_search_does(tmp_path, variables, begun, tell, code, called, queued):
-    path = programs(tmp_path / "bin", STANDINS | PRETENDED)
+    path = programs(tmp_path / "bin", STANDINS | FAKES)
     if begun:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "ledger.jsonl").write_text("{}\n")
-    notes = tmp_path / "notes"  # where the script keeps the process id of the search
+    notes = tmp_path / "notes"  # the process id of the search, as the script stores it
     notes.mkdir()
     process = subprocess.Popen(
         ["bash", str(SCRIPT), "spec.yaml", "out", "--set", "seed=1"],
@@ -81,7 +81,7 @@ def test_the_slurm_script_ends_as_its_search_does(tmp_path, variables, begun, te
     if tell:
         wait_for(lambda: log.exists() and any(file.read_text() for file in notes.iterdir()) and catches(process, tell))
         process.send_signal(tell)
-    errors = process.communicate(timeout=PATIENCE)[1]
+    errors = process.communicate(timeout=TEST_TIMEOUT)[1]
     assert process.returncode == code
     assert (log.read_text() if called else None) == (called and f"-m seedwise {called} --address auto\n")
     assert ((tmp_path / "scontrol.log").read_text() if queued else "") == queued
@@ -97,7 +97,7 @@ replicates: {policy: fixed, n: 3, confirm: {top: 0}}
 select: {on: metric, metric: value}
 tracking: {uri: "off"}
 """
-# A machine of its own: `symmetric-run` refuses to start where there is any Ray, ends all that it sees, has fixed ports.
+# Apart from other tests: `symmetric-run` refuses to start beside another Ray, ends every Ray it sees, has fixed ports.
 ALONE = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", "--net"]
 MACHINE = ["unshare", *ALONE, "bash", "-ec"]
 NETWORK = """
@@ -116,15 +116,15 @@ def test_ray_symmetric_run_runs_a_search_in_the_slurm_script(tmp_path):
         pytest.skip("no processes and network of one's own here (unshare): Ray of others would be stopped")
     (tmp_path / "spec.yaml").write_text(SPECIFICATION)
     path = f"{Path(sys.executable).parent}{os.pathsep}{programs(tmp_path / 'bin', STANDINS)}"
-    found = subprocess.run(
+    done = subprocess.run(
         [*MACHINE, f"{NETWORK}\nexec bash {SCRIPT} {tmp_path}/spec.yaml {tmp_path}/out"],
         cwd=ROOT,
         env={**os.environ, **SLURM, "PATH": path, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=3 * PATIENCE,
+        timeout=3 * TEST_TIMEOUT,
     )
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "On head node. Starting Ray cluster head" in found.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "On head node. Starting Ray cluster head" in done.stdout
     rows = json.loads((tmp_path / "out" / "leaderboard.json").read_text())
     assert [row["replicates"] for row in rows] == [3, 3]

@@ -1,4 +1,4 @@
-"""docs/specification.md: it is what the schema says, and nothing is missing in it."""
+"""docs/specification.md agrees with the schema and is complete."""
 
 import re
 
@@ -10,11 +10,11 @@ from tests.conftest import ROOT
 from tools.reference import PATH, reference
 
 
-def test_the_page_is_in_step_with_the_schema():
+def test_the_page_agrees_with_the_schema():
     assert PATH.read_text(encoding="utf-8") == reference(), "run `make docs`"
 
 
-def test_every_key_is_there_and_has_a_text():
+def test_every_key_is_listed_with_a_text():
     rows = re.findall(r"^\| `(\w+)` \| .* \| .* \| (.*) \|$", reference().split("## Names by method")[0], re.M)
     missing = [name for name, text in rows if not text and name != "goal"]
     assert missing == []
@@ -28,7 +28,7 @@ def test_every_input_has_a_text(method):
     assert [name for name, key in spec_of(method).inputs.items() if not key.text] == []
 
 
-def test_links_lead_somewhere():
+def test_links_have_targets():
     links = re.findall(r"\]\(([\w-]+\.md)?(?:#([\w-]+))?\)", reference())
     assert len(links) > 20
     for page, anchor in links:

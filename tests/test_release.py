@@ -1,4 +1,4 @@
-"""Before a release: the demo as it ships, and a search under fire. Many minutes on two cores."""
+"""Before a release: the demo as shipped, and a search under random faults. Many minutes on two cores."""
 
 import re
 import subprocess
@@ -14,11 +14,11 @@ pytestmark = [pytest.mark.release, pytest.mark.timeout(3600)]
 
 
 def test_the_demo_as_make_search_runs_it(tmp_path):
-    """At its full size, in a process of its own: all runs succeed, and the best reruns to its scores."""
+    """At full size, in its own process: all runs succeed, and the best reruns to its scores."""
     output = run(tmp_path, "search", "demo", apart=True)
     assert "the budget of 32 runs is spent" in output
     folder = tmp_path / "runs" / "demo"
-    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"done"}
+    assert {result.status for result in read(folder / "ledger.jsonl").runs()} == {"done"}
     rows = board(folder)
     assert rows[0]["fresh"]["replicates"] == 3
     assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel", "qor"}

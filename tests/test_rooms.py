@@ -1,4 +1,4 @@
-"""Rooms: a folder imports only from itself and from rooms before it, and none is larger than a person can take in."""
+"""Rooms: a folder imports only from itself and from earlier rooms, and no folder is too large."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ import pytest
 
 from seedwise.trainables.methods import METHODS, spec_of
 from tests.conftest import ROOT
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 
 ROOMS_OF_METHODS = [METHODS[name].removeprefix("seedwise.").removesuffix(".spec") for name in METHODS]
 ROOMS = [
@@ -23,18 +23,18 @@ ROOMS = [
 ]
 DOORS = {"seedwise", "seedwise.search", "seedwise.__main__"}  # they name what others may use, wherever it is
 TABLES = {"seedwise.trainables.methods"}  # of import paths, as the spec.py of every method is
-MOST = 16  # modules of a room; search.commands has one per command
+LARGEST_ROOM = 16  # modules of a room; search.commands has one per command
 LANDSCAPE = "seedwise.trainables.landscape.trainable:Landscape"
 
 
 def modules():
     """Every module of the product by its import name, and its file."""
-    found = {}
+    paths = {}
     for top in ("seedwise", "trainables", "spaces", "search"):
         for path in (ROOT / top).rglob("*.py"):
             name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
-            found[name if top == "seedwise" else f"seedwise.{name}"] = path
-    return found
+            paths[name if top == "seedwise" else f"seedwise.{name}"] = path
+    return paths
 
 
 def room_of(module):
@@ -49,12 +49,14 @@ def imports(tree, known):
     for node in ast.walk(tree):
         names, text = [], isinstance(node, ast.Constant)
         if isinstance(node, ast.Import):
-            names = [one.name for one in node.names]
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: write the whole name"
-            names = [whole if (whole := f"{node.module}.{one.name}") in known else node.module for one in node.names]
+            names = [
+                whole if (whole := f"{node.module}.{alias.name}") in known else node.module for alias in node.names
+            ]
             if node.module == "seedwise":
-                names = [f"seedwise.{one.name}" for one in node.names if one.name != "__version__"]
+                names = [f"seedwise.{alias.name}" for alias in node.names if alias.name != "__version__"]
         elif text and isinstance(node.value, str):
             name = node.value.partition(":")[0]
             names = [name] if name in known and name not in DOORS else []
@@ -81,10 +83,10 @@ def test_no_room_imports_from_a_later_one():
     known = modules()
     assert len(known) > 150
     wrong = [
-        one
+        problem
         for module, path in known.items()
         if module not in DOORS
-        for one in against_the_order(module, ast.parse(path.read_text()), known)
+        for problem in against_the_order(module, ast.parse(path.read_text()), known)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -115,7 +117,7 @@ def test_a_method_says_no_more_of_later_rooms_than_the_names_of_its_spaces():
 
 
 def test_only_the_table_of_methods_names_a_method():
-    """Elsewhere a method is named in its folder and its space; a page of docs/ may be named anywhere."""
+    """Otherwise a method is named only in its folder and its space; pages of docs/ may be named anywhere."""
     own = re.compile(rf"(trainables|spaces)\.({'|'.join([*METHODS, 'world'])})\b")
     named = re.compile(rf"(?<!docs/)\b({'|'.join(METHODS)})\b", re.IGNORECASE)
     elsewhere = {name: path for name, path in modules().items() if not own.search(name) and name not in TABLES}
@@ -130,7 +132,7 @@ def test_every_folder_is_a_room_and_none_is_too_large():
             assert module in DOORS or module.removeprefix("seedwise.") in ROOMS, f"{module} is no room of the list"
         else:
             sizes[room_of(module)] += 1
-    large = {room: size for room, size in sizes.items() if size > MOST and room != "search.commands"}
+    large = {room: size for room, size in sizes.items() if size > LARGEST_ROOM and room != "search.commands"}
     assert not large
 
 
@@ -146,10 +148,12 @@ def test_a_method_needs_no_ray_no_optuna_and_no_search():
     paths = [*(spec_of(name).trainable for name in METHODS), LANDSCAPE]
     program = f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n" + "".join(
         f"from {module} import {kind}; print({kind}.__name__)\n"
-        for module, _, kind in (one.partition(":") for one in paths)
+        for module, _, kind in (path.partition(":") for path in paths)
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.stdout.split() == [one.partition(":")[2] for one in paths], done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=TEST_TIMEOUT
+    )
+    assert done.stdout.split() == [path.partition(":")[2] for path in paths], done.stderr
 
 
 HEAVY = ("torch", "transformers", "ray", "mlflow", "datasets", "matplotlib", "plotly")
@@ -162,6 +166,8 @@ def test_help_and_status_start_without_torch_ray_and_mlflow(arguments):
         f"atexit.register(lambda: print('loaded', [name for name in {HEAVY} if name in sys.modules]));"
         f"sys.argv = ['seedwise', *{arguments}]; runpy.run_module('seedwise', run_name='__main__')"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=TEST_TIMEOUT
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded []"

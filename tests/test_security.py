@@ -1,4 +1,4 @@
-"""Who can reach a search, whose code runs, where files go, and who sees a password: with real files and processes."""
+"""Network access, code execution, file paths and passwords of a search, with real files and processes."""
 
 import ast
 import base64
@@ -56,11 +56,11 @@ SPECIFICATION = {
 }
 
 
-# Servers: what listens does so on this machine alone.
+# Servers listen on this machine only.
 
 
 def family(pid):
-    """A process and all below it."""
+    """A process and all its descendants."""
     try:
         top = psutil.Process(pid)
         return [top, *top.children(recursive=True)]
@@ -68,13 +68,15 @@ def family(pid):
         return []
 
 
-def seen(pid):
-    """(process, address) of every port that a process or one below it listens to now, and their command lines."""
+def ports_and_commands(pid):
+    """(process, address) of every port that a process or its descendants listen to, and their command lines."""
     listening, commands = set(), {}
-    for one in family(pid):
+    for process in family(pid):
         try:
-            commands[one.pid] = one.cmdline()
-            listening |= {(one.name(), at.laddr.ip) for at in one.net_connections("inet") if at.status == "LISTEN"}
+            commands[process.pid] = process.cmdline()
+            listening |= {
+                (process.name(), at.laddr.ip) for at in process.net_connections("inet") if at.status == "LISTEN"
+            }
         except psutil.Error:  # it has just ended
             continue
     return listening, commands
@@ -88,17 +90,17 @@ def command(*arguments):
     return [sys.executable, str(ROOT / "run_search.py"), *map(str, arguments)]
 
 
-# A password with letters that an address has to encode, in all the forms in which it could be found.
+# A password with characters that a URL must encode, in every form in which it could leak.
 PASSWORD = "Sesam öffne@dich"
 SECRETS = [PASSWORD.encode(), quote(PASSWORD, safe="").encode(), b"Sesam", base64.b64encode(b"me:" + PASSWORD.encode())]
 
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory):
-    """A search whose tracking server refuses its password: the folder, what it printed, and what its processes were.
+    """A search whose tracking server refuses its password: its folder, open ports, command lines, credentials sent.
 
-    Its last run waits for the marker until every kind of process was seen to listen. Its follower, which would go on
-    trying for a minute, is killed once the search has ended and the server has refused.
+    Its last run waits for the marker until every kind of process listens. Its follower, which would retry for a minute,
+    is killed after the search has ended and the server has refused.
     """
     folder = tmp_path_factory.mktemp("searched")
     marker, listening, commands = folder / "marker", set(), {}
@@ -112,16 +114,16 @@ def searched(tmp_path_factory):
     lines, log = (folder / "runs" / "quadratic" / name for name in ("ledger.jsonl", "tracking.log"))
 
     def over() -> bool:
-        """Looks once at all processes; whether the search has ended."""
-        ports, running = seen(process.pid)
+        """Inspect all processes once; return whether the search has ended."""
+        ports, running = ports_and_commands(process.pid)
         listening.update(ports)
         commands.update(running)
         if all(any(name.startswith(kind) for name, _ in listening) for kind in ("gcs_server", "raylet", "ray::")):
             marker.touch()  # "ray::" are workers and agents
         if marker.exists() and '"event": "end"' in lines.read_text() and "no entry for" in log.read_text():
-            for one in family(process.pid):
-                if "seedwise.search.tracking.follower" in commands.get(one.pid, []):
-                    one.kill()
+            for member in family(process.pid):
+                if "seedwise.search.tracking.follower" in commands.get(member.pid, []):
+                    member.kill()
         return process.poll() is not None
 
     with refusing() as server, open(folder / "printed", "w") as printed:
@@ -138,8 +140,8 @@ def searched(tmp_path_factory):
         finally:
             process.kill()
     assert process.wait() == 0, (folder / "printed").read_text()
-    commands.pop(process.pid)  # what a person types there, everybody on the machine can read
-    return folder, listening, commands, server.told
+    commands.pop(process.pid)  # command lines are readable by every user of the machine
+    return folder, listening, commands, server.authorizations
 
 
 @pytest.mark.extended
@@ -167,8 +169,8 @@ def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_p
             stderr=subprocess.STDOUT,
         )
     try:
-        wait_for(lambda: process.poll() is not None or seen(process.pid)[0])
-        listening, commands = seen(process.pid)
+        wait_for(lambda: process.poll() is not None or ports_and_commands(process.pid)[0])
+        listening, commands = ports_and_commands(process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -182,16 +184,16 @@ def test_the_server_of_mlflows_pages_listens_on_this_machine_only_and_shows_no_p
 
 
 def holding(*places):
-    """The files among and below these places that hold a secret in any form."""
-    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file()]
+    """The files at and below these paths that hold a secret in any form."""
+    files = [file for path in places for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()]
     assert files
     return [file for file in files if any(secret in file.read_bytes() for secret in SECRETS)]
 
 
 @pytest.mark.extended
 def test_a_password_is_used_and_nobody_keeps_it(searched, monkeypatch, capsys):
-    folder, _, commands, told = searched
-    assert told == {f"Basic {SECRETS[-1].decode()}"}
+    folder, _, commands, credentials = searched
+    assert credentials == {f"Basic {SECRETS[-1].decode()}"}
     assert "no entry for" in (folder / "runs" / "quadratic" / "tracking.log").read_text()
     session = next(
         word.split("=")[1] for words in commands.values() for word in words if word.startswith("--session-dir=")
@@ -284,7 +286,7 @@ def test_what_libraries_print_in_the_follower_goes_through_the_same_filter(monke
 
 
 @pytest.mark.parametrize(
-    ("override", "told"),
+    ("override", "problem"),
     [
         ("tracking.uri=http://me:Sesam 'x@host", "tracking.uri: its password has a blank, a quote"),
         ("tracking.uri=postgresql://me:Ses@Sesam@host/db", "tracking.uri: its password has a blank, a quote"),
@@ -297,16 +299,16 @@ def test_what_libraries_print_in_the_follower_goes_through_the_same_filter(monke
         ("http://me:Sesam@host", "--set http***: there is no value. Write key=value"),
     ],
 )
-def test_a_password_that_cannot_be_kept_back_is_refused_in_a_line_without_it(tmp_path, capsys, override, told):
+def test_a_password_that_cannot_be_kept_back_is_refused_in_a_line_without_it(tmp_path, capsys, override, problem):
     (tmp_path / "spec.yaml").write_text(yaml12.dump(SPECIFICATION))
     assert main(["search", str(tmp_path / "spec.yaml"), "--dry-run", "--set", override]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert problem in error
     assert "Sesam" not in error
     assert error.count("\n") == 1
 
 
-# Code: none of it comes out of a file.
+# Code: nothing is executed from a file.
 
 
 class Payload:
@@ -321,10 +323,10 @@ class Payload:
 
 @pytest.fixture
 def marker(tmp_path):
-    """What any of the files below would leave behind if its code ran."""
-    place = tmp_path / "it ran"
-    yield place
-    assert not place.exists()
+    """The file that any of the payloads below would create if it ran."""
+    path = tmp_path / "it ran"
+    yield path
+    assert not path.exists()
 
 
 def test_the_payload_works_where_it_is_unpickled(tmp_path):
@@ -376,8 +378,8 @@ def test_an_array_of_objects_in_the_cache_is_made_again(tmp_path, marker, monkey
     for save in (np.save, np.savez):
         with open(file, "wb") as broken:
             save(broken, np.array([Payload(marker)], dtype=object), allow_pickle=True)
-        found = cached("kind", {"a": 1}, lambda: {"table": np.arange(3)})["table"]
-        np.testing.assert_array_equal(found, [0, 1, 2])
+        table = cached("kind", {"a": 1}, lambda: {"table": np.arange(3)})["table"]
+        np.testing.assert_array_equal(table, [0, 1, 2])
 
 
 def test_a_data_set_brings_no_code(tmp_path, marker):
@@ -394,7 +396,7 @@ def test_a_data_set_brings_no_code(tmp_path, marker):
 
 @pytest.fixture
 def model(tmp_path):
-    """A folder with a whole encoder, whose config can be changed."""
+    """A folder with a complete encoder, whose config can be changed."""
     from seedwise.trainables.world import FILES
 
     folder = tmp_path / "model"
@@ -409,7 +411,7 @@ def model(tmp_path):
 
 
 def code(folder, marker):
-    """Code as the hub's folders may bring it, and the keys of a config that name it."""
+    """Code as folders of the hub may contain it, and the config keys that name it."""
     text = f"import os\nos.mkdir({str(marker)!r})\nfrom transformers import BertConfig as Config, BertModel as Model\n"
     (folder / "own.py").write_text(text)
     return {"auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model", "AutoTokenizer": ["own.Config", None]}}
@@ -430,9 +432,9 @@ def test_a_known_kind_of_encoder_is_loaded_without_the_code_that_its_folder_brin
 
     plain, _ = load_encoder(str(model()))
     folder = model(**code(model(), marker), attn_implementation="someone/kernel")
-    found, _ = load_encoder(str(folder))
-    assert found.config == plain.config | {"_name_or_path": found.config.get("_name_or_path")}
-    assert found.weights.keys() == plain.weights.keys()
+    loaded, _ = load_encoder(str(folder))
+    assert loaded.config == plain.config | {"_name_or_path": loaded.config.get("_name_or_path")}
+    assert loaded.weights.keys() == plain.weights.keys()
 
 
 def test_weights_in_torchs_format_are_read_and_a_pickle_among_them_is_one_line(model, marker):
@@ -445,9 +447,9 @@ def test_weights_in_torchs_format_are_read_and_a_pickle_among_them_is_one_line(m
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
-    found, _ = load_encoder(str(folder))
-    name, table = max(found.weights.items(), key=lambda item: item[1].size)
-    np.testing.assert_array_equal(table, next(one for key, one in weights.items() if key.endswith(name)))
+    loaded, _ = load_encoder(str(folder))
+    name, table = max(loaded.weights.items(), key=lambda item: item[1].size)
+    np.testing.assert_array_equal(table, next(array for key, array in weights.items() if key.endswith(name)))
     torch.save(weights | {"more": Payload(marker)}, folder / "pytorch_model.bin")
     with pytest.raises(RequestError, match="a pickle of more than tensors") as refused:
         load_encoder(str(folder))
@@ -472,13 +474,13 @@ def test_a_saved_state_is_read_without_unpickling(tmp_path, marker):
 
 
 def called(node):
-    """`torch.load` of a call, as it is written."""
+    """The name of the called function as it is written, such as `torch.load`."""
     return ast.unparse(node.func)
 
 
 @pytest.mark.parametrize("folder", ["seedwise", "search", "spaces", "trainables"])
 def test_nothing_in_the_code_unpickles_or_evaluates(folder):
-    """The readers above are those we know; this is for the next one."""
+    """The tests above cover known readers; this test covers new ones."""
     for path in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             where = f"{path}:{getattr(node, 'lineno', 0)}"
@@ -487,7 +489,7 @@ def test_nothing_in_the_code_unpickles_or_evaluates(folder):
                 assert not names & {"pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}, where
             if not isinstance(node, ast.Call):
                 continue
-            given = {one.arg: ast.unparse(one.value) for one in node.keywords}
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
             assert called(node) not in ("eval", "exec", "os.system", "pd.read_pickle"), where
             assert given.get("trust_remote_code", "False") == "False", where
             assert given.get("shell", "False") == "False", where
@@ -500,7 +502,7 @@ def test_nothing_in_the_code_unpickles_or_evaluates(folder):
                 assert issubclass(yaml12._Loader, importlib.import_module("yaml").SafeLoader)
 
 
-# Names: what a file says cannot lead out of the folder that is written to.
+# Names in files cannot lead out of the folder that is written to.
 
 NASTY = [
     "..",
@@ -524,10 +526,10 @@ NAMES = st.sampled_from(NASTY) | st.text(max_size=80) | st.text("./\\ax-_~", max
 
 
 def accepted(check, name):
-    """Whether a check lets a name pass; if not, it says so in one line."""
+    """Whether a check accepts a name; a refusal must be one line."""
     try:
         check(name)
-    except ValidationError:  # which is made one line of where specifications are read
+    except ValidationError:  # the specification reader turns this into one line
         return False
     except (RequestError, ValueError) as error:
         return "\n" in str(error)
@@ -559,8 +561,8 @@ CHECKS = {
 @given(name=NAMES)
 def test_a_name_is_one_file_of_its_folder_or_refused(kind, name):
     if accepted(CHECKS[kind], name):
-        place = os.path.join("/folder", name)
-        assert os.path.dirname(os.path.normpath(place)) == "/folder"
+        path = os.path.join("/folder", name)
+        assert os.path.dirname(os.path.normpath(path)) == "/folder"
         assert len(f"{name}-decompose.yaml".encode()) < 256
         assert name.isprintable()
 
@@ -602,10 +604,10 @@ def test_an_edited_ledger_cannot_name_files_elsewhere(tmp_path, event, key, valu
         "result": {**run, "phase": "search", "status": "done", "metrics": {}, "seconds": 1.0},
     }
     path = tmp_path / "ledger.jsonl"
-    path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
+    path.write_text("".join(json.dumps({"event": kind, **fields}) + "\n" for kind, fields in events.items()))
     assert file.read(path).configurations["a"].runs[0].finished
     events[event][key] = value
-    path.write_text("".join(json.dumps({"event": kind, **told}) + "\n" for kind, told in events.items()))
+    path.write_text("".join(json.dumps({"event": kind, **fields}) + "\n" for kind, fields in events.items()))
     with pytest.raises(RequestError) as refused:
         file.read(path)
     assert re.search(rf"line {list(events).index(event) + 1}\b", str(refused.value))

@@ -1,4 +1,4 @@
-"""The engine as a whole, on simulated searches: what it decides is in the ledger, and it finds what there is."""
+"""The whole engine on simulated searches: decisions follow from the ledger, and the optimum is found."""
 
 import hashlib
 import math
@@ -15,7 +15,7 @@ RACE = {"policy": "race", "min": 2, "max": 6, "confirm": {"top": 2, "fresh": 3}}
 
 
 class Hill:
-    """Two numbers and a choice: the top is 1.0 at (0.3, 0.6, a). Seeds and noise move a score by 0.05 each."""
+    """Two numbers and a choice: the maximum is 1.0 at (0.3, 0.6, a). Seed and noise have sd 0.05 each."""
 
     best = 1.0
 
@@ -70,8 +70,8 @@ def test_the_ledger_cut_after_every_line_gives_the_same_next_action(replicates, 
     assert checked == sum(event["event"] == "start" for event in outcome.events) >= 38
 
 
-def test_no_worker_idles_while_there_is_budget():
-    """With runs of very different lengths, the clock of 5 workers is as short as that of a perfect packing allows."""
+def test_no_worker_idles_while_budget_is_left():
+    """With runs of very different lengths, 5 workers finish almost as early as with a perfect packing."""
     lengths = {}
 
     def seconds(params, replicate):
@@ -83,7 +83,7 @@ def test_no_worker_idles_while_there_is_budget():
     assert outcome.state.last_time < total / 5 + 100  # a list schedule is at most one run longer than its share
 
 
-def test_hours_end_a_search():
+def test_the_time_limit_ends_a_search():
     outcome = simulate(Hill(), replicates={**RACE, "confirm": {"top": 1, "fresh": 2}}, hours=0.5, workers=2)
     searched = list(outcome.state.runs_of("search"))
     assert 60 <= len(searched) <= 62  # a minute each, two at a time
@@ -93,19 +93,22 @@ def test_hours_end_a_search():
 
 @pytest.mark.parametrize("count", [6, pytest.param(12, marks=pytest.mark.extended)])
 def test_a_race_finds_better_than_five_seeds_for_everyone(count):
-    """Paired over worlds; the benchmark has the figures, this is that they point the right way."""
+    """Paired over worlds; the benchmark has the figures, this test checks their sign."""
     regrets = {}
     for name, replicates in {"race": {"policy": "race"}, "fixed": {"policy": "fixed", "n": 5}}.items():
         worlds = [Hill(seed) for seed in range(count)]
-        found = [
-            simulate(one, replicates={**replicates, "confirm": {"top": 0}}, runs=60, seed=one.seed) for one in worlds
+        outcomes = [
+            simulate(world, replicates={**replicates, "confirm": {"top": 0}}, runs=60, seed=world.seed)
+            for world in worlds
         ]
-        regrets[name] = np.mean([one.best - one.truth(of.params) for one, of in zip(worlds, found, strict=True)])
+        regrets[name] = np.mean(
+            [world.best - world.truth(outcome.params) for world, outcome in zip(worlds, outcomes, strict=True)]
+        )
     assert regrets["race"] < 0.8 * regrets["fixed"]
 
 
 def test_the_confirmation_is_free_of_the_optimism_of_the_search():
-    """With three fresh seeds per search, their mean is right on average; that of the chosen one's own is too high."""
+    """Over many searches the mean of three fresh seeds is unbiased; the search score of the choice is too high."""
     fresh, own = [], []
     for seed in range(16):
         world = Hill(100 + seed)
@@ -126,5 +129,5 @@ def test_a_space_that_is_used_up_ends_in_replicates():
     world = Hill()
     world.space = space
     outcome = simulate(world, replicates={"policy": "race", "min": 2, "max": 6, "confirm": {"top": 0}}, runs=40)
-    assert [len(one.runs) for one in outcome.state.configurations.values()] == [6, 6]
+    assert [len(configuration.runs) for configuration in outcome.state.configurations.values()] == [6, 6]
     assert outcome.params["kind"] == "a"

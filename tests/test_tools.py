@@ -16,8 +16,8 @@ def constraints() -> list[str]:
     return (ROOT / "constraints.txt").read_text().splitlines()
 
 
-def test_every_line_is_a_name_and_a_version_and_nothing_else():
-    """No address, no path, no marker, no local tag: the file means the same on every machine."""
+def test_every_line_is_only_a_name_and_a_version():
+    """No address, path, marker or local tag, so the file means the same on every machine."""
     assert [line for line in constraints() if not LINE.fullmatch(line)] == []
     assert len(constraints()) > 50
 
@@ -25,7 +25,9 @@ def test_every_line_is_a_name_and_a_version_and_nothing_else():
 def test_every_requirement_has_a_pin_within_its_range():
     pinned = dict(line.split("==") for line in constraints())
     wanted = [Requirement(text) for text in requires("seedwise")]
-    wanted = [one for one in wanted if one.marker is None or one.marker.evaluate({"extra": "dev"})]
+    wanted = [
+        candidate for candidate in wanted if candidate.marker is None or candidate.marker.evaluate({"extra": "dev"})
+    ]
     assert len(wanted) > 30
     for requirement in wanted:
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), requirement

@@ -1,4 +1,4 @@
-"""A method is added by its folder, its space and one line of the table of methods; nothing else changes.
+"""Adding a method takes its folder, its space and one line of the table of methods, and nothing else.
 
 `tests/toy` has the folder and the space. They are put into a copy of the project (of links), and the programs of these
 tests import that.
@@ -73,7 +73,7 @@ def run(project, tmp_path):
     return run
 
 
-def test_it_keeps_the_contract_of_methods(run):
+def test_the_toy_method_keeps_the_contract_of_methods(run):
     contract = ROOT / "tests" / "trainables" / "test_contract.py"
     assert "toy" not in contract.read_text()
     options = (
@@ -94,7 +94,7 @@ def test_it_keeps_the_contract_of_methods(run):
     assert "test_every_configuration_of_a_baseline_is_accepted_and_canonical[toy-plain]" in output
 
 
-def test_a_specification_of_it_is_read_and_its_inputs_are_checked(run, tmp_path):
+def test_a_specification_of_the_toy_method_is_read_and_its_inputs_are_checked(run, tmp_path):
     output = run("-m", "seedwise", "search", "toy.yaml", "--dry-run")
     resolved = yaml12.load("\n".join(line for line in output.splitlines() if not line.startswith("#")))
     assert resolved["inputs"]["ignored"] == "ignored.txt"
@@ -127,8 +127,8 @@ def test_a_specification_of_it_is_read_and_its_inputs_are_checked(run, tmp_path)
         "        print(error)\n"
     )
     assert run("-c", program, json.dumps(list(changes))).splitlines() == list(changes.values())
-    told = run("-m", "seedwise", "search", "toy.yaml", "--set", "inputs.ignored=nowhere.txt", code=2)
-    assert told == f"seedwise: {changes['inputs.ignored=nowhere.txt']}\n"
+    printed = run("-m", "seedwise", "search", "toy.yaml", "--set", "inputs.ignored=nowhere.txt", code=2)
+    assert printed == f"seedwise: {changes['inputs.ignored=nowhere.txt']}\n"
 
 
 BY_HAND = """
@@ -170,16 +170,16 @@ print(json.dumps({"own": own, "of_ear": next(of_ear.grid())[0], "rows": results.
 """
 
 
-def test_its_runs_its_baseline_its_best_yaml_and_its_card(run, tmp_path):
-    found = json.loads(run("-c", BY_HAND))
-    own, plain = found["own"]
+def test_runs_baseline_best_yaml_and_card_of_the_toy_method(run, tmp_path):
+    answer = json.loads(run("-c", BY_HAND))
+    own, plain = answer["own"]
     assert own == {"smoothing": 1.0, "sentences": 40}
     assert plain == {"baseline": "plain", "sentences": 40}  # follows the method, whose space has 40
-    assert found["of_ear"].keys() > {"baseline", "lr", "epochs"}  # the other baseline of this name
+    assert answer["of_ear"].keys() > {"baseline", "lr", "epochs"}  # the other baseline of this name
     best = yaml12.load((tmp_path / "best.yaml").read_text())
     assert (best["method"], best["params"], best["model"]) == ("toy", own, "world:source-encoder")
-    assert best["score"]["mean"] > 0.4  # that of the most frequent of two classes is at most 1/3 and a bit
-    assert [one["baseline"] for one in best["baselines"]] == [TITLE]
+    assert best["score"]["mean"] > 0.4  # the more frequent of two classes alone scores little over 1/3
+    assert [baseline["baseline"] for baseline in best["baselines"]] == [TITLE]
     card = (tmp_path / "card.md").read_text()
     assert "pipeline_tag: text-classification" in card
     assert "A score is that of a count." in card
@@ -187,14 +187,16 @@ def test_its_runs_its_baseline_its_best_yaml_and_its_card(run, tmp_path):
 
 
 @pytest.mark.extended
-def test_a_whole_search_of_it_and_its_exported_model(run, tmp_path):
+def test_a_whole_search_of_the_toy_method_and_its_exported_model(run, tmp_path):
     run("-m", "seedwise", "search", "toy.yaml")
     folder = tmp_path / "runs" / "toy"
-    assert [one["baseline"] for one in yaml12.load((folder / "best.yaml").read_text())["baselines"]] == [TITLE]
+    assert [baseline["baseline"] for baseline in yaml12.load((folder / "best.yaml").read_text())["baselines"]] == [
+        TITLE
+    ]
     (row, *others) = json.loads((folder / "leaderboard.json").read_text())
     assert row["mean"] > 0.4
     assert row["fresh"]["replicates"] == 3
-    assert ["baseline" in one["params"] for one in others] == [False, True]
+    assert ["baseline" in candidate["params"] for candidate in others] == [False, True]
     assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan"}
     assert TITLE in (folder / "report.html").read_text()
     run("-m", "seedwise", "export", folder, "--model", "models")

@@ -1,4 +1,4 @@
-"""The worlds of the benchmark: what they say is true must be true, or every figure made with them is wrong."""
+"""The worlds of the benchmark: their true means must be true, or every figure made with them is wrong."""
 
 import math
 import random
@@ -58,7 +58,7 @@ def test_scores_do_not_depend_on_the_order_of_calls(world):
 
 
 @pytest.mark.parametrize("world", [*WORLDS, Bumps(4)], ids=["bumps", "digits", "bumps 4"])
-def test_nothing_is_better_than_the_best(world):
+def test_no_configuration_is_better_than_the_best(world):
     truths = [world.truth(params) for params in some(world, 2000)]
     assert max(truths) <= world.best + 1e-9
 
@@ -67,7 +67,7 @@ def test_bumps_climbs_to_the_same_best_from_elsewhere():
     world, generator = Bumps(3), np.random.default_rng(5)
     best = -math.inf
     for schedule in range(3):
-        point = max(generator.random((20_000, 5)), key=lambda one: world.values(one[None], schedule)[0])
+        point = max(generator.random((20_000, 5)), key=lambda candidate: world.values(candidate[None], schedule)[0])
         for step in np.geomspace(0.1, 1e-4, 300):
             near = np.clip(point + step * generator.standard_normal((20, 5)), 0, 1)
             near = np.concatenate([near, point[None]])
@@ -76,7 +76,7 @@ def test_bumps_climbs_to_the_same_best_from_elsewhere():
     assert world.best == pytest.approx(best, abs=0.01)
 
 
-def test_a_point_of_digits_is_a_row_of_the_table():
+def test_a_point_of_digits_becomes_a_row_of_the_table():
     world = Digits(0)
     rows = {config_id(params) for params in _table().params}
     for params in some(world, 30):
@@ -95,7 +95,7 @@ def test_a_point_beside_taken_rows_is_the_nearest_other_row():
     assert config_id(second) in {config_id(params) for params in _table().params} - {config_id(first)}
 
 
-def test_points_apart_have_rows_of_their_own_and_keep_them():
+def test_points_of_digits_apart_have_distinct_rows_and_keep_them():
     world = DigitsApart(0)
     points = some(world, 60)
     first = [world.score(params, 0) for params in points]
@@ -114,7 +114,7 @@ def test_the_truth_of_digits_is_the_mean_of_its_columns():
     np.testing.assert_allclose(np.sort(search + fresh), np.sort(_table().scores[17]))
 
 
-def test_fresh_replicates_are_none_of_the_search():
+def test_fresh_replicates_are_disjoint_from_the_search():
     world = Digits(5)
     search = {world.column(replicate) for replicate in range(FRESH)}
     fresh = {world.column(replicate) for replicate in range(FRESH, FRESH + 100)}

@@ -1,4 +1,4 @@
-"""A small part of the embedded world, for searches that only need something to search.
+"""A small part of the embedded world, for tests that need any searchable task.
 
 Two of its six classes, a few dozen sentences: a run takes a fraction of a second and still learns. Languages keep the
 same rows, so their sentences stay translations of each other.
@@ -18,9 +18,9 @@ ROWS = {"train": 48, "dev": 20, "test": 20}
 def topics(
     folder: Path, languages: Sequence[str] = ("qel", "qan", "qor"), rows: Mapping[str, int] = ROWS
 ) -> dict[str, list[tuple[str, str]]]:
-    """Write the task of a tiny world, a folder for `task.data`: the first `rows` of its classes in each split.
+    """Write a tiny world's task, a folder for `task.data`: the first `rows` rows of two classes in each split.
 
-    Returns what was written, class and text of every row, by "language/split".
+    Returns the class and text of every written row by "language/split".
     """
     written = {}
     for language in languages:
@@ -44,5 +44,5 @@ def text(folder: Path, languages: Sequence[str] = ("qel", "qan", "qor"), lines: 
 
 
 def words(changes: Sequence[str]) -> list[str]:
-    """Changes of a specification as they stand on the command line."""
+    """Changes of a specification as arguments of the command line."""
     return [word for change in changes for word in ("--set", change)]

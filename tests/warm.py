@@ -2,7 +2,7 @@
 
 A fresh worker of a method spends five CPU seconds on imports, and a small search starts up to four workers.
 `forked_workers()` makes the next Ray run this file as the program of its workers. Run that way, the file asks the
-warm server (the same file, run with --serve) to fork, and the child becomes the worker. All else is Ray as it is.
+warm server (the same file, run with --serve) to fork, and the child becomes the worker. The rest of Ray is unchanged.
 
 The server never imports Ray: Ray's core does not survive a fork. Runs compute what they compute in a fresh worker:
 tests/search/studies/test_demo.py compares forked workers, and test_demo_apart.py fresh ones, with runs outside Ray.
@@ -69,10 +69,10 @@ def _start_server() -> None:
 
 
 def serve(listener: socket.socket) -> None:
-    """Fork a worker for every request, until the process that started this one is gone."""
+    """Fork a worker for every request, until the parent process has ended."""
     _import_what_workers_import()
     gc.freeze()  # or the first collection in a child would copy every page
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are not waited for
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])
         if sys.stdin in ready:  # its other end is closed
@@ -111,8 +111,8 @@ def _become_worker(request: dict, files: list[int]) -> NoReturn:
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    asked = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:] = [str(Path(request["worker"]).parent), *asked, *sys.path[1:]]
+    requested = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    sys.path[:] = [str(Path(request["worker"]).parent), *requested, *sys.path[1:]]
     sys.argv = [request["worker"], *request["arguments"]]
     os.nice(request["nice"] - os.nice(0))
     runpy.run_path(request["worker"], run_name="__main__")
@@ -120,7 +120,7 @@ def _become_worker(request: dict, files: list[int]) -> NoReturn:
 
 
 def ask_for_worker(arguments: list[str]) -> None:
-    """What raylet runs as a worker: have one forked with our standard files, and be gone."""
+    """What raylet runs as a worker: have a worker forked with our standard files, and end."""
     from importlib.util import find_spec
 
     ray = Path(find_spec("ray").origin).parent

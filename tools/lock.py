@@ -17,8 +17,8 @@ def pins(report: dict) -> list[str]:
 
 
 def main() -> None:
-    found = subprocess.run([*REQUEST, "--editable", ".[dev]"], stdout=subprocess.PIPE, check=True)
-    Path(sys.argv[1]).write_text("\n".join(pins(json.loads(found.stdout))) + "\n")
+    done = subprocess.run([*REQUEST, "--editable", ".[dev]"], stdout=subprocess.PIPE, check=True)
+    Path(sys.argv[1]).write_text("\n".join(pins(json.loads(done.stdout))) + "\n")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def reference() -> str:
 
 
 def _methods() -> list[str]:
-    """What is there by name for each method."""
+    """The values that exist by name for each method."""
     rows = []
     for spec in map(spec_of, METHODS):
         cells = (spec.spaces, ("ours", *spec.compat), spec.baselines, (*METRICS, *spec.metrics))

@@ -1,7 +1,7 @@
-"""Five runs of all tests of `make test-all`, to find those that fail without a reason: `make test-repeated`.
+"""Five runs of all tests of `make test-all`, to find flaky tests: `make test-repeated`.
 
-As they are; twice while every core is busy with something else; in random order; with another hash seed. A failure does
-not end the five; the last lines say which of them failed.
+Once unchanged; twice on busy cores; in random order; with another hash seed. All five run
+despite failures; the last lines say which failed.
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 BUSY = [sys.executable, "-c", "while True: pass"]
-# Not captured by file: where a test process dies, what Ray wrote last is seen.
+# Not captured by file, so that Ray's last output is visible when a test process dies.
 TESTS = [sys.executable, "-m", "pytest", "--capture=sys"]
 EXTENDED = ["-m", "extended", "--numprocesses=1"]  # as in the Makefile
 

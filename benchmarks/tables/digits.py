@@ -18,7 +18,7 @@ import numpy as np
 import optuna
 
 CONFIGURATIONS, SEEDS = 240, 48
-POOL, SHOWN = 900, 100  # images that may be trained on, and how many of them a seed shows
+POOL, SAMPLE = 900, 100  # images that may be trained on, and how many of them a seed shows
 COLLAPSED = 15.0  # accuracy in % below which a network has learnt nothing: chance is 10
 FILE = Path(__file__).with_suffix(".npz")
 ACTIVATIONS = {
@@ -53,7 +53,7 @@ def configurations(count: int = CONFIGURATIONS) -> list[dict]:
 def train(params: dict, seed: int, images: np.ndarray, labels: np.ndarray) -> float:
     """One run: accuracy in % on the images from POOL on."""
     choice, order, start, masks = (np.random.default_rng([seed, stream]) for stream in range(4))
-    shown = choice.permutation(POOL)[:SHOWN]
+    shown = choice.permutation(POOL)[:SAMPLE]
     x, y = images[shown], np.eye(10, dtype=np.float32)[labels[shown]]
     hidden, batch, keep = params["hidden"], params["batch"], 1 - params["dropout"]
     activate, slope = ACTIVATIONS[params["activation"]]
@@ -67,9 +67,9 @@ def train(params: dict, seed: int, images: np.ndarray, labels: np.ndarray) -> fl
     second = [np.zeros_like(weight) for weight in weights]
     update, step = (_adam if params["optimizer"] == "adam" else _sgd), 0
     for _ in range(params["epochs"]):
-        rows = order.permutation(SHOWN)
-        for place in range(0, SHOWN, batch):
-            part = rows[place : place + batch]
+        rows = order.permutation(SAMPLE)
+        for offset in range(0, SAMPLE, batch):
+            part = rows[offset : offset + batch]
             mask = (masks.random((len(part), hidden), dtype=np.float32) < keep) / np.float32(keep)
             inner = activate(x[part] @ weights[0] + weights[1])
             dropped = inner * mask

@@ -59,8 +59,11 @@ def trials(results: Results) -> list["FrozenTrial"]:
     """Every configuration with a finished run as a trial, in the order they were asked for."""
     space, scores = results.load_space(), results.scores(SEARCH)
     rows = {row["config_id"]: row for row in results.leaderboard if not row["baseline"]}
-    asked = sorted((results.state.configurations[config_id] for config_id in rows), key=lambda one: one.ask)
-    return [_trial(one, rows[one.config_id], scores.get(one.config_id, {}), space, results.selection) for one in asked]
+    configurations = results.state.configurations
+    return [
+        _trial(configurations[config_id], rows[config_id], scores.get(config_id, {}), space, results.selection)
+        for config_id in sorted(rows, key=lambda config_id: configurations[config_id].ask)
+    ]
 
 
 def _trial(

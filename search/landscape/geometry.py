@@ -74,18 +74,18 @@ class Geometry:
         vector[self.models.index(start)] -= 1.0
         return vector
 
-    def inner(self, one: np.ndarray, other: np.ndarray) -> float:
-        return float(one @ self.products @ other)
+    def inner(self, first: np.ndarray, second: np.ndarray) -> float:
+        return float(first @ self.products @ second)
 
     def length(self, vector: np.ndarray) -> float:
         return max(0.0, self.inner(vector, vector)) ** 0.5
 
-    def angle(self, one: np.ndarray, other: np.ndarray) -> float | None:
+    def angle(self, first: np.ndarray, second: np.ndarray) -> float | None:
         """In degrees; None if a vector is zero."""
-        lengths = self.length(one) * self.length(other)
+        lengths = self.length(first) * self.length(second)
         if lengths == 0:
             return None
-        return float(np.degrees(np.arccos(np.clip(self.inner(one, other) / lengths, -1.0, 1.0))))
+        return float(np.degrees(np.arccos(np.clip(self.inner(first, second) / lengths, -1.0, 1.0))))
 
     def projection(self, vector: np.ndarray, onto: np.ndarray) -> float:
         """The projection of a vector, in lengths of the vector it is projected `onto`; 0 if that is zero."""

@@ -82,8 +82,15 @@ def course(results: Results) -> Chart | str:
     """Scores in the order in which the runs ended, and the best configuration tried so far."""
     if not results.measured:
         return NOTHING
-    configurations = (one for one in results.state.configurations.values() if not one.baseline)
-    runs = [run for one in configurations for run in one.runs.values() if run.finished and run.status != PRUNED]
+    configurations = (
+        configuration for configuration in results.state.configurations.values() if not configuration.baseline
+    )
+    runs = [
+        run
+        for configuration in configurations
+        for run in configuration.runs.values()
+        if run.finished and run.status != PRUNED
+    ]
     runs.sort(key=lambda run: run.ended)
     estimates = {row["config_id"]: row["estimate"] for row in results.measured}
     best = best_so_far([estimates.get(run.config_id) for run in runs])

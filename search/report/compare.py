@@ -155,17 +155,17 @@ class Pair:
 
 def pairs(searches: Sequence[ComparedSearch]) -> list[Pair]:
     """Every pair of searches, in the order they are given."""
-    return [_pair(one, other) for one, other in combinations(searches, 2)]
+    return [_pair(first, second) for first, second in combinations(searches, 2)]
 
 
-def _pair(one: ComparedSearch, other: ComparedSearch) -> Pair:
-    both, title = (one, other), f"{one.title} and {other.title}"
+def _pair(first: ComparedSearch, second: ComparedSearch) -> Pair:
+    both, title = (first, second), f"{first.title} and {second.title}"
     measure = common_measure(both, shared=True)
     if measure is None:
         because = "they report no metric that both have, on a language that both have"
-        unsaid = Statement(one.title, other.title, "", (0, 0), paired=False, because=because)
+        unsaid = Statement(first.title, second.title, "", (0, 0), paired=False, because=because)
         return Pair(title, None, [], [unsaid])
-    notes, same_data = [], one.data == other.data
+    notes, same_data = [], first.data == second.data
     seeds = [search.results.state.specification["seed"] for search in both]
     if not same_data:
         data = " and ".join(search.data[:10] or "none" for search in both)
@@ -183,11 +183,11 @@ def _pair(one: ComparedSearch, other: ComparedSearch) -> Pair:
     means |= {f"the mean of {len(targets)} targets": targets} if len(targets) > 1 else {}
     paired, statements = same_data and seeds[0] == seeds[1], []
     for on, averaged in means.items():
-        first, second = (
+        side, other_side = (
             Side.of(
                 search.title, search.results, search.chosen, measure.phase, [metrics[language] for language in averaged]
             )
             for search, metrics in zip(both, metrics_of, strict=True)
         )
-        statements.append(first.against(second, on, paired=paired))
+        statements.append(side.against(other_side, on, paired=paired))
     return Pair(title, measure, notes, statements)

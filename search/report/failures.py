@@ -40,8 +40,13 @@ def in_common(results: Results) -> str:
 
     Baselines are left out: they are other methods.
     """
-    own = [one for one in results.state.configurations.values() if not one.baseline]
-    runs = [(one.params, run.failed) for one in own for run in one.runs.values() if run.finished]
+    own = [configuration for configuration in results.state.configurations.values() if not configuration.baseline]
+    runs = [
+        (configuration.params, run.failed)
+        for configuration in own
+        for run in configuration.runs.values()
+        if run.finished
+    ]
     clearest, sentence = CLEAR, ""
     for words, holds in _conditions(results.varying, [params for params, _ in runs]):
         inside = [failed for params, failed in runs if holds(params)]

@@ -74,7 +74,10 @@ class Progress:
         best = f", best so far{kind} {rows[0]['config_id']} at {number(rows[0]['estimate'])}" if rows else ""
         lines: list[Text | Table] = [Text(self.headline() + best, style="bold")]
         if rows:
-            finished = [any(run.finished for run in one.runs.values()) for one in self.state.configurations.values()]
+            finished = [
+                any(run.finished for run in configuration.runs.values())
+                for configuration in self.state.configurations.values()
+            ]
             left = sum(finished) - len(rows)
             lines.append(as_table(rows, self.selection, width=self.console.width, most=TABLE_ROWS, left=left))
         if running:

@@ -1,4 +1,4 @@
-"""Fixtures of everything that writes to MLflow."""
+"""Fixtures for tests that write to MLflow."""
 
 import shutil
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def database(tmp_path_factory):
-    """New sqlite stores, as copies of one: creating the tables takes seconds."""
+    """New sqlite stores, copied from a template: creating the tables takes seconds."""
     from mlflow import MlflowClient
 
     template = tmp_path_factory.mktemp("template") / "mlflow.db"

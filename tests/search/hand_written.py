@@ -1,4 +1,4 @@
-"""Searches written by hand: ledgers with chosen scores, of which nothing was run."""
+"""Searches written by hand: ledgers with chosen scores, without any run."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ def specification(*changes: str, base: str = "demo") -> dict:
 
 
 def metrics(split: str, *scores: float, metric: str = "macro_f1") -> dict[str, float]:
-    """Scores of the source and the two targets as a run reports them."""
+    """Metrics of a run with these scores of the source and the two targets."""
     return {f"{split}/{metric}/{language}": score for language, score in zip(LANGUAGES, scores, strict=False)}
 
 
 class HandWritten:
-    """The events of a search, line by line. A run without metrics is one that failed."""
+    """The events of a search, line by line. A run without metrics has failed."""
 
     def __init__(self, resolved: dict, checksums: dict[str, str] | None = None, name: str = "", begin: float = 1e9):
         self.resolved, self.events, self.time = resolved, [], begin
@@ -89,7 +89,7 @@ class HandWritten:
 
 
 def demo(*changes: str, checksums: dict[str, str] | None = None, name: str = "") -> HandWritten:
-    """A finished search: two configurations that are tied, a poor one, one that fails, one pruned, and a baseline."""
+    """A finished search with five configurations (two tied, one poor, one failing, one pruned) and a baseline."""
     search = HandWritten(specification(*changes), checksums, name)
     search.ask("good", k=50, weighting="softmax", tau=0.1)
     search.ask("same", k=40, weighting="softmax", tau=0.2)

@@ -1,4 +1,4 @@
-"""A search as the driver would tell it, and the real MLflow stores and servers that it is written to."""
+"""A search as a driver would write it, and the real MLflow stores and servers that receive it."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from seedwise.search.tracking import follower
 
 SCORES = {"a": [0.61, 0.64, 0.58], "b": [0.7, None], "c": [0.55]}  # of replicates 0, 1, ...; None fails without a score
 FILES = {"search.yaml", "best.yaml", "leaderboard.json", "leaderboard.csv", "report.html"}
-PATIENCE = 300  # seconds; far more than anything here takes, also on a busy machine
+TEST_TIMEOUT = 300  # seconds; far more than any step here takes, also on a busy machine
 
 
 def specification(uri: str, **changes) -> dict:
@@ -41,7 +41,7 @@ STEP = {"event": "step", "config_id": "a", "replicate": 0}
 
 
 class Story:
-    """A search as the driver would tell it, without anything being run."""
+    """A search as a driver would write it, without any run."""
 
     def __init__(self, append: Callable[[dict], None], uri: str, searched: Sequence[str] = (), **changes):
         self.append, self.uri, self.searched, self.changes, self.sessions = append, uri, searched, changes, 0
@@ -85,7 +85,7 @@ class Story:
 
 
 def story_in(folder: Path, uri: str, **changes) -> Story:
-    """A story that is written to a search folder."""
+    """A story that writes to a search folder."""
     ledger = Ledger(folder / "ledger.jsonl")
     for name in FILES:
         (folder / name).write_text(f"{name}\n")
@@ -114,31 +114,33 @@ def tell(story: Story) -> None:
 
 def command(folder: Path, *options: str) -> subprocess.CompletedProcess:
     line = [sys.executable, "-m", "seedwise.search.tracking.follower", str(folder), *options]
-    return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(
+        line, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TEST_TIMEOUT, check=False
+    )
 
 
 def follow_here(folder: Path, grace: float = 0) -> bool:
     """The same in this process, which has MLflow imported already. Its lock is given up, as when a process ends."""
     over = threading.Event()
     over.set()
-    one = follower.Follower(folder, over)
+    follows = follower.Follower(folder, over)
     try:
-        return one.follow(grace)
+        return follows.follow(grace)
     finally:
-        one._lock.close()
+        follows._lock.close()
 
 
 def runs_of(uri: str, name: str = "story") -> dict[tuple, object]:
-    """The MLflow runs by level, configuration and replicate; a run that is there twice is an error."""
+    """The MLflow runs by level, configuration and replicate; a duplicate run is an error."""
     from mlflow import MlflowClient
 
-    client, found = MlflowClient(uri), {}
+    client, runs = MlflowClient(uri), {}
     for run in client.search_runs([client.get_experiment_by_name(name).experiment_id], max_results=5000):
         tags = run.data.tags
         key = tuple(tags[name] for name in ("level", "config_id", "replicate") if name in tags)
-        assert key not in found
-        found[key] = run
-    return found
+        assert key not in runs
+        runs[key] = run
+    return runs
 
 
 def history(uri: str, run: object, name: str) -> list[tuple[int, float]]:
@@ -156,9 +158,9 @@ def rows(uri: str) -> list[tuple]:
 
 
 def picture(uri: str, name: str = "story") -> tuple:
-    """All that MLflow holds of the search but its random ids and the address itself."""
-    found = runs_of(uri, name)
-    names = {run.info.run_id: key for key, run in found.items()}
+    """All that MLflow holds of the search, except random ids and the address."""
+    runs = runs_of(uri, name)
+    names = {run.info.run_id: key for key, run in runs.items()}
     return rows(uri), {
         key: (
             run.info.status,
@@ -166,9 +168,9 @@ def picture(uri: str, name: str = "story") -> tuple:
             run.info.end_time,
             {name: value for name, value in run.data.params.items() if name != "tracking.uri"},
             {name: names.get(value, value) for name, value in run.data.tags.items()},
-            [(one.dataset.name, one.dataset.digest) for one in run.inputs.dataset_inputs],
+            [(dataset_input.dataset.name, dataset_input.dataset.digest) for dataset_input in run.inputs.dataset_inputs],
         )
-        for key, run in found.items()
+        for key, run in runs.items()
     }
 
 
@@ -189,7 +191,7 @@ def runs_in(uri: str) -> int:
 
 
 def wait_for(condition) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TEST_TIMEOUT
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         threading.Event().wait(0.05)
@@ -214,7 +216,7 @@ def server(uri: str, files: Path, port: int):
     finally:
         with contextlib.suppress(ProcessLookupError):  # a test may have killed it
             os.killpg(process.pid, signal.SIGTERM)
-        process.wait(PATIENCE)
+        process.wait(TEST_TIMEOUT)
 
 
 def healthy(port: int) -> bool:

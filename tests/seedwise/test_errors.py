@@ -1,4 +1,4 @@
-"""Errors of a request as data: what is printed, what another process gets, and what pydantic's errors become."""
+"""Request errors as data: how they are printed, sent to another process and made from pydantic's errors."""
 
 import pickle
 from typing import Annotated
@@ -44,7 +44,7 @@ def test_an_error_is_printed_from_its_parts_and_is_the_same_in_another_process(e
     assert (type(other), str(other), vars(other).keys()) == (type(error), text, vars(error).keys())
 
 
-def test_all_that_types_refuse_is_said_at_once_below_the_prefix():
+def test_all_type_errors_are_reported_at_once_below_the_prefix():
     with pytest.raises(RequestError) as raised, request_errors("space.", Options):
         Options(rate=0, size=True, sice=3)
     assert {str(problem) for problem in raised.value.problems} == {

@@ -1,4 +1,4 @@
-"""Code that a specification names: loaded from its file, without a trace in this process but the module itself."""
+"""Code that a specification names is loaded from its file; nothing else in this process changes."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder that is not the current one, with two modules and a package; their names are free again afterwards."""
+    """A folder that is not the current one, with two modules and a package; their modules are removed afterwards."""
     names = {"sw_one": "import sw_two\nVALUE = sw_two.VALUE + 1\n", "sw_two": "VALUE = 41\n"}
     for name, text in names.items():
         (tmp_path / f"{name}.py").write_text(text)
@@ -59,7 +59,7 @@ def test_a_second_module_of_a_name_is_refused_with_both_places(folder, tmp_path_
     (other / "sw_two.py").write_text("VALUE = 1\n")
     with paths.relative_to(folder):
         import_path("sw_two:VALUE", "method.trainable")
-        assert import_path("sw_two:VALUE", "method.trainable") == 41  # once more is no second
+        assert import_path("sw_two:VALUE", "method.trainable") == 41  # loading it again is not a second module
     with (
         paths.relative_to(other),
         pytest.raises(RequestError, match=rf"has another module 'sw_two' \({folder}.*rename sw_two.py"),
@@ -75,12 +75,12 @@ def test_a_second_module_of_a_name_is_refused_with_both_places(folder, tmp_path_
         ("sw_broken:Mine", "No module named 'sw_missing'"),
     ],
 )
-def test_what_cannot_be_imported_is_one_line_with_its_key(folder, path, problem):
+def test_an_import_error_is_one_line_with_its_key(folder, path, problem):
     (folder / "sw_broken.py").write_text("import sw_missing\n")
     with paths.relative_to(folder), pytest.raises(RequestError) as error:
         import_path(path, "method.trainable")
     assert str(error.value).startswith(f"method.trainable: {path}: {problem}. Write package.module:name, with the")
-    assert "sw_broken" not in sys.modules  # half a module would be taken for a whole one
+    assert "sw_broken" not in sys.modules  # a half-loaded module would look complete
 
 
 def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
@@ -94,8 +94,10 @@ def test_a_folder_is_importable_in_its_block_alone_and_last(folder):
 
 
 @pytest.mark.parametrize("name", ["search", "spaces", "trainables"])
-def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monkeypatch):
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(ROOT))])  # as where installed
+def test_our_old_names_are_distinguished_from_other_missing_modules(folder, name, monkeypatch):
+    monkeypatch.setattr(
+        sys, "path", [path for path in sys.path if path not in ("", str(ROOT))]
+    )  # as in an installed package
     (folder / "sw_old.py").write_text(f"from {name}.anything import Method\n")
     message = f"Seedwise's own {name!r} is now 'seedwise.{name}'."
     with paths.relative_to(folder), pytest.raises(RequestError, match=re.escape(message)):
@@ -104,19 +106,19 @@ def test_our_old_names_are_told_apart_from_any_missing_module(folder, name, monk
 
 @pytest.mark.parametrize("name", ["search", "spaces", "trainables"])
 def test_our_folders_refuse_to_be_imported_by_their_old_names(name, monkeypatch):
-    """They would be second copies of every class."""
+    """Otherwise every class would exist twice."""
     monkeypatch.syspath_prepend(str(ROOT))
     with pytest.raises(ImportError, match=f"'{name}' is now 'seedwise.{name}'"):
         import_module(name)
     assert name not in sys.modules
 
 
-def test_a_checkout_without_its_links_is_imported(tmp_path):
-    """As on Windows, or from an unpacked sdist."""
+def test_a_checkout_without_symbolic_links_can_be_imported(tmp_path):
+    """As on Windows, or in an unpacked sdist."""
     shutil.copytree(ROOT / "seedwise", tmp_path / "seedwise", ignore=lambda *_: ["search", "spaces", "trainables"])
     for name in ("search", "spaces", "trainables"):
         (tmp_path / name).symlink_to(ROOT / name)
-    # Without site-packages, where an editable installation would find what is missing here.
+    # Without site-packages: an editable installation would provide the missing links.
     line = [sys.executable, "-S", "-c", "import seedwise.search, sys; sys.stdout.write(seedwise.search.__file__)"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True)
@@ -140,13 +142,13 @@ def test_a_file_named_as_a_module_without_a_file_is_refused(folder):
 
 def test_relative_paths_are_those_of_the_block_in_this_thread_alone(folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
-    seen = []
+    folders = []
     with paths.relative_to(folder):
         assert locate("sw_one.py", "inputs.x").samefile(folder / "sw_one.py")
         assert locate(str(folder / "sw_two.py"), "inputs.x") == folder / "sw_two.py"
-        thread = threading.Thread(target=lambda: seen.append(paths.folder()))
+        thread = threading.Thread(target=lambda: folders.append(paths.folder()))
         thread.start()
         thread.join()
-    assert seen == [folder.parent]
+    assert folders == [folder.parent]
     with pytest.raises(RequestError, match=r"inputs.x: sw_one.py: there is no such file"):
         locate("sw_one.py", "inputs.x")

@@ -1,4 +1,4 @@
-"""What is borrowed from a process is given back."""
+"""Changes to the process are undone."""
 
 import logging
 import os
@@ -34,7 +34,7 @@ def test_a_variable_that_a_block_takes_away_comes_back(monkeypatch):
 
 
 def test_a_handler_that_a_block_sets_ends_with_it_and_no_thread_sets_one():
-    before, seen = signal.getsignal(signal.SIGTERM), []
+    before, allowed = signal.getsignal(signal.SIGTERM), []
     with kept_handlers() as settable:
         assert settable
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -42,16 +42,16 @@ def test_a_handler_that_a_block_sets_ends_with_it_and_no_thread_sets_one():
 
     def elsewhere():
         with kept_handlers() as settable:
-            seen.append(settable)
+            allowed.append(settable)
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
-    assert seen == [False]
+    assert allowed == [False]
 
 
 def test_a_handler_that_another_language_set_stays(monkeypatch):
-    """Python calls it None, and cannot set it again."""
+    """Python reports such a handler as None and cannot restore it."""
     monkeypatch.setattr(signal, "getsignal", lambda kind: None)
     monkeypatch.setattr(signal, "signal", lambda *_: pytest.fail("it cannot be given back"))
     with kept_handlers() as settable, Shutdown(1.0).handling_signals():

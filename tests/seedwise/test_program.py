@@ -1,4 +1,4 @@
-"""Printed commands: what is printed is typed into a shell, from the folder the person is in."""
+"""Printed commands can be run in a shell from the current folder."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ PRINT = "from seedwise.program import called; print(called('report', 'a folder')
 
 
 def printed(folder, **more):
-    """What a process that runs in `folder` prints for somebody there."""
+    """The command that a process in `folder` prints."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **more}
     done = subprocess.run(
         [sys.executable, "-c", PRINT], cwd=folder, env=environment, capture_output=True, text=True, check=True
@@ -25,7 +25,7 @@ def printed(folder, **more):
 
 
 @pytest.mark.parametrize("on_path", [False, True])
-def test_what_is_printed_can_be_typed_where_the_person_is(tmp_path, on_path):
+def test_printed_commands_can_be_typed_in_the_current_folder(tmp_path, on_path):
     bin_folder = str(Path(sys.executable).parent)
     others = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != bin_folder]
     path = os.pathsep.join([bin_folder, *others] if on_path else others)
@@ -40,7 +40,7 @@ def test_what_is_printed_can_be_typed_where_the_person_is(tmp_path, on_path):
 
 
 def installed(folder, name):
-    """An executable in the bin folder of some environment below `folder`."""
+    """An executable in the bin folder of an environment below `folder`."""
     path = folder / ".venv" / "bin" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("#!/bin/sh\n")
@@ -69,9 +69,7 @@ def test_a_program_of_that_name_that_is_another_one_is_not_meant(tmp_path, monke
     monkeypatch.setenv("PATH", str(other.parent))
     monkeypatch.chdir(ROOT)
     assert program.called("ui") == f"{script} ui"
-    monkeypatch.setattr(
-        sys, "argv", [str(other), "search"]
-    )  # installed for a person, away from the Python that runs it
+    monkeypatch.setattr(sys, "argv", [str(other), "search"])  # a user installation, apart from the Python that runs it
     assert program.called("ui") == "seedwise ui"
 
 
@@ -85,7 +83,7 @@ def test_a_program_that_is_called_in_its_own_folder_is_named_with_it(tmp_path, m
 def test_a_checkout_that_is_not_installed_is_started_by_its_script_and_a_package_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     base = installed(tmp_path / "base", "python")
-    python = tmp_path / "env" / "python"  # what it is made with does not know what is installed in it
+    python = tmp_path / "env" / "python"  # the Python it was made with does not have its packages
     python.parent.mkdir()
     python.symlink_to(base)
     monkeypatch.setattr(sys, "executable", str(python))
@@ -96,7 +94,7 @@ def test_a_checkout_that_is_not_installed_is_started_by_its_script_and_a_package
     assert program.called("ui") == f"env/python {door} ui"
     monkeypatch.setattr(seedwise, "__file__", str(tmp_path / "site-packages" / "seedwise" / "__init__.py"))
     assert program.called("ui") == "env/python -m seedwise ui"
-    monkeypatch.setattr(sys, "executable", "")  # where Python runs within another program
+    monkeypatch.setattr(sys, "executable", "")  # as when Python is embedded in another program
     assert program.called("ui") == "python -m seedwise ui"
 
 

@@ -1,4 +1,4 @@
-"""Old names of keys: they mean the same, and a person who writes one is told once what it is called now."""
+"""Old names of keys still work, and each is reported once with its new name."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_an_earlier_search_is_read_without_advice_and_the_same_specification_goe
     state = ledger(EARLIER / "ledger.jsonl")
     assert yaml12.load((EARLIER / "search.yaml").read_text())["compat"] == "fixed"
     again = read(str(EARLIER / "search.yaml"))
-    assert recorded(state).as_dict() == again.as_dict()  # which a search that goes on compares
+    assert recorded(state).as_dict() == again.as_dict()  # a resumed search compares it
     assert (again.compat, state.specification["compat"]) == ("ours", "ours")
     assert capsys.readouterr().err == ""
 

@@ -1,4 +1,4 @@
-"""The spaces of the baselines, counted and written out by hand."""
+"""The spaces of the baselines, compared with lists by hand."""
 
 import functools
 import itertools
@@ -25,7 +25,7 @@ WALKS = module.WALKS
 
 @pytest.fixture(autouse=True)
 def fewer_walks(monkeypatch):
-    """Random walks with a fixed seed learn what a space holds: a hundred are enough for spaces as small as these."""
+    """A hundred seeded random walks find all parameters of spaces as small as these."""
     monkeypatch.setattr(module, "WALKS", 100)
 
 
@@ -38,7 +38,7 @@ def default_grid(name):
     return grid(name)
 
 
-def test_every_method_has_its_own():
+def test_every_method_has_baselines():
     assert {method: tuple(spec_of(method).baselines) for method in SPACES} == {
         "stitching": ("ls", "lr", "zero_shot", "constant"),
         "dcca": ("untouched", "mlm", "mse"),
@@ -48,13 +48,13 @@ def test_every_method_has_its_own():
 
 def test_least_squares_is_three_maps_at_three_rates():
     points = grid("ls")
-    found = {(params["map"], params.get("strength"), params["lr"]) for params in points}
+    drawn = {(params["map"], params.get("strength"), params["lr"]) for params in points}
     maps = [("plain", None), ("ridge", 1.0), ("orthogonal", None)]
-    assert found == {(*kind, rate) for kind, rate in itertools.product(maps, (5e-6, 1.58e-5, 5e-5))}
+    assert drawn == {(*kind, rate) for kind, rate in itertools.product(maps, (5e-6, 1.58e-5, 5e-5))}
     assert len(points) == 9
 
 
-def test_the_others_are_their_products():
+def test_other_baselines_are_products_of_their_choices():
     assert {(params["c"], params["normalise"]) for params in grid("lr")} == set(
         itertools.product((0.1, 1.0, 10.0, 100.0), (False, True))
     )
@@ -66,32 +66,32 @@ def test_the_others_are_their_products():
 def test_every_configuration_says_whose_it_is_and_has_an_id_of_its_own(name, monkeypatch):
     monkeypatch.setattr(module, "WALKS", WALKS)  # as many walks as a search takes
     space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
-    found = [params for params, _ in space.grid()]
-    assert {params["baseline"] for params in found} == {name}
+    own = [params for params, _ in space.grid()]
+    assert {params["baseline"] for params in own} == {name}
     others = [params for other in METHODS if other != name for params in default_grid(other)]
     others += [METHOD.complete({"k": 1}), METHOD.complete({}), EAR.complete({}), EAR.complete({"epochs": 1})]
     others += [DCCA.complete({"alignment": alignment}) for alignment in ("none", "mse", "dcca")]
-    assert not {spaces.config_id(params) for params in found} & {spaces.config_id(params) for params in others}
-    assert [space.canonical(params) for params in found] == found
+    assert not {spaces.config_id(params) for params in own} & {spaces.config_id(params) for params in others}
+    assert [space.canonical(params) for params in own] == own
     monkeypatch.setattr(module, "WALKS", 100)
-    assert grid(name) == found
+    assert grid(name) == own
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_optuna_can_draw_from_each(name):
+def test_optuna_can_sample_each_space(name):
     space = baseline_space(METHODS[name], name, SPACES[METHODS[name]], {})
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     points = [params for params, _ in space.grid()]
     assert all(space(study.ask()) in points for _ in range(20))
 
 
-def test_a_range_of_rates_becomes_its_ends_and_their_geometric_middle_and_the_longest_training_is_taken():
+def test_a_range_of_rates_becomes_three_rates_and_the_longest_training_is_used():
     of = spaces.load("stitching", {"lr": [1e-5, 4e-3], "epochs": [3, 9]})
     for name in ("ls", "zero_shot"):
-        found = grid(name, of)
-        assert {params["lr"] for params in found} == {1e-5, 2e-4, 4e-3}
+        rows = grid(name, of)
+        assert {params["lr"] for params in rows} == {1e-5, 2e-4, 4e-3}
         assert math.sqrt(1e-5 * 4e-3) == pytest.approx(2e-4)
-        assert {params["epochs"] for params in found} == {9}
+        assert {params["epochs"] for params in rows} == {9}
     assert {params["epochs"] for params in grid("ls")} == {40}
 
 
@@ -104,7 +104,7 @@ def test_choices_of_the_method_are_treated_as_the_range_they_span():
     ]
 
 
-def test_what_the_method_fixes_is_fixed_alike():
+def test_values_fixed_by_the_method_are_fixed_for_baselines():
     fixed = {"lr": 0.002, "epochs": 6, "batch_size": 8, "precision": "bf16", "anchors": 500, "stop_words": "drop"}
     of = spaces.load("stitching", fixed)
     for params in grid("ls", of):
@@ -117,7 +117,7 @@ def test_what_the_method_fixes_is_fixed_alike():
     assert "anchors" not in only  # it has none
 
 
-def test_what_the_method_sets_without_asking_is_taken_too():
+def test_fixed_settings_of_the_papers_procedure_are_taken_too():
     """The paper's procedure is neither a dimension nor an override of its space."""
     for name in ("ls", "zero_shot"):
         for params in grid(name, spaces.load("stitching", "paper")):
@@ -129,14 +129,14 @@ def test_the_anchors_of_the_paper_are_those_of_least_squares_too():
     assert {params["anchor_casing"] for params in grid("ls")} == {"any"}
 
 
-def test_what_else_the_method_varies_stays_at_its_default():
+def test_other_dimensions_stay_at_their_defaults():
     of = spaces.load("stitching", {"weight_decay": [0.0, 0.1]})
     assert {params["weight_decay"] for params in grid("zero_shot", of)} == {TrainingOptions().weight_decay}
     assert {params["freeze_embeddings"] for params in grid("ls", of)} == {False}
     assert {params["anchors"] for params in grid("ls", of)} == {"all"}
 
 
-def test_own_overrides_win():
+def test_overrides_of_a_baseline_win():
     of = spaces.load("stitching", {"lr": 0.002, "epochs": 6})
     assert {params["lr"] for params in grid("ls", of, lr=[1e-5, 3e-5])} == {1e-5, 3e-5}
     assert [params["epochs"] for params in grid("zero_shot", of, epochs=2)] == [2]
@@ -179,7 +179,7 @@ def test_a_wrong_override_names_its_key(name, overrides, message):
         baseline_space(METHODS[name], name, SPACES[METHODS[name]], overrides)
 
 
-def test_all_combinations_of_the_choices_are_few():
+def test_numbers_of_combinations_match_a_count_by_hand():
     sizes = {"ls": 9, "lr": 8, "zero_shot": 3, "constant": 1, "plain": 3, "rs_da": 3, "rs_rp": 9, "adv": 18}
     sizes |= {"untouched": 1, "mlm": 3, "mse": 9}
     choices = {name: spec_of(method).baselines[name].choices.values() for name, method in METHODS.items()}
@@ -192,7 +192,7 @@ def passes_per_epoch(params):
         "plain": lambda: 1,
         "rs_da": lambda: params["copies"],
         "rs_rp": lambda: 1,
-        "adv": lambda: params["ascents"] + 1,  # each ascent, and the training itself
+        "adv": lambda: params["ascents"] + 1,  # each ascent, plus the training pass
     }[params["baseline"]]()
 
 
@@ -212,25 +212,25 @@ def passes_per_epoch(params):
 @pytest.mark.parametrize("name", OF_EAR)
 def test_the_baselines_of_ear_are_trained_at_as_many_encoder_passes(name, epochs, copies, most):
     of = spaces.load("ear", {"epochs": epochs, "copies": copies})
-    found = grid(name, of)
-    for params in found:
+    rows = grid(name, of)
+    for params in rows:
         per_epoch = passes_per_epoch(params)
         assert abs(params["epochs"] * per_epoch - most) <= per_epoch / 2
     if name != "adv" and isinstance(copies, int):
-        assert {params["epochs"] for params in found} == {most // (copies if name == "rs_da" else 1)}
+        assert {params["epochs"] for params in rows} == {most // (copies if name == "rs_da" else 1)}
 
 
 @pytest.mark.parametrize("name", OF_EAR)
 def test_the_copies_of_rs_da_are_those_of_ear_where_these_are_one_number(name):
-    found = grid(name, spaces.load("ear", {"epochs": 1, "copies": 3}))
-    assert {params.get("copies") for params in found} == {3 if name == "rs_da" else None}
+    rows = grid(name, spaces.load("ear", {"epochs": 1, "copies": 3}))
+    assert {params.get("copies") for params in rows} == {3 if name == "rs_da" else None}
     varied = grid(name, spaces.load("ear", {"epochs": 1, "copies": [1, 3]}))
     assert {params.get("copies") for params in varied} == {1 if name == "rs_da" else None}
 
 
 def test_there_is_at_least_one_epoch():
     of = spaces.load("ear", {"epochs": 1, "copies": 1})
-    assert {params["epochs"] for params in grid("adv", of, ascents=9)} == {1}  # ten passes, where EAR has two
+    assert {params["epochs"] for params in grid("adv", of, ascents=9)} == {1}  # ten passes, where EAR makes two
 
 
 @pytest.mark.parametrize("name", OF_EAR)
@@ -244,8 +244,8 @@ def test_the_baselines_of_ear_are_their_products_at_its_learning_rates():
     rates, radii = (5e-6, 1.58e-5, 5e-5), (0.03, 0.1, 0.3)
     assert [params["lr"] for params in grid("plain")] == [params["lr"] for params in grid("rs_da")] == list(rates)
     assert {(params["lr"], params["radius"]) for params in grid("rs_rp")} == set(itertools.product(rates, radii))
-    found = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv")}
-    assert found == set(itertools.product(rates, radii, (1, 3)))
+    points = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv")}
+    assert points == set(itertools.product(rates, radii, (1, 3)))
     for space, expected in (({"lr": [1e-5, 4e-3]}, {1e-5, 2e-4, 4e-3}), ({"lr": 1e-3}, {1e-3}), ("paper", {2e-5})):
         of = spaces.load("ear", space)
         assert all({params["lr"] for params in grid(name, of)} == expected for name in ("plain", "adv"))
@@ -266,9 +266,9 @@ def test_texts_and_classifier_are_made_as_for_ear(name):
 def test_the_baselines_of_dcca_take_as_many_steps_as_it_may_at_its_rates():
     of = spaces.load("dcca", {"steps": [200, 900], "lr": [1e-5, 4e-3], "blocks": 8, "words": 256, "tune_epochs": 2})
     for name in ("mlm", "mse"):
-        found = grid(name, of)
-        assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in found} == {(900, 8, 2)}
-        assert {params["lr"] for params in found} == {1e-5, 2e-4, 4e-3}
+        rows = grid(name, of)
+        assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in rows} == {(900, 8, 2)}
+        assert {params["lr"] for params in rows} == {1e-5, 2e-4, 4e-3}
     assert {(params["words"], params["weight"]) for params in grid("mse", of)} == {(256, 0.1), (256, 1.0), (256, 10.0)}
     assert grid("untouched", of) == [
         {"baseline": "untouched", "tune_epochs": 2, "tune_lr": 2e-5, "tune_warmup": 0.0, "tune_batch_size": 32}

@@ -1,4 +1,4 @@
-"""The space of continued pretraining: what is asked where, what is dropped, and the four published settings."""
+"""The space of continued pretraining: conditional parameters, dropped parameters, and the four published settings."""
 
 import optuna
 import pytest
@@ -21,7 +21,7 @@ def test_each_alignment_has_its_own_parameters_and_no_others(alignment, there):
         assert (ALIGNED | CORRELATED) & params.keys() == there
 
 
-def test_what_cannot_matter_gives_no_configuration_of_its_own():
+def test_irrelevant_parameters_give_no_new_configuration():
     equal = [
         [{"alignment": "none"}, {"alignment": "none", "weight": 3.0, "top_k": 20}, {"alignment": "mse", "weight": 0.0}],
         [{"alignment": "mse"}, {"alignment": "mse", "top_k": 5, "directions": 32, "ridge": 0.1}],

@@ -33,7 +33,7 @@ PARAMS = st.fixed_dictionaries(
 
 
 def work(params):
-    """What a configuration really computes, by equations 1 to 5: the loss first, then how its copies are made."""
+    """What a configuration computes, by equations 1 to 5: first the loss, then how the copies are made."""
     push, pull = params["push"], params["pull"]
     if push == "ept":
         push = ("ept", params["cap"], params["alpha"]) if params["alpha"] else "none"
@@ -44,7 +44,7 @@ def work(params):
     if pull[0] == "apt":
         pull = (*pull, params["attention"])
     squares = push[0] == "ept" or pull != "none"  # NT is noise and no loss
-    dropout_alone = squares and push[0] != "nt" and not params["shared_dropout"]  # what unchanged pairs differ by
+    dropout_alone = squares and push[0] != "nt" and not params["shared_dropout"]  # the noise between unchanged pairs
     return (
         push,
         pull,
@@ -62,14 +62,14 @@ def identity(params):
 
 @settings(max_examples=300)
 @given(PARAMS, PARAMS)
-def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
+def test_equal_work_has_equal_ids_and_different_work_different_ids(first, second):
     assert (identity(first) == identity(second)) == (work(first) == work(second))
 
 
 @settings(max_examples=200)
 @given(PARAMS, st.data())
-def test_a_change_of_what_cannot_matter_changes_no_id(first, data):
-    """Two independent draws are seldom equal work: here one is drawn from the other, key by key."""
+def test_changing_an_irrelevant_parameter_keeps_the_id(first, data):
+    """Two independent draws are rarely equal work, so the second is derived from the first, key by key."""
     key = data.draw(st.sampled_from(sorted(first)))
     second = {**first, key: data.draw(PARAMS)[key]}
     assert (identity(first) == identity(second)) == (work(first) == work(second))
@@ -93,7 +93,7 @@ def test_a_change_of_what_cannot_matter_changes_no_id(first, data):
         ({"epochs": 1}, {"sigma", "unchanged", "redraw"}),
     ],
 )
-def test_what_is_dropped_and_nothing_else(params, gone):
+def test_exactly_the_irrelevant_parameters_are_dropped(params, gone):
     kept = canonical({**default.defaults, **params})
     assert default.defaults.keys() - kept.keys() == gone
     assert kept == {key: {**default.defaults, **params}[key] for key in kept}
@@ -108,7 +108,7 @@ def test_what_is_dropped_and_nothing_else(params, gone):
         ({"beta": 0.0}, {"pull": "none"}),
         ({"pull": "srpt", "beta": 0}, {"pull": "none"}),
         ({"alpha": 0, "beta": 0}, {"push": "none", "pull": "none"}),
-        ({"alpha": 1, "beta": 1}, {"alpha": 1.0, "beta": 1.0}),  # and a number is a number, however it is written
+        ({"alpha": 1, "beta": 1}, {"alpha": 1.0, "beta": 1.0}),  # 1 and 1.0 are the same number
     ],
 )
 def test_a_weight_of_zero_is_no_target(zero, plain):
@@ -131,19 +131,19 @@ def test_a_drawn_configuration_is_canonical_and_accepted_by_the_method(seed, nam
     EarOptions(**drawn)
 
 
-def test_the_default_space_asks_only_for_what_matters():
+def test_the_default_space_asks_only_for_relevant_parameters():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    space, met = loaded("default", "ours"), set()
+    space, pairs = loaded("default", "ours"), set()
     for _ in range(200):
         trial = study.ask()
         space(trial)
-        asked = trial.params
-        met.add((asked["push"], asked["pull"]))
-        assert ("alpha" in asked) == (asked["push"] == "ept")
-        assert ("sigma" in asked) == (asked["push"] == "nt")
-        assert ("beta" in asked) == ("layer" in asked) == (asked["pull"] != "none")
-        assert ("attention" in asked) == (asked["pull"] == "apt")
-    assert len(met) == 9
+        params = trial.params
+        pairs.add((params["push"], params["pull"]))
+        assert ("alpha" in params) == (params["push"] == "ept")
+        assert ("sigma" in params) == (params["push"] == "nt")
+        assert ("beta" in params) == ("layer" in params) == (params["pull"] != "none")
+        assert ("attention" in params) == (params["pull"] == "apt")
+    assert len(pairs) == 9
 
 
 def test_the_ranges_are_those_that_make_sense_in_units_of_means():
@@ -219,16 +219,16 @@ TABLES = {
 @pytest.mark.parametrize("compat", ["ours", "paper", "reference"])
 @pytest.mark.parametrize(("space", "copies"), [("paper", 3), ({"base": "paper", "copies": 10}, 10)])
 def test_the_papers_grid_is_its_tables_with_the_row_they_share_once(space, copies, compat):
-    found = spaces.load("ear", space, compat)
-    rows = [params for params, _ in found.grid()]
+    loaded_space = spaces.load("ear", space, compat)
+    rows = [params for params, _ in loaded_space.grid()]
     keys = ("push", "alpha", "pull", "beta", "layer", "scale")
     assert {tuple(row.get(key) for key in keys) for row in rows} == {row for rows in TABLES.values() for row in rows}
     assert len(rows) == sum(map(len, TABLES.values())) - 5 == 24
-    assert found.size() == "24 configurations"
+    assert loaded_space.size() == "24 configurations"
     assert {(row["lr"], row["epochs"], row["batch_size"], row["copies"]) for row in rows} == {(2e-5, 1, 32, copies)}
 
 
-PAPER = {  # the text, and its formulas as they stand
+PAPER = {  # the text, and its printed formulas
     "reduction": "sum",
     "cap": 0.0,
     "shared_dropout": False,
@@ -248,12 +248,12 @@ COMPAT = {
 def test_compat_fixes_what_the_paper_or_its_code_decided(compat):
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     space, fixed = loaded("default", compat), COMPAT[compat]
-    asked = [study.ask() for _ in range(50)]
-    drawn = [space(trial) for trial in asked]
+    trials = [study.ask() for _ in range(50)]
+    drawn = [space(trial) for trial in trials]
     for params in drawn:
         assert all(params[key] == value for key, value in fixed.items() if key in params)
     assert any(fixed.items() <= params.items() for params in drawn)  # none of them is dropped everywhere
-    assert not any(trial.params.keys() & fixed for trial in asked)
+    assert not any(trial.params.keys() & fixed for trial in trials)
     assert space.complete({"epochs": 2}).items() >= fixed.items()
     own = loaded("default", "ours").complete({"epochs": 2, "shared_dropout": False})
     assert all(own[key] != value for key, value in PAPER.items() if key != "shared_dropout")

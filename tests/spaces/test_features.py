@@ -33,7 +33,7 @@ def conditional(trial):
 
 
 def made(trial):
-    """Parameters under other names than the dimensions, one of them sometimes a word."""
+    """Parameters with other names than the dimensions; one is sometimes a word."""
     rate = 10 ** trial.suggest_float("exponent", -4, -1)
     return {"rate": rate, "k": trial.suggest_categorical("row", [1, 50, "all"])}
 
@@ -42,18 +42,18 @@ def params(**changes):
     return {"lr": 1e-3, "epochs": 10, "kind": "a", "flag": False, "fixed": 3, **changes}
 
 
-def distance(space, one, other, *others):
-    points = features(space, [one, other, *others])
+def distance(space, first, second, *others):
+    points = features(space, [first, second, *others])
     return float(np.linalg.norm(points[0] - points[1]))
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "expected"),
+    ("first", "second", "expected"),
     [
         ({"lr": 1e-4}, {"lr": 1e-2}, 1.0),
         ({"lr": 1e-4}, {"lr": 1e-3}, 0.5),
         ({"lr": 1e-2}, {"lr": 2e-2}, math.log(2) / math.log(100)),  # enqueued outside the range
-        ({"lr": 1e-2}, {"lr": 1e9}, 0.5),  # and far outside
+        ({"lr": 1e-2}, {"lr": 1e9}, 0.5),  # and far outside the range
         ({"lr": 1e-4}, {"lr": 0.0}, 0.5),  # a degenerate point that a logarithm cannot reach
         ({"epochs": 5}, {"epochs": 15}, 1.0),
         ({"epochs": 5}, {"epochs": 6}, 0.1),
@@ -63,12 +63,12 @@ def distance(space, one, other, *others):
         ({"kind": "c"}, {"kind": "new"}, 1.0),
         ({"flag": False}, {"flag": True}, 1.0),
         ({"kind": "a", "flag": True}, {"kind": "b", "flag": False}, math.sqrt(2)),
-        ({"fixed": 3}, {"fixed": 4}, 1.0),  # the space does not vary it, the configurations do
+        ({"fixed": 3}, {"fixed": 4}, 1.0),  # varied by the configurations, not by the space
         ({}, {}, 0.0),
     ],
 )
-def test_distances_are_as_computed_by_hand(one, other, expected):
-    assert distance(Space(plain), params(**one), params(**other)) == pytest.approx(expected)
+def test_distances_are_as_computed_by_hand(first, second, expected):
+    assert distance(Space(plain), params(**first), params(**second)) == pytest.approx(expected)
 
 
 def test_only_what_varies_becomes_a_coordinate():
@@ -80,7 +80,7 @@ def test_only_what_varies_becomes_a_coordinate():
 
 
 @pytest.mark.parametrize(
-    ("override", "one", "other", "expected"),
+    ("override", "first", "second", "expected"),
     [
         ({"epochs": [5, 10]}, 5, 10, 1.0),
         ({"epochs": {"low": 5, "high": 10, "log": True}}, 5, 10, 1.0),
@@ -90,8 +90,8 @@ def test_only_what_varies_becomes_a_coordinate():
         ({"epochs": {"choices": [5, 10, "all"]}}, 5, 10.0, 1.0),
     ],
 )
-def test_an_override_changes_the_scale(override, one, other, expected):
-    assert distance(Space(plain, override), params(epochs=one), params(epochs=other)) == pytest.approx(expected)
+def test_an_override_changes_the_scale(override, first, second, expected):
+    assert distance(Space(plain, override), params(epochs=first), params(epochs=second)) == pytest.approx(expected)
 
 
 def test_an_absent_range_is_in_the_middle_with_a_flag_of_its_own():

@@ -81,7 +81,7 @@ PARAMS = st.fixed_dictionaries(
 
 
 @given(PARAMS, PARAMS)
-def test_equal_work_has_an_equal_id_and_other_work_another(first, second):
+def test_equal_work_has_equal_ids_and_different_work_different_ids(first, second):
     """The equalities of the paper's formulas, written down a second time: what a configuration really computes."""
 
     def work(params):
@@ -108,16 +108,16 @@ def test_the_canonical_form_is_stable_and_accepted_by_the_method(params):
     StitchingOptions(**once)
 
 
-def test_the_default_space_asks_only_for_what_matters():
+def test_the_default_space_asks_only_for_relevant_parameters():
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     space = spaces.load("stitching", "default")
     for _ in range(300):
         trial = study.ask()
         space(trial)
-        asked = trial.params
-        assert ("weighting" in asked) == (asked["k"] > 1)
-        assert ("tau" in asked) == (asked.get("weighting", "standard") != "standard")
-        assert ("exponent" in asked) == (asked.get("weighting") == "entmax")
+        params = trial.params
+        assert ("weighting" in params) == (params["k"] > 1)
+        assert ("tau" in params) == (params.get("weighting", "standard") != "standard")
+        assert ("exponent" in params) == (params.get("weighting") == "entmax")
 
 
 def test_the_exponent_reaches_past_sparsemax():

@@ -1,4 +1,4 @@
-"""What every method of the table has to keep, whichever it is: its spec.py says what is so, and its parts exist."""
+"""The contract of every method in the table: its spec.py is consistent and the parts it names exist."""
 
 import hashlib
 import inspect
@@ -25,7 +25,7 @@ from seedwise.trainables.request import SHAPES, Inputs
 from seedwise.trainables.streams import STREAMS
 
 HEAVY = ("torch", "transformers", "ray", "optuna", "mlflow", "datasets")
-SAMPLE = 400  # configurations of one space that are looked at
+SAMPLE = 400  # configurations of a space that are tested
 
 BUILT_INS = {path.stem: yaml12.load(path.read_text()) for path in sorted(BUILT_IN.glob("*.yaml"))}
 
@@ -39,7 +39,7 @@ every_space = pytest.mark.parametrize(
 
 
 def loaded(path):
-    """What an import path names."""
+    """The object that an import path names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
 
@@ -105,7 +105,7 @@ def test_the_class_of_its_runs_is_a_method_which_keeps_the_contract(method):
     assert list(inspect.signature(kind.prepare_test).parameters) == ["request"]
     assert kind.baselines.keys() == spec.baselines.keys()
     assert all(issubclass(baseline, Method) for baseline in kind.baselines.values())
-    # What is exported has a card, and a card says for which pipeline it is.
+    # An export has a model card, and the card names its pipeline.
     assert (kind.export is not Method.export) == (spec.export is not None)
 
 
@@ -140,7 +140,7 @@ def test_every_configuration_of_a_baseline_is_accepted_and_canonical(method, bas
 
 
 @every_baseline
-def test_what_a_baseline_says_of_itself_exists(method, baseline):
+def test_choices_and_needs_of_a_baseline_exist(method, baseline):
     spec, entry = spec_of(method), spec_of(method).baselines[baseline]
     known = defaults_of(entry.options)
     assert entry.options.title
@@ -152,7 +152,7 @@ def test_what_a_baseline_says_of_itself_exists(method, baseline):
     assert entry.needs <= {"target_train", *spec.inputs}
     for name in entry.needs & spec.inputs.keys():
         assert not spec.inputs[name].required
-        assert spec.inputs[name].missing  # what is said where it is not there
+        assert spec.inputs[name].missing  # the message if it is missing
 
 
 @every
@@ -170,7 +170,7 @@ def test_baselines_follow_options_that_the_method_has_and_one_of_them_reads(meth
 @every
 def test_compat_fixes_options_to_values_that_they_may_have(method):
     for name, values in spec_of(method).compat.items():
-        assert name not in ("ours", "fixed")  # which is our own reading, and fixes nothing
+        assert name not in ("ours", "fixed")  # our own reading, which fixes no option
         spec_of(method).options(**values)
         complete = spaces.load(method, "default", name).complete({})
         assert {key: complete[key] for key in values if key in complete}.items() <= values.items()
@@ -178,7 +178,7 @@ def test_compat_fixes_options_to_values_that_they_may_have(method):
 
 
 @every
-def test_a_misspelt_compat_is_told_what_there_is(method):
+def test_a_misspelt_compat_lists_the_valid_values(method):
     known = ", ".join(["ours", *spec_of(method).compat])
     with pytest.raises(RequestError) as refused:
         spaces.load(method, "default", "papr")
@@ -194,7 +194,7 @@ def test_every_input_is_a_key_of_the_schema_with_its_type_and_default(method):
             assert (key.required, key.missing, key.folder) == (False, "", False)
             assert Inputs(**{name: key.default}) == Inputs()
         elif key.required and key.shape in ("single", "pattern", "sets"):
-            assert key.missing  # the others say for which language there is none
+            assert key.missing  # the others name the missing language
         assert key.fix.endswith(".") if key.missing else not key.fix
 
 
@@ -217,7 +217,7 @@ def test_metrics_of_its_own_need_inputs_that_are_files_by_name_or_language(metho
 
 
 @every
-def test_it_says_which_tasks_and_which_encoder_it_takes(method):
+def test_a_method_declares_its_tasks_and_its_encoder(method):
     spec = spec_of(method)
     assert spec.tasks
     assert spec.tasks <= {"sentences", "pairs"}

@@ -1,4 +1,4 @@
-"""Methods that people wrote for version 0.8, with its names: they run as they did."""
+"""Methods written for version 0.8, with its names, still run."""
 
 import functools
 
@@ -11,7 +11,7 @@ CANDIDATES = Candidates({"space": [{"x": 1}]})
 
 
 class FakeRequest:
-    """A request, which is no dictionary but can be made one."""
+    """A request: not a dictionary, but convertible to a dictionary."""
 
     def as_dict(self):
         return {"model": "a"}
@@ -23,7 +23,7 @@ class Bare:
 
 
 class Old(Method):
-    """All of its names are those of 0.8."""
+    """All its names are those of version 0.8."""
 
     epochs = 3
 
@@ -43,7 +43,7 @@ class Old(Method):
 
 
 class Younger(Old):
-    """Says how often in `__init__`, as it may, and goes through its base."""
+    """Sets its epochs in `__init__`, as allowed, and calls its base class."""
 
     def __init__(self, *given):
         super().__init__(*given)
@@ -58,7 +58,7 @@ class Younger(Old):
 
 
 class Renamed(Old):
-    """Arguments were given by position, so a person could call them anything."""
+    """Arguments were positional, so they may have any name."""
 
     @classmethod
     def prepare(cls, spec):
@@ -69,7 +69,7 @@ class Renamed(Old):
 
 
 class Beside(Bare, Method):
-    """Its epoch is that of a class which knows nothing of Method."""
+    """Its epoch comes from a class that is not a Method."""
 
 
 class Common(Method):
@@ -118,7 +118,7 @@ class Today(Method):
 
 
 class Moved(Old):
-    """Once its epochs are steps, its base's are not in the way."""
+    """Its own `step` has priority over the `epoch` of its base."""
 
     steps = 4
 
@@ -127,7 +127,7 @@ class Moved(Old):
 
 
 class WithHelper(Method):
-    """Its epochs call a helper that has today's name of an epoch."""
+    """Its epochs call a helper that is named `step`."""
 
     epochs = 2
 
@@ -192,6 +192,6 @@ def test_a_method_of_today_has_the_request_itself():
     assert Today.prepare(request, CANDIDATES) is request
 
 
-def test_a_method_that_exports_nothing_is_still_known_by_that():
+def test_a_method_without_an_export_is_still_recognised():
     assert Today.export is Method.export
     assert Younger.export is Old.export

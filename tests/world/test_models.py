@@ -1,4 +1,4 @@
-"""The trained parts, checked by what they can do and never by their bytes: vectors, encoders, pretraining."""
+"""The trained parts (vectors, encoders, pretraining), tested by what they can do and not by their bytes."""
 
 import gzip
 from collections import Counter

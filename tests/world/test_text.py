@@ -109,7 +109,7 @@ def test_synonyms_name_the_same_concept_and_many_words_have_none(languages):
                 concepts.setdefault(word, set()).add(concept.number)
     pairs = [(word, other) for word, others in synonyms.items() for other in others]
     true = sum(bool(concepts[word] & concepts[other]) for word, other in pairs) / len(pairs)
-    assert 0.8 < true < 1  # the rest are mere neighbours, as in published lists
+    assert 0.8 < true < 1  # the rest are only related words, as in published lists
     assert 0.2 < sum(not others for others in synonyms.values()) / len(synonyms) < 0.6
 
 

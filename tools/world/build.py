@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 SIZES = {"train": 600, "dev": 200, "test": 400}  # SIB-200 has 701, 99 and 204
-USUAL = {"dtype": "float32", "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}  # what to fine-tune with
+USUAL = {"dtype": "float32", "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}  # options for fine-tuning
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the three peoples talk about: concepts, grouped in scenes, grouped in topics. Shared by all the languages.
+"""The concepts of all three languages, grouped in scenes, which are grouped in topics.
 
 A topic is a class of the labelled data. A scene is a part of a topic whose concepts turn up together (the mill within
 farming), which gives word vectors something finer than the topic to learn. General concepts belong to no topic.

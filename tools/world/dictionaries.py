@@ -48,7 +48,7 @@ def _known_forms(concept: Concept, language: Language) -> list[str]:
 def synonyms(language: Language, seed: int) -> dict[str, list[str]]:
     """Word -> synonyms in the same inflection; many words have none, as in EAR's published file."""
     random = Random(f"{seed}/synonyms")
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for concept in CONCEPTS:
         forms = language.forms[concept.number]
         neighbour = random.choice([c for c in CONCEPTS if (c.kind, c.scene) == (concept.kind, concept.scene)])
@@ -56,6 +56,6 @@ def synonyms(language: Language, seed: int) -> dict[str, list[str]]:
         for marked in (False, True) if concept.kind in ("noun", "verb") else (False,):
             inflected = [language.inflect(concept, form, marked=marked) for form in [*forms, *extra]]
             for word in inflected[: len(forms)]:
-                known = found.setdefault(word, [])
+                known = by_word.setdefault(word, [])
                 known += [other for other in inflected if other != word and other not in known]
-    return dict(sorted(found.items()))
+    return dict(sorted(by_word.items()))

@@ -17,7 +17,7 @@ IGNORED = -100  # the label that torch's cross entropy leaves out
 
 @dataclass(frozen=True)
 class Shape:
-    """Size and schooling of an encoder, in `steps` of `batch` sentences."""
+    """Size and training of an encoder, in `steps` of `batch` sentences."""
 
     pieces: int
     layers: int
@@ -128,7 +128,7 @@ def mask(
     chance = torch.rand(ids.shape, generator=draw)
     special = torch.isin(ids, torch.tensor(tokenizer.all_special_ids))
     chosen = (chance < MASKED) & ~special
-    chosen[:, 1] |= ~chosen.any(dim=1)  # every sentence teaches something
+    chosen[:, 1] |= ~chosen.any(dim=1)  # every sentence has a target
     how = torch.rand(ids.shape, generator=draw)
     anything = torch.randint(len(SPECIAL), len(tokenizer), ids.shape, generator=draw)
     masked = torch.where(chosen & (how < 0.8), tokenizer.mask_token_id, ids)

@@ -23,7 +23,7 @@ TWO_CLAUSES = 0.15
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun with what goes around it. A name stands alone."""
+    """A noun with its modifiers. A name has none."""
 
     noun: Concept
     adjective: Concept | None
@@ -132,14 +132,14 @@ def _clause(clause: Clause, language: Language, random: Random, usual: float) ->
     if clause.negated:
         verb = [*function["negation"], *verb]
     subject, thing = (_phrase(p, language, random, usual) for p in (clause.subject, clause.object))
-    place: list[str] = []
+    location: list[str] = []
     if clause.place is not None:
         adposition, ground = function["adposition"][clause.adposition], _phrase(clause.place, language, random, usual)
-        place = [*ground, adposition] if recipe.postpositions else [adposition, *ground]
+        location = [*ground, adposition] if recipe.postpositions else [adposition, *ground]
     adverb = [] if clause.adverb is None else [function["adverb"][clause.adverb]]
     if recipe.verb_last:
-        return [*adverb, *subject, *place, *thing, *verb]
-    return [*adverb, *subject, *verb, *thing, *place]
+        return [*adverb, *subject, *location, *thing, *verb]
+    return [*adverb, *subject, *verb, *thing, *location]
 
 
 def _phrase(phrase: Phrase, language: Language, random: Random, usual: float) -> list[str]:

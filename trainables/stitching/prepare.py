@@ -79,5 +79,5 @@ def prepare_test(request: Request) -> StitchingTests:
 
 def largest_k(candidates: Candidates) -> int:
     """The largest number of neighbours that the search can ask for, apart from `all`."""
-    asked = candidates.values("k") | {params.get("k", 1) for params in candidates.enqueued.values()}
-    return max((k for k in asked if k != "all"), default=1)
+    values = candidates.values("k") | {params.get("k", 1) for params in candidates.enqueued.values()}
+    return max((k for k in values if k != "all"), default=1)

@@ -14,8 +14,8 @@ TARGETS = ("qan", "qor")
 
 def path(name: str) -> Path:
     """The shipped file or folder called `name`, such as "topics", "vectors/qan.vec.gz" or "source-encoder"."""
-    found = FILES / name
-    if not found.exists():
+    file = FILES / name
+    if not file.exists():
         have = ", ".join(sorted(entry.name for entry in FILES.iterdir())) if FILES.exists() else "nothing"
         raise FileNotFoundError(f"The world has no '{name}', but {have}. Rebuild: python -m tools.world.build")
-    return found
+    return file

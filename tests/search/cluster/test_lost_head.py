@@ -1,10 +1,10 @@
-"""A search whose cluster loses its head goes on with another one."""
+"""A search continues on a new head after its cluster has lost the first."""
 
 import pytest
 
 from tests.raylets import raylets
 from tests.search.cluster.test_nodes import done, same_board, start, wait_for, write_patient
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, results, run, write
 
 pytestmark = [pytest.mark.extended, pytest.mark.usefixtures("ray_here")]
@@ -17,16 +17,16 @@ def undisturbed(tmp_path_factory, ray_here):
     return board(folder / "runs" / "quadratic")
 
 
-def test_after_the_head_is_lost_a_search_goes_on_with_a_new_one(tmp_path, undisturbed):
+def test_a_search_continues_on_a_new_head_after_losing_the_first(tmp_path, undisturbed):
     marker = write_patient(tmp_path)
     folder = tmp_path / "runs" / "quadratic"
     with raylets(1) as first:
-        # How long a driver waits for a head that may come back; a minute, if nobody says otherwise.
+        # Seconds that a driver waits for a lost head; the default is a minute.
         soon = {"RAY_gcs_rpc_server_reconnect_timeout_s": "2"}
         process = start(tmp_path, "search", "spec.yaml", "--address", first.address(), **soon)
         wait_for(lambda: done(folder) == 2, process)  # of the first configuration, whose third run waits
         first.kill_head_and_raylets()
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode != 0
     before = results(folder)
     assert len(before) == 2

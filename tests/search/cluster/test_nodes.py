@@ -1,4 +1,4 @@
-"""Searches on real clusters of several raylets: spread over nodes, which die and come."""
+"""Searches on real clusters of several raylets, with nodes that die and join."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from seedwise.search.ledger.file import scan
 from tests.raylets import raylets
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, environment, results, run, write
 from tests.servers import own_port
 
@@ -42,7 +42,7 @@ def start(folder, *arguments, **variables):
 
 
 def wait_for(condition, process):
-    pause, deadline = threading.Event(), time.monotonic() + PATIENCE
+    pause, deadline = threading.Event(), time.monotonic() + TEST_TIMEOUT
     while not condition():
         assert process.poll() is None, process.stdout.read()
         if time.monotonic() > deadline:
@@ -52,7 +52,7 @@ def wait_for(condition, process):
 
 
 def write_patient(folder, **changes):
-    """A search whose third replicates wait for the file that is returned, in their second epoch."""
+    """Start a search whose third replicates wait in their second epoch until the returned file exists."""
     marker = folder / "marker"
     method = {"trainable": "tests.methods:Patient", "space": "tests.methods:space"}
     write(folder, method=method, space={"marker": str(marker)}, **changes)
@@ -67,9 +67,9 @@ def done(folder):
     return len(results(folder)) if (folder / "ledger.jsonl").exists() else 0
 
 
-def same_board(found, expected):
-    """The ids differ by parameters that say how to wait."""
-    for row, wanted in zip(found, expected, strict=True):
+def same_board(rows, expected):
+    """The ids differ, since the parameters that control waiting differ."""
+    for row, wanted in zip(rows, expected, strict=True):
         assert row["params"]["x"] == wanted["params"]["x"]
         for key in ("scores", "replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
             assert row[key] == wanted[key], key
@@ -77,8 +77,8 @@ def same_board(found, expected):
 
 
 @pytest.mark.extended
-def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, cluster, undisturbed):
-    """Each node comes to a run that waits; one node dies with its run, which goes on at the node that comes then."""
+def test_a_search_survives_the_loss_of_a_node_and_uses_a_new_node(tmp_path, cluster, undisturbed):
+    """New nodes take waiting runs; the run of a node that dies continues on the next new node."""
     marker = write_patient(tmp_path, checkpoints={"seconds": 0})
     folder = tmp_path / "runs" / "quadratic"
     process = start(tmp_path, "search", "spec.yaml", "--address", cluster.address())
@@ -92,7 +92,7 @@ def test_a_search_survives_the_loss_of_a_node_and_uses_one_that_comes(tmp_path, 
     added = cluster.add_node()
     wait_for(lambda: len(waiting.read_text().split()) == 4, process)
     marker.touch()
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 0, output
     assert "3 runs at once on 4 nodes, 1 CPU each (there is no GPU)." in output  # the head is a node too
     assert len(results(folder)) == len(set(results(folder))) == 12
@@ -116,7 +116,7 @@ class Own(Quadratic):
 
 
 @pytest.mark.extended
-def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cluster):
+def test_code_is_sent_to_the_cluster_also_by_a_client_outside_it(tmp_path, cluster):
     """The module lies in the driver's folder; workers import the copy that Ray unpacked for them."""
     pytest.importorskip("grpc")
     (tmp_path / "own.py").write_text(OWN)
@@ -139,7 +139,7 @@ def test_code_goes_to_the_cluster_with_the_search_also_from_outside(tmp_path, cl
     assert [event["metrics"]["shipped"] for event in events(folder, "result")] == [1.0] * 3
 
 
-def test_an_address_where_nobody_answers_is_one_line(tmp_path):
+def test_an_unreachable_address_is_reported_in_one_line(tmp_path):
     write(tmp_path)
     output = run(tmp_path, "search", "spec.yaml", "--address", "127.0.0.1:1", code=2, apart=True)
     assert "seedwise: --address 127.0.0.1:1: " in output

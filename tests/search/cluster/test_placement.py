@@ -28,17 +28,17 @@ def resources(gpus="auto", cpus=1):
         (0.0, [node(2)], 2),
         (1.0, [node(8, 2)], 2),
         (0.25, [node(8, 1)], 4),
-        (0.4, [node(8, 2)], 4),  # two on each GPU; the fifths left over are no place for a fifth run
-        (0.1, [node(4, 1)], 4),  # CPUs bound it
+        (0.4, [node(8, 2)], 4),  # two on each GPU; the remaining fifths do not fit a fifth run
+        (0.1, [node(4, 1)], 4),  # limited by CPUs
         (2.0, [node(16, 5)], 2),
         (2.0, [node(16, 1), node(16, 1), node(16, 3)], 1),  # a run stays on one node
         (0.0, [node(3, 4)], 3),
         (0.0, [node(3), node(5), node(0)], 8),
-        (0.25, [node(8, 1), node(2, 4), node(8)], 4 + 2),  # no GPU, no place
+        (0.25, [node(8, 1), node(2, 4), node(8)], 4 + 2),  # no GPU, no slot
         (0.3333, [node(16, 2)], 6),
     ],
 )
-def test_slots_of_given_shares_counted_by_hand(per_run, nodes, slots):
+def test_slots_of_given_shares_match_a_count_by_hand(per_run, nodes, slots):
     assert place(resources(per_run), nodes).slots(nodes) == slots
 
 
@@ -47,7 +47,7 @@ def test_slots_of_given_shares_counted_by_hand(per_run, nodes, slots):
     ("nodes", "need", "cpus", "expected", "slots"),
     [
         ([node(8)], Need(), 1, (1, 0.0), 8),  # no GPU
-        ([node(8, 2)], None, 1, (1, 1.0), 2),  # logical ones: nobody knows their memory
+        ([node(8, 2)], None, 1, (1, 1.0), 2),  # logical GPUs: their memory is unknown
         ([node(32, 1, 24)], Need(5 * GB), 1, (1, 0.25), 4),  # 20.4 / 5 = 4.08
         ([node(32, 1, 24)], Need(6 * GB), 1, (1, 0.3333), 3),  # 3.4
         ([node(32, 1, 24)], Need(11 * GB), 1, (1, 1.0), 1),  # 1.85
@@ -59,12 +59,12 @@ def test_slots_of_given_shares_counted_by_hand(per_run, nodes, slots):
             1,
             (1, 0.5),
             2 + 4,
-        ),  # 13.6 / 5 = 2.72: the small one decides
+        ),  # 13.6 / 5 = 2.72: the smaller GPU decides
         ([node(32, 1, 80), node(32, 4, 11)], Need(9 * GB), 1, (1, 1.0), 1 + 4),  # 9.35 / 9 = 1.04
         ([node(32, 1, 80), node(16)], Need(8 * GB), 1, (1, 0.125), 8),  # 8.5; no run on the node without a GPU
-        ([node(1, 1, 24)], Need(1 * GB), 1, (1, 1.0), 1),  # one CPU, one run, so it may have all of the GPU
-        ([node(8, 0, 0, 64)], Need(0, 5 * GB), "auto", (1, 0.0), 8),  # 54.4 / 5 = 10 runs, CPUs bound it
-        ([node(8, 0, 0, 64)], Need(0, 18 * GB), "auto", (3, 0.0), 2),  # 3.02 runs: with 2 CPUs each there were 4
+        ([node(1, 1, 24)], Need(1 * GB), 1, (1, 1.0), 1),  # one CPU, one run: it may use the whole GPU
+        ([node(8, 0, 0, 64)], Need(0, 5 * GB), "auto", (1, 0.0), 8),  # 54.4 / 5 = 10 runs, limited by CPUs
+        ([node(8, 0, 0, 64)], Need(0, 18 * GB), "auto", (3, 0.0), 2),  # 3.02 runs: 2 CPUs each would allow 4
         ([node(8, 0, 0, 64)], Need(0, 50 * GB), "auto", (5, 0.0), 1),  # one
         (
             [node(8, 0, 0, 64), node(4, 0, 0, 16)],
@@ -72,11 +72,11 @@ def test_slots_of_given_shares_counted_by_hand(per_run, nodes, slots):
             "auto",
             (2, 0.0),
             4 + 2,
-        ),  # 13.6 / 6 = 2 on the small one
+        ),  # 13.6 / 6 = 2 on the smaller GPU
         ([node(32, 2, 24, 256)], Need(5 * GB, 4 * GB), "auto", (4, 0.25), 8),  # 8 runs share 32 CPUs
     ],
 )
-def test_auto_counted_by_hand(nodes, need, cpus, expected, slots):
+def test_auto_matches_a_count_by_hand(nodes, need, cpus, expected, slots):
     placement = place(resources("auto", cpus), nodes, need)
     assert (placement.cpus, placement.gpus) == expected
     assert placement.slots(nodes) == slots
@@ -92,7 +92,7 @@ def test_no_device_and_no_machine_is_planned_beyond_its_memory(machines, on_gpu,
     need = Need(on_gpu * GB, on_host * GB)
     small = [node for node in nodes if node.gpus and node.gpu_memory * (1 - MARGIN) < need.gpu_memory]
     if small or any(node.memory * (1 - MARGIN) < need.memory for node in nodes):
-        return  # then it may be refused
+        return  # in that case it may be refused
     placement = place(resources("auto", "auto"), nodes, need)
     assert placement.slots(nodes) >= 1
     for machine in nodes:
@@ -106,20 +106,22 @@ def test_no_device_and_no_machine_is_planned_beyond_its_memory(machines, on_gpu,
 
 
 @given(st.floats(0.05, 1), st.integers(1, 64), st.integers(1, 8))
-def test_no_gpu_is_asked_for_more_than_it_has(per_run, cpus, gpus):
+def test_no_gpu_is_oversubscribed(per_run, cpus, gpus):
     nodes = [node(cpus, gpus)]
     on_one_gpu = -(-place(resources(per_run), nodes).slots(nodes) // gpus)
     assert on_one_gpu * per_run <= 1 + 1e-6
 
 
-def test_the_cap_of_a_process_leaves_room_for_the_contexts_of_all():
+def test_the_memory_limit_of_a_process_leaves_room_for_all_cuda_contexts():
     assert memory_share(0.25, 1 * GB, 16 * GB) == 0.25 - 1 / 16
     assert 4 * (memory_share(0.25, 1 * GB, 16 * GB) * 16 + 1) == 16
-    assert memory_share(0.05, 1 * GB, 16 * GB) == 0.005  # a hopeless share fails by itself, not by a negative cap
+    assert (
+        memory_share(0.05, 1 * GB, 16 * GB) == 0.005
+    )  # a share that is too small fails in the run, not by a negative limit
 
 
 @pytest.mark.parametrize(
-    ("asked", "nodes", "expected"),
+    ("requested", "nodes", "expected"),
     [
         (resources("auto", 1), [node(8)], False),
         (resources("auto", 1), [node(8, 1)], False),  # a logical GPU
@@ -128,12 +130,12 @@ def test_the_cap_of_a_process_leaves_room_for_the_contexts_of_all():
         (resources(0.0, "auto"), [node(8)], True),
     ],
 )
-def test_what_is_given_is_not_measured(asked, nodes, expected):
-    assert measures(asked, nodes) == expected
+def test_given_resources_are_not_measured(requested, nodes, expected):
+    assert measures(requested, nodes) == expected
 
 
 @pytest.mark.parametrize(
-    ("asked", "nodes", "need", "message"),
+    ("requested", "nodes", "need", "message"),
     [
         (resources("auto", 9), [node(4)], None, r"resources.cpus_per_run: 9, but there are 4 CPUs\. Set it lower"),
         (
@@ -157,12 +159,12 @@ def test_what_is_given_is_not_measured(asked, nodes, expected):
         ),
     ],
 )
-def test_what_does_not_fit_is_said(asked, nodes, need, message):
+def test_a_request_that_does_not_fit_is_refused(requested, nodes, need, message):
     with pytest.raises(RequestError, match=message):
-        place(asked, nodes, need)
+        place(requested, nodes, need)
 
 
-def test_a_whole_device_for_a_run_that_needs_more_than_its_share():
+def test_a_run_that_needs_more_than_its_share_gets_a_whole_device():
     assert Placement(1, 0.25).whole([node(8, 1)]) == Placement(1, 1.0)
     assert Placement(2, 0.0).whole([node(8), node(16)]) == Placement(16, 0.0)
     assert Placement(1, 1.0).whole([node(8, 1)]) is None
@@ -192,7 +194,7 @@ def test_logical_gpus_are_shared_as_planned(tmp_path):
         }
     )
     (tmp_path / "crowd").mkdir()
-    ray.shutdown()  # that of other tests in this process
+    ray.shutdown()  # the cluster of other tests in this process
     ray.init("local", num_cpus=16, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         search(specification, tmp_path / "search", Console(file=io.StringIO()))

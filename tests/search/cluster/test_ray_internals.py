@@ -1,4 +1,4 @@
-"""What Ray does not promise to keep: fails by name where a new Ray changed it."""
+"""Private interfaces of Ray: a test fails by name if a new Ray version changed one."""
 
 import importlib
 import inspect
@@ -21,7 +21,7 @@ from seedwise.search.cluster.ray_internals import run_tune, worker_of
 from seedwise.search.execution.worker_loss import DIED, NODE, NOT_STARTED, OUT_OF_MEMORY, cause_of
 from tests.conftest import ROOT
 from tests.raylets import raylets
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.test_rooms import modules
 
 PRIVATE = re.compile(
@@ -31,7 +31,7 @@ PRIVATE = re.compile(
 )
 
 
-def test_nothing_else_uses_private_names_of_ray_or_the_words_of_its_errors():
+def test_no_other_module_uses_private_names_of_ray_or_parses_its_errors():
     private = {name: PRIVATE.findall(path.read_text()) for name, path in modules().items()}
     assert private.pop(ray_internals.__name__)
     assert not {name for name, uses in private.items() if uses}
@@ -115,7 +115,7 @@ USES += [tunes_loop_here, tunes_files, uncounted]
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: use.__name__)
-def test_a_private_name_is_what_it_was(use, key, ray_here):
+def test_private_names_of_ray_still_work(use, key, ray_here):
     try:
         use(key)
     finally:
@@ -133,12 +133,12 @@ def sources():
 
 
 @pytest.mark.parametrize("variable", [*ENVIRONMENT, "RAY_JOB_STOP_WAIT_TIME_S", "RAY_API_SERVER_ADDRESS"])
-def test_a_variable_is_one_that_ray_reads(variable, sources):
+def test_ray_reads_each_variable(variable, sources):
     assert f'"{variable}"' in sources
 
 
 @pytest.mark.parametrize("name", ray_internals.JOB_LOGGERS)
-def test_a_client_of_jobs_logs_under_this_name(name):
+def test_the_job_client_logs_under_this_name(name):
     assert importlib.import_module(name).logger.name == name
 
 
@@ -155,7 +155,7 @@ def test_the_reason_of_a_failed_connection_is_one_line(text, reason):
 
 
 class Dies(tune.Trainable):
-    """Ends its worker in the way that its configuration says."""
+    """Ends its worker in the way given by its configuration."""
 
     def setup(self, config):
         if config["kind"] == "import":
@@ -188,7 +188,7 @@ class Workers(tune.Callback):
 
 @pytest.fixture(scope="module")
 def causes(ray_here, tmp_path_factory):
-    """Why Tune lost a worker, in our words, by what happened to it; and its worker."""
+    """The reported cause of each kind of lost worker, and the worker that Tune recorded."""
     causes = {}
     module = sys.modules["only_here"] = types.ModuleType("only_here")
     exec("class Missing: pass", vars(module))
@@ -218,11 +218,11 @@ def causes(ray_here, tmp_path_factory):
         ("step", "its worker failed: ValueError: what the worker cannot catch"),
     ],
 )
-def test_ray_says_why_a_worker_is_gone(kind, cause, causes):
+def test_ray_reports_why_a_worker_died(kind, cause, causes):
     assert causes[kind] == cause
 
 
-def test_a_trial_of_tune_has_its_worker(causes):
+def test_a_tune_trial_knows_its_worker(causes):
     assert isinstance(causes["worker", "killed"], ray.actor.ActorHandle)
 
 
@@ -257,7 +257,7 @@ except ray.exceptions.RayError as error:
 
 
 def cause_of_a_lost_worker(cluster, folder, kill_node=None):
-    """What is made of Ray's words where a worker is lost with its node, or else by itself."""
+    """The reported cause when a worker is lost with its node, or alone."""
     process = subprocess.Popen(
         [sys.executable, "-c", LOST, cluster.address()],
         stdin=subprocess.PIPE,
@@ -268,19 +268,19 @@ def cause_of_a_lost_worker(cluster, folder, kill_node=None):
     first = process.stdout.readline()  # the worker's node, or an error
     if kill_node:
         kill_node(first.strip())
-    rest, _ = process.communicate("node\n" if kill_node else "\n", timeout=PATIENCE)
+    rest, _ = process.communicate("node\n" if kill_node else "\n", timeout=TEST_TIMEOUT)
     (folder / "error.txt").write_text(first + rest)
     return cause_of(folder / "error.txt").reason
 
 
 @pytest.mark.extended
-def test_ray_says_that_a_node_died(tmp_path):
+def test_ray_reports_that_a_node_died(tmp_path):
     with raylets(1) as cluster:
         assert cause_of_a_lost_worker(cluster, tmp_path, cluster.kill_node) == NODE
 
 
 @pytest.mark.extended
-def test_ray_says_that_memory_ran_out(tmp_path, monkeypatch):
+def test_ray_reports_running_out_of_memory(tmp_path, monkeypatch):
     monkeypatch.setenv("RAY_memory_usage_threshold", "0.0")
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "100")
     with raylets(1) as cluster:

@@ -1,4 +1,4 @@
-"""A search as a job: what goes along, what is refused before it does, and how results come back.
+"""A search as a job: what is packed, what is refused before submission, and how results are fetched.
 
 tests/search/cluster/test_submit_head.py submits to a real cluster.
 """
@@ -24,7 +24,7 @@ from seedwise.search.spec.load import read
 from seedwise.search.spec.schema import Specification
 from tests.conftest import ROOT
 
-# Whose module is nowhere but in the folder that it is submitted from. Configurations wait for a file of their tenth.
+# The module exists only in the submitting folder. Configurations wait for a file named after their first decimal.
 METHOD = """
 import threading
 from pathlib import Path
@@ -59,7 +59,7 @@ SPECIFICATION = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with a specification, from which it is submitted to nobody."""
+    """A folder with a specification that is never really submitted."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "words.txt").write_text("the\n")
     (tmp_path / "mine.py").write_text(METHOD)
@@ -117,7 +117,7 @@ def test_the_exit_code_is_that_of_the_search(status, code, expected):
     assert jobs.exit_code(info) == expected
 
 
-def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, capsys, monkeypatch):
+def test_a_package_that_is_too_large_is_refused_with_its_size_and_a_fix(folder, capsys, monkeypatch):
     from ray._private import ray_constants
 
     assert package.LIMIT < ray_constants.DASHBOARD_CLIENT_MAX_SIZE
@@ -129,13 +129,13 @@ def test_too_large_a_package_is_refused_with_its_size_and_the_way_out(folder, ca
     )
 
 
-def test_without_ray_default_it_says_what_to_install(folder, capsys, monkeypatch):
+def test_without_ray_default_the_error_names_what_to_install(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     assert main(["submit", "spec.yaml", *ADDRESS]) == 2
     assert "pip install 'ray[default]'" in capsys.readouterr().err
 
 
-def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
+def test_relative_paths_are_packed_and_absolute_paths_are_not(folder):
     for name in ("near.vec", "far.vec", "text/de.txt", "text/en.txt", "encoder/config.json", "sets/en/train.tsv"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("text\tcategory\na\tb\n")
@@ -151,7 +151,7 @@ def test_relative_paths_go_along_and_absolute_ones_do_not(folder):
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git checkout, whose files could be listed")
-def test_a_package_has_all_code_and_its_data_and_is_the_same_for_the_same_content(folder, tmp_path):
+def test_a_package_has_all_code_and_its_data_and_is_deterministic(folder, tmp_path):
     specification = read("spec.yaml")
     packages = [tmp_path / "one.zip", tmp_path / "two.zip"]
     for path in packages:
@@ -178,7 +178,7 @@ def read_again(text: str) -> dict:
     return from_dict(yaml12.load(text)).as_dict()
 
 
-def test_what_is_wrong_with_an_absolute_path_is_left_to_the_cluster(folder):
+def test_absolute_paths_are_not_checked_before_submission(folder):
     task = "task={name: sib200, data: /far/sets, source: en, targets: [de]}"
     with pytest.raises(RequestError, match="/far/sets: there is no such folder"):
         read("spec.yaml", [task])
@@ -211,14 +211,14 @@ def test_what_is_wrong_with_an_absolute_path_is_left_to_the_cluster(folder):
         ),
     ],
 )
-def test_everything_else_is_checked_before_a_search_leaves(name, overrides, keys):
+def test_everything_else_is_checked_before_submission(name, overrides, keys):
     with pytest.raises(RequestError) as refused:
         read(name, overrides, elsewhere=True)
     assert [problem.key for problem in refused.value.problems] == keys
 
 
 @pytest.mark.parametrize("name", ["~/a b/$HOME", "/tmp/`touch x`", "~/x; touch y", "/it's"])
-def test_a_folder_is_one_word_of_the_shell_whatever_is_in_its_name(tmp_path, name):
+def test_a_folder_name_is_quoted_for_the_shell(tmp_path, name):
     said = subprocess.run(
         f"printf %s {fetch.in_shell(name)}",
         shell=True,
@@ -232,7 +232,7 @@ def test_a_folder_is_one_word_of_the_shell_whatever_is_in_its_name(tmp_path, nam
 
 
 def pack(folder: Path) -> bytes:
-    """What the head would send of a folder, run as it is run there."""
+    """The archive that the head sends of a folder, made by the same command."""
     code = [sys.executable, "-I", "-c", Path(pack_on_head.__file__).read_text(), str(folder)]
     sent = subprocess.run(code, capture_output=True, text=True, check=True).stdout
     line = fetch.LINE.search(f"Running entrypoint for job: {code}\n{sent}")
@@ -263,7 +263,7 @@ def test_a_folder_arrives_without_checkpoints(there, tmp_path):
     assert files_of(tmp_path / "runs") == {"here/ledger.jsonl", "here/pictures/a.json"}
 
 
-def test_an_earlier_state_of_the_same_search_is_replaced_and_own_files_stay(there, tmp_path):
+def test_fetching_replaces_an_earlier_state_of_the_same_search_and_keeps_other_files(there, tmp_path):
     here = tmp_path / "here"
     here.mkdir()
     (here / "ledger.jsonl").write_text('{"event": "search"}\n{"event": "a')  # the line was being written
@@ -274,7 +274,7 @@ def test_an_earlier_state_of_the_same_search_is_replaced_and_own_files_stay(ther
 
 
 @pytest.mark.parametrize("ledger", ["", '{"event": "other"}\n', '{"event": "search"}\n{"event": "ask"}\n{}\n'])
-def test_another_search_or_one_that_went_on_here_is_not_touched(there, tmp_path, ledger):
+def test_another_search_or_a_locally_continued_search_is_not_overwritten(there, tmp_path, ledger):
     here = tmp_path / "here"
     here.mkdir()
     (here / "ledger.jsonl").write_text(ledger)

@@ -1,4 +1,4 @@
-"""A search as a job on a cluster: how it is followed, left alone, stopped and gone on with, and what comes back.
+"""A search as a job on a cluster: following, detaching, stopping and continuing it, and fetching results.
 
 The cluster, the MLflow server and its PostgreSQL database are real, and are started and ended here.
 """
@@ -18,7 +18,7 @@ from seedwise import yaml12
 from seedwise.search.ledger.file import scan
 from seedwise.search.spec import provenance
 from tests.search.cluster.test_submit import METHOD, SPECIFICATION
-from tests.search.story import PATIENCE, runs_of, server
+from tests.search.story import TEST_TIMEOUT, runs_of, server
 from tests.search.studies.test_search import board, command, results
 from tests.servers import Head, Relay, own_port, postgres
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.extended
 
 @dataclass
 class Submissions:
-    """A search that was submitted twice, with the exit code and the output of each command."""
+    """A search submitted twice, with the exit code and the output of each command."""
 
     folder: Path
     home: Path  # of the head
@@ -35,8 +35,8 @@ class Submissions:
     mlflow: str
     database: str
     outputs: dict[str, tuple[int, str]] = field(default_factory=dict)
-    ledgers: dict[str, bytes] = field(default_factory=dict)  # here, after each time that it was fetched
-    revisions: set[str] = field(default_factory=set)  # of the code, before and after it was first submitted
+    ledgers: dict[str, bytes] = field(default_factory=dict)  # here, after each fetch
+    revisions: set[str] = field(default_factory=set)  # revision of the code, before and after the first submission
 
     def start(self, *arguments, **environment) -> subprocess.Popen:
         known = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -51,7 +51,7 @@ class Submissions:
         )
 
     def read_until(self, process: subprocess.Popen, beginning: str) -> str:
-        """The output of a process up to a line with this beginning."""
+        """The output of a process up to the first line that starts with `beginning`."""
         lines = []
         while not (lines and lines[-1].startswith(beginning)):
             lines.append(process.stdout.readline())
@@ -59,7 +59,7 @@ class Submissions:
         return "".join(lines)
 
     def finish(self, name: str, process: subprocess.Popen, before: str = "") -> None:
-        output, _ = process.communicate(timeout=2 * PATIENCE)
+        output, _ = process.communicate(timeout=2 * TEST_TIMEOUT)
         self.outputs[name] = process.returncode, before + output
         if (ledger := self.folder / "runs/sent/ledger.jsonl").exists():
             self.ledgers[name] = ledger.read_bytes()
@@ -68,7 +68,7 @@ class Submissions:
 @pytest.fixture(scope="module")
 def submissions(tmp_path_factory):
     folder, home, files = (tmp_path_factory.mktemp(name) for name in ("folder", "the home", "artifacts"))
-    # A folder with all names that this package once imported itself by: nodes must take each for what it is.
+    # A folder with all former import names of this package: nodes must import the folder's own modules.
     (folder / "mine.py").write_text(f"import search, spaces, trainables\nassert search.MINE\n{METHOD}")
     (folder / "search.py").write_text("MINE = True\n")
     (folder / "trainables.py").write_text("")
@@ -110,7 +110,7 @@ def let_pass(gates: Path, *tenths: int) -> None:
         (gates / str(tenth)).touch()
 
 
-def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(submissions):
+def test_detaching_from_a_job_leaves_it_running_and_prints_how_to_reattach(submissions):
     code, output = submissions.outputs["left"]
     assert code == 130
     for kind in ("follow", "stop", "fetch"):
@@ -121,12 +121,12 @@ def test_leaving_a_job_leaves_it_running_and_says_how_to_come_back(submissions):
     assert re.match(r"sent-\w+: RUNNING, .*, in ~/seedwise/runs/sent\n6/10 ", output)
 
 
-def test_a_connection_that_drops_is_made_anew_and_no_line_is_lost_or_repeated(submissions):
+def test_a_dropped_connection_is_restored_without_losing_or_repeating_a_line(submissions):
     _, output = submissions.outputs["left"]
     assert re.findall(r"^(\d+)/10 ", output, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
 
 
-def test_a_running_search_can_be_fetched_and_what_comes_later_is_added(submissions):
+def test_a_running_search_can_be_fetched_and_later_results_are_added(submissions):
     events = [submissions.ledgers[name] for name in ("fetch", "follow", "again")]
     assert [ledger.count(b'"event": "result"') for ledger in events] == [6, 6, 10]
     assert events[2].startswith(events[1])
@@ -141,7 +141,7 @@ def test_a_stopped_job_ends_as_interrupted_and_its_results_are_fetched(submissio
     assert "seedwise: interrupted." in output
 
 
-def test_submitting_the_same_specification_goes_on_and_repeats_nothing(submissions):
+def test_submitting_the_same_specification_again_continues_and_repeats_nothing(submissions):
     code, output = submissions.outputs["again"]
     assert code == 0, output
     assert "10/10" in output
@@ -156,7 +156,7 @@ def test_the_leaderboard_is_that_of_the_same_search_without_a_cluster(submission
     assert not (submissions.folder / "runs/sent/checkpoints").exists()
 
 
-def test_files_with_relative_paths_have_gone_along_and_the_revision_of_the_code_too(submissions):
+def test_files_with_relative_paths_and_the_code_revision_were_sent(submissions):
     events, _ = scan(submissions.folder / "runs/sent/ledger.jsonl")
     search = events[0]
     words = hashlib.sha256(hashlib.sha256(b"the\nof\n").digest()).hexdigest()
@@ -190,9 +190,9 @@ def test_mlflow_on_postgresql_has_every_run_of_it(submissions):
         ("sent-0", {"RAY_AUTH_TOKEN": "0" * 32}, "this cluster needs another token. Set RAY_AUTH_MODE=token"),
     ],
 )
-def test_what_the_cluster_refuses_is_one_line(submissions, job, more, said):
+def test_a_refusal_of_the_cluster_is_one_line(submissions, job, more, said):
     process = submissions.start("job", "fetch", job, "--address", submissions.head.address, **more)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 2
     assert said in output
     assert output.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Options that were renamed: the former names still work, with advice, and are not advertised."""
+"""Renamed options: the old names still work, with advice, and are not shown in the help."""
 
 import pytest
 
@@ -13,7 +13,7 @@ RENAMED = [
 
 
 @pytest.mark.parametrize(("arguments", "name", "value"), RENAMED)
-def test_a_former_name_means_the_new_one_and_says_so_in_one_line(arguments, name, value, capsys):
+def test_an_old_option_name_works_and_is_reported_in_one_line(arguments, name, value, capsys):
     former = next(argument for argument in arguments if argument in ("--anyway", "--equal", "--there"))
     options = parser().parse_args(arguments)
     assert capsys.readouterr().err == f"seedwise: {former} is now called {name}\n"
@@ -23,7 +23,7 @@ def test_a_former_name_means_the_new_one_and_says_so_in_one_line(arguments, name
 
 
 @pytest.mark.parametrize(("arguments", "name", "value"), RENAMED)
-def test_the_help_shows_the_new_name_alone(arguments, name, value, capsys):
+def test_the_help_shows_only_the_new_name(arguments, name, value, capsys):
     with pytest.raises(SystemExit):
         main([arguments[0], "--help"])
     shown = capsys.readouterr().out
@@ -31,7 +31,7 @@ def test_the_help_shows_the_new_name_alone(arguments, name, value, capsys):
     assert not any(former in shown for former in ("--anyway", "--equal", "--there"))
 
 
-def test_a_wrong_value_of_a_former_name_is_refused(capsys):
+def test_a_wrong_value_of_an_old_option_name_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["landscape", "best.yaml", "--equal", "steps"])
     assert "argument --equal: invalid choice: 'steps'" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The commands about static vectors, as a person types them, on the embedded world."""
+"""The commands for static vectors, from the command line, on the embedded world."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_vectors_are_extracted_aligned_and_evaluated(tmp_path, capsys):
         "layer=2",
         "least_count=3",
         "subsampling=0",
-    )  # few words for so little
+    )  # few words for so little text
     options = [word for setting in settings for word in ("--set", setting)]
     for language in ("qel", "qan"):
         output = printed(
@@ -85,7 +85,7 @@ def test_word_similarity_is_printed_with_its_coverage(tmp_path, capsys):
         (["evaluate", "a.vec"], "vectors evaluate: nothing to evaluate by. Add --lexicon FILE or --similarity FILE."),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_change(arguments, message, capsys):
+def test_a_mistake_is_reported_in_one_line_with_its_fix(arguments, message, capsys):
     output = printed(capsys, "vectors", *arguments, code=2)
     assert output.startswith(f"seedwise: {message}")
     assert output.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Baselines beside a search: each runs once at each replicate, is shown beside it, and never competes."""
+"""Baselines of a search: each runs once per replicate, is shown beside the ranking, and never competes."""
 
 import io
 from collections import Counter
@@ -31,7 +31,7 @@ SEARCH = {"event": "search", "time": 0.0, "specification": {"method": "stitching
 
 
 class Beside(Hill):
-    """The hill, and baselines at levels of their own: the linear map is far above everything that is searched."""
+    """The hill, and baselines at fixed levels: the linear map is far above every configuration."""
 
     def score(self, params, replicate):
         if "baseline" in params:
@@ -108,7 +108,7 @@ def test_the_ledger_cut_after_every_line_gives_the_same_next_run(events):
     ]
 
 
-def test_what_ran_when_the_search_was_killed_is_run_again_first(events):
+def test_interrupted_runs_are_repeated_first(events):
     """Runs of the method among them, although its policy had stopped when the first baseline was started."""
     policy, proposer = engine(Hill.space, **KEYS)
     cut = next(i for i, event in enumerate(events) if event["event"] == "start" and event["config_id"] in LEVELS)
@@ -134,7 +134,7 @@ def test_the_best_of_each_kind_is_confirmed_and_none_is_chosen(events):
     rows = leaderboard.leaderboard(state, estimator)
     marked = [row for row in rows if row["baseline"]]
     assert {row["baseline"] for row in marked} == {"LS plain", "LS ridge", "zero-shot"}
-    assert rows[-len(marked) :] == marked  # at the end, however high
+    assert rows[-len(marked) :] == marked  # last, whatever its score
     assert all(row["p_best"] == 0 and not row["tied"] and row["estimate"] is None for row in marked)
     by_id = {row["config_id"]: row for row in marked}
     assert by_id[config_id(PLAIN)]["mean"] == pytest.approx(5.005)
@@ -181,14 +181,14 @@ def test_the_number_of_runs_is_known_before_and_after_the_freeze(events):
     specification = read("demo", ["baselines=[ls, constant]", "budget.runs=20"])
     baselines, confirm = specification.parts.baselines, specification.replicates.confirm
     policy = engine(Hill.space, **KEYS)[0]  # 12 runs, 4 of them for the confirmation
-    # At the demo's one learning rate: three maps and the constant, at two replicates; four kinds at three fresh ones.
+    # At the demo's single learning rate: three maps and the constant, at 2 replicates; four kinds at 3 fresh.
     assert total_runs(policy, baselines, confirm, State()) == 12 + 2 * 4 + 3 * 4
     frozen = replay(events)
     assert total_runs(policy, baselines, confirm, frozen) == sum(1 for _ in frozen.runs_of("search")) + 3 * (1 + 3)
 
 
 def test_a_baseline_is_not_better_for_failing():
-    """One lucky seed of three, two that failed below it: not ahead of three solid ones."""
+    """One lucky seed and two failures do not beat three solid seeds."""
     state = State()
     state.apply(SEARCH)
     for lr, runs in ((0.1, [0.5, None, 0.1]), (0.2, [0.45, 0.45, 0.45])):

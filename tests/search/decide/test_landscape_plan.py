@@ -1,4 +1,4 @@
-"""Plans of landscapes, and requests for them, without Ray: what may start when, and one line for what is wrong."""
+"""Plans of landscapes and requests for them, without Ray: what may start when, and one line for each mistake."""
 
 import errno
 import functools
@@ -72,7 +72,7 @@ def job_of(given):
 
 @settings(max_examples=25)
 @given(st.integers(1, 5), st.randoms(use_true_random=False), st.sampled_from(["demo", "demo-ear"]))
-def test_whatever_order_runs_end_in_nothing_starts_before_its_models_and_all_is_done_once(slots, random, name):
+def test_in_any_order_of_results_every_run_starts_after_its_models_and_runs_once(slots, random, name):
     made, state, running, done = plan(name), begun(), [], []
     names = {planned.name: planned for planned in made.runs}
     while True:
@@ -92,7 +92,7 @@ def test_whatever_order_runs_end_in_nothing_starts_before_its_models_and_all_is_
     assert sorted(done) == sorted(names)
 
 
-def test_while_nothing_can_start_a_free_worker_waits_for_what_runs():
+def test_a_free_worker_waits_while_no_run_is_ready():
     made, state = plan("demo-ear"), begun()
     initial = [made.next_action(state)]
     start(state, initial[0])
@@ -104,7 +104,7 @@ def test_while_nothing_can_start_a_free_worker_waits_for_what_runs():
     assert job_of(made.next_action(state)) == (TRAIN, SOURCE, "", 1)
 
 
-def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
+def test_only_runs_that_need_a_failed_model_are_skipped():
     made, state = plan(), begun()
     while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
@@ -121,7 +121,7 @@ def test_what_needs_a_model_that_failed_is_never_started_and_the_rest_is():
     assert action == Stop("what is left needs models that failed")
 
 
-def test_where_no_training_ends_well_nothing_was_found_whatever_the_initial_models_score(tmp_path):
+def test_a_landscape_whose_trainings_all_failed_has_no_findings(tmp_path):
     specification = landscape_specification("demo-ear", None, {"replicates": 2})
     made, state, output = Plan.of(specification), State(), io.StringIO()
     state.apply({"event": "search", "search_id": "x", "specification": specification.as_dict(), "time": 0.0})
@@ -151,18 +151,18 @@ def test_an_interrupted_run_goes_first_and_one_without_memory_is_left_to_a_whole
     while isinstance(action := made.next_action(state), FromPlan):
         start(state, action)
         end(state, action)
-    assert isinstance(action, Stop)  # nothing runs: to wait would be for ever
+    assert isinstance(action, Stop)  # nothing runs: waiting would never end
     alone = WholeDeviceRetries(PLANNED).next_action(state)
     assert (alone.config_id, alone.phase) == (first.config_id, PLANNED)
     assert made.needs(state.configurations[first.config_id].runs[0]) == []
 
 
-def test_as_many_begin_at_once_as_there_are_initialisations():
+def test_all_initialisations_can_begin_at_once():
     assert plan("demo-ear").beginning(begun()) == 2
     assert plan("demo").beginning(begun()) == 4  # one for each language
 
 
-def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
+def test_models_of_a_run_are_in_the_order_of_its_weights():
     made = plan("demo-ear", plane={"replicates": 1, "parts": ["all"]})
     names = {planned.name: (planned.job.on, planned.job.target, planned.replicate) for planned in made.trained.values()}
     for planned in made.runs:
@@ -217,21 +217,21 @@ def test_models_that_a_run_takes_come_in_the_order_of_its_weights():
         ("demo-ears", {}, [], "demo-ears: no such file, and no built-in specification. Did you mean demo-ear?"),
     ],
 )
-def test_what_is_wrong_is_one_line(name, options, overrides, message):
+def test_wrong_landscape_requests_are_one_line(name, options, overrides, message):
     with pytest.raises(RequestError) as caught:
         landscape_specification(name, None, options, overrides)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_landscape_of_a_specification_is_of_what_it_enqueues_first():
+def test_a_landscape_uses_the_first_enqueued_configuration():
     specification = landscape_specification("demo", None, {}, ["enqueue=[{k: 7}, {k: 9}]"])
     assert [params["k"] for params in specification.enqueue] == [7]
     assert specification.name == "demo-landscape"
     assert Plan.of(specification).params["k"] == 7
 
 
-def test_a_specification_may_ask_for_its_landscape_itself(tmp_path):
+def test_a_specification_may_request_a_landscape(tmp_path):
     content = yaml12.dump(landscape_specification("demo", None, {"replicates": 2}, [ONE]).as_dict())
     (tmp_path / "mine.yaml").write_text(content)
     again = landscape_specification(str(tmp_path / "mine.yaml"), None, {"match": "epochs"})
@@ -244,7 +244,7 @@ def test_only_seeds_of_ear_can_be_compared_without_a_target(name, labels):
         landscape_specification(name, None, {"labels": labels}, ["task.targets=[]"])
 
 
-def test_a_baseline_has_what_it_shares_with_the_configuration():
+def test_a_baseline_takes_the_shared_options_of_the_configuration():
     specification = landscape_specification(
         "demo-ear", None, {"baseline": "plain"}, ["enqueue=[{lr: 0.005, layer: 2, epochs: 4}]"]
     )
@@ -253,7 +253,7 @@ def test_a_baseline_has_what_it_shares_with_the_configuration():
     assert not {"layer", "alpha", "beta", "copies"} & params.keys()
 
 
-def test_a_file_of_a_search_is_no_exported_configuration(tmp_path):
+def test_other_files_of_a_search_are_refused_as_exported_configurations(tmp_path):
     (tmp_path / "spec.yaml").write_text("name: x\nmethod: ear\n")
     assert exported(str(tmp_path / "spec.yaml")) is None
     (tmp_path / "best.yaml").write_text("config_id: abc\n")
@@ -261,7 +261,7 @@ def test_a_file_of_a_search_is_no_exported_configuration(tmp_path):
         exported(str(tmp_path / "best.yaml"))
 
 
-def test_runs_are_told_apart_by_their_ids():
+def test_runs_have_distinct_ids():
     ids = [(planned.config_id, planned.replicate) for planned in plan().runs]
     assert len(set(ids)) == len(ids)
 
@@ -270,7 +270,7 @@ def values(specification, name):
     return {params[name] for params in specification.parts.space.samples}
 
 
-def test_nothing_is_asked_of_an_encoder_but_what_the_one_configuration_needs():
+def test_only_the_layers_that_the_configuration_needs_are_checked():
     """The default space has layers up to 12; the made-up encoder has four."""
     specification = landscape_specification("demo-ear", None, {}, ["space=default", "enqueue=[{layer: 2}]"])
     assert values(specification, "layer") == {2}
@@ -278,7 +278,7 @@ def test_nothing_is_asked_of_an_encoder_but_what_the_one_configuration_needs():
 
 
 def test_a_specification_with_a_landscape_has_nothing_that_only_a_search_has(tmp_path):
-    """Written by hand: what ranks, who is confirmed and what may be tried are those of the search it was made from."""
+    """Written by hand: selection, confirmation and space are those of the original search."""
     given = ["enqueue=[{k: 5}]", "landscape={replicates: 2}", "select.on=target_dev", "select.metric=accuracy"]
     specification = read_specification("demo", given)
     assert (specification.select.on, specification.select.metric) == ("source_dev", "accuracy")
@@ -293,7 +293,7 @@ def test_a_specification_with_a_landscape_has_nothing_that_only_a_search_has(tmp
 
 
 @pytest.mark.parametrize("weighting", ["standard", "softmax"])
-def test_what_compat_fixed_is_in_the_parameters_of_an_exported_configuration(weighting):
+def test_an_exported_configuration_includes_the_options_fixed_by_compat(weighting):
     space = load("stitching", "default", "paper")
     params = space.complete({"k": 10, "weighting": weighting})
     searched = read_specification("demo", ["compat=paper"]).as_dict() | {"compat": "paper"}
@@ -301,14 +301,14 @@ def test_what_compat_fixed_is_in_the_parameters_of_an_exported_configuration(wei
     content |= {"replicates": [{"replicate": 0}], "checksums": {}}
     specification = landscape_specification("best.yaml", content, {}, ["task.targets=[qan]", *ONE_TARGET])
     assert Plan.of(specification).params == params | {"freeze_embeddings": True}
-    assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # what was exported stays what it was
+    assert content["specification"]["task"]["targets"] == ["qan", "qor"]  # the exported configuration stays unchanged
     assert rerun_specification(content, 2).enqueue == [params]
 
 
 ONE_TARGET = ["inputs.vectors={qan: 'world:vectors/qan.vec.gz'}", "inputs.lexicons={qan: 'world:lexicons/qel-qan.txt'}"]
 
 
-def test_models_that_no_run_needs_any_more_are_let_go():
+def test_models_that_no_run_needs_any_more_are_released():
     made, state = plan("demo-ear"), begun()
     assert made.needed(state) == {planned.name for planned in made.trained.values()}
     done = set()
@@ -321,7 +321,7 @@ def test_models_that_no_run_needs_any_more_are_let_go():
     assert made.needed(state) == set()
 
 
-def test_models_are_let_go_where_what_needs_them_waits_for_one_that_failed():
+def test_models_are_released_when_their_runs_wait_for_a_failed_model():
     made, state = plan(), begun()
     names = {model: planned.name for model, planned in made.trained.items()}
     while isinstance(action := made.next_action(state), FromPlan):
@@ -330,10 +330,12 @@ def test_models_are_let_go_where_what_needs_them_waits_for_one_that_failed():
         if job_of(action) == (TRAIN, BOTH, "qor", 1):
             break
     assert not {name for model, name in names.items() if model.on in (INITIAL, SOURCE, BOTH)} & made.needed(state)
-    assert {name for model, name in names.items() if model.on == "target"} == made.needed(state)  # what is around them
+    assert {name for model, name in names.items() if model.on == "target"} == made.needed(
+        state
+    )  # needed by the runs around them
 
 
-def test_products_are_put_into_the_object_store_once_and_let_go_when_nobody_needs_them(tmp_path, monkeypatch):
+def test_products_enter_the_object_store_once_and_are_released_after_their_last_use(tmp_path, monkeypatch):
     monkeypatch.setattr(ray, "put", lambda value: object())
     products = Products(tmp_path)
     for name in ("a-0", "b-0"):
@@ -345,7 +347,7 @@ def test_products_are_put_into_the_object_store_once_and_let_go_when_nobody_need
     assert products.share("a-0") is not first
 
 
-def test_a_product_is_whole_or_not_there_and_a_full_disk_is_an_error_that_is_understood(tmp_path, monkeypatch):
+def test_a_product_is_written_completely_or_not_at_all_and_a_full_disk_is_a_clear_error(tmp_path, monkeypatch):
     products = Products(tmp_path / "models")
     products.save("a-0", {"x": np.arange(3.0), "y": np.arange(4.0).reshape(2, 2).T, "z": np.array(5.0)})
     arrays = {name: value.tolist() for name, value in products.load("a-0").items()}

@@ -23,7 +23,7 @@ OUTCOMES = st.sampled_from([("done", {"value": 0.5}), ("done", {"value": 0.6}), 
 
 
 def drive(policy, workers: int, orders: st.DataObject, *, cut_after: int | None = None) -> State:
-    """Run a policy to its end without Ray: `workers` at once, finishing in any order, maybe killed once on the way."""
+    """Run a policy to its end without Ray: `workers` at once, finishing in any order, with at most one kill."""
     state, running, names = State(), [], itertools.count()
     state.apply({"event": "search", "time": 0.0})
     for events in itertools.count():
@@ -53,7 +53,7 @@ def drive(policy, workers: int, orders: st.DataObject, *, cut_after: int | None 
 
 
 @given(st.data(), st.integers(1, 5), st.integers(1, 30), st.integers(1, 6), st.integers(0, 60))
-def test_every_configuration_gets_the_same_replicates_whatever_is_killed(data, n, runs, workers, cut):
+def test_every_configuration_gets_the_same_replicates_after_any_kill(data, n, runs, workers, cut):
     runs = max(n, runs)
     state = drive(Fixed(estimator=ESTIMATOR, n=n, runs=runs), workers, data, cut_after=cut)
     assert len(state.configurations) == runs // n
@@ -76,7 +76,7 @@ def test_racing_and_halving_spend_exactly_their_budget_and_never_idle(data, leas
             assert len(configuration.runs) <= policy.max
 
 
-def test_past_the_hours_what_was_begun_is_completed():
+def test_begun_configurations_are_completed_after_the_time_limit():
     state = State()
     state.apply({"event": "search", "time": 0.0})
     state.apply({"event": "ask", "config_id": "a", "params": {}, "ask": 0, "time": 0.0})
@@ -103,7 +103,7 @@ def state_of(scores: dict[str, list[float]], *, time: float = 0.0) -> State:
 GOOD = {"a": [0.80, 0.82], "b": [0.79, 0.81], "c": [0.70, 0.71]}
 
 
-def test_a_race_fills_who_has_hope_and_leaves_who_has_none():
+def test_a_race_replicates_configurations_that_may_be_best_and_drops_the_others():
     race = Race(estimator=ESTIMATOR, min=2, runs=100)
     assert race.next_action(state_of({**GOOD, "new": [0.82]})) == Replicate("new", 1, "seed 2 of at least 2")
     assert isinstance(race.next_action(state_of({**GOOD, "new": [0.10]})), New)
@@ -130,7 +130,7 @@ def test_a_race_ends_early_only_when_asked_and_sure():
     assert isinstance(Race(estimator=ESTIMATOR, runs=500).next_action(state), New)
     assert Race(estimator=ESTIMATOR, runs=500, p_best=0.95).next_action(state) == Stop("P(best) of best is 1.00")
     assert isinstance(Race(estimator=ESTIMATOR, runs=500, regret=0.001).next_action(state), Stop)
-    few = state_of({"a": [0.9, 0.9], "b": [0.1, 0.1]})  # the best of two is no search
+    few = state_of({"a": [0.9, 0.9], "b": [0.1, 0.1]})  # two configurations are too few to stop
     assert not isinstance(Race(estimator=ESTIMATOR, runs=500, p_best=0.5).next_action(few), Stop)
 
 
@@ -141,12 +141,12 @@ def test_halving_promotes_the_best_third():
     assert halving.next_action(state_of(scores)) == Replicate("c5", 1, "promoted to 3 seeds")
     scores |= {"c5": [0.5] * 3, "c4": [0.4] * 3}
     assert isinstance(halving.next_action(state_of(scores)), New)
-    full = replace(halving, runs=13)  # pays for six configurations: all were asked for
+    full = replace(halving, runs=13)  # enough for six configurations, and all were proposed
     assert halving.configurations() == 100 // (1 + 4 / 3)
     assert full.next_action(state_of(scores)) == Replicate("c3", 1, "promoted to 3 seeds")
 
 
-def test_the_confirmation_runs_the_frozen_ones_at_fresh_replicates():
+def test_the_confirmation_runs_the_frozen_configurations_at_fresh_replicates():
     state = state_of(GOOD)
     state.apply({"event": "freeze", "because": "over", "configs": ["b", "a"]})
     confirmation, done = Confirmation(fresh=2), []
@@ -172,7 +172,7 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
     state.apply({"event": "start", "config_id": "b", "replicate": 0, "phase": "search"})
     fixed = Fixed(estimator=ESTIMATOR, n=3, runs=30, prune=True)
     assert isinstance(fixed.next_action(state), New)
-    assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # rather than an idle worker
+    assert replace(fixed, runs=4).next_action(state) == Replicate("b", 1, "seed 2 of 3")  # better than an idle worker
 
 
 @pytest.mark.parametrize(("points", "workers"), [(1, 1), (3, 4), (6, 16)])
@@ -184,8 +184,8 @@ def test_pruned_configurations_get_nothing_more_and_others_wait_for_their_first_
     ],
 )
 @pytest.mark.parametrize("prune", ["off", "asha"])
-def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replicates, prune):
-    """More workers than points: the first answers come when everything is pending, and none of them may be Stop."""
+def test_a_small_space_is_used_up_at_any_number_of_workers(workers, points, replicates, prune):
+    """More workers than points: everything is pending before the first result, and no action may be Stop."""
     most = replicates["max"]
 
     class Points:
@@ -202,8 +202,8 @@ def test_a_small_space_is_used_up_whatever_runs_at_once(workers, points, replica
     assert [len(configuration.runs) for configuration in state.configurations.values()] == [most] * points
 
 
-def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
-    """The search was killed between the two lines."""
+def test_a_configuration_proposed_but_not_started_is_not_lost():
+    """The search was killed between the lines `ask` and `start`."""
     state = state_of(GOOD)
     state.apply({"event": "ask", "config_id": "lost", "params": {}, "ask": 9})
     state.apply({"event": "search", "time": 1.0})
@@ -216,7 +216,7 @@ def test_a_configuration_that_was_asked_for_and_not_started_is_not_lost():
         assert (action.config_id, action.replicate) == ("lost", 0)
 
 
-def test_nothing_is_confirmed_that_never_succeeded():
+def test_configurations_without_a_success_are_not_confirmed():
     state = state_of({"a": [0.5, 0.6], "b": [0.4, 0.5]})
     for config_id in ("c", "d"):
         run = {"config_id": config_id, "replicate": 0, "phase": "search"}
@@ -228,14 +228,14 @@ def test_nothing_is_confirmed_that_never_succeeded():
     assert event["estimates"].keys() == {"a", "b", "c", "d"}
 
 
-def test_a_policy_of_ones_own_may_use_the_names_of_version_0_8():
+def test_a_users_policy_may_use_the_names_of_version_0_8():
     state = state_of(GOOD)
     assert Fixed(estimator=ESTIMATOR).standing.of(state) is ESTIMATOR.estimate(state)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alternating(Policy):
-    """A policy of one's own: every configuration twice."""
+    """A user's policy: every configuration twice."""
 
     times: int = 2
 
@@ -246,7 +246,7 @@ class Alternating(Policy):
         return New("next")
 
 
-def test_a_policy_of_ones_own_is_named_by_its_path():
+def test_a_users_policy_is_named_by_its_path():
     name = "tests.search.decide.test_policy:Alternating"
     policy, proposer = engine(lambda trial: {"x": trial.suggest_float("x", 0, 1)}, replicates={"policy": name}, runs=20)
     assert isinstance(policy, Alternating)

@@ -21,7 +21,7 @@ def run(config_id: str, replicate: int, value: float | None) -> list[dict]:
 
 
 def search(proposer: Proposer, configurations: int, *, score, first: dict | None = None) -> list[dict]:
-    """The events of a search with one replicate each, told with `score(params)`; None is a failure."""
+    """The events of a search with one replicate each and scores `score(params)`; None is a failure."""
     state, events = State(), []
 
     def tell(event):
@@ -39,7 +39,7 @@ def search(proposer: Proposer, configurations: int, *, score, first: dict | None
     return events
 
 
-def asked(events: list[dict]) -> list[dict]:
+def params_of(events: list[dict]) -> list[dict]:
     return [event["params"] for event in events if event["event"] == "ask"]
 
 
@@ -58,15 +58,15 @@ def test_every_decision_replays_from_the_ledger(sampler):
 
 
 @pytest.mark.parametrize("sampler", ["random", "grid"])
-def test_blind_samplers_do_not_look_at_results(sampler):
+def test_random_and_grid_samplers_ignore_results(sampler):
     space = spaces.load("stitching", "paper") if sampler == "grid" else SPACE
     proposer = Proposer(space, sampler, 0, ESTIMATOR)
     first, second = (search(proposer, 8, score=score) for score in (lambda params: 0.0, lambda params: params["lr"]))
     assert [e["params"] for e in first if e["event"] == "ask"] == [e["params"] for e in second if e["event"] == "ask"]
 
 
-def test_tpe_finds_what_random_does_not():
-    """A fact about the plumbing: if means reach Optuna in the right direction, TPE ends nearer to the optimum."""
+def test_tpe_does_better_than_random():
+    """If means reach Optuna with the right sign, TPE ends nearer to the optimum."""
 
     def distances(sampler):
         events = search(Proposer(SPACE, sampler, 1, ESTIMATOR), 40, score=lambda params: -abs(params["lr"] - 4.5e-5))
@@ -93,7 +93,7 @@ def test_enqueued_configurations_go_first_in_canonical_form():
     assert all(params["lr"] == 3e-5 and params["epochs"] <= 8 for params in others)
 
 
-def test_told_trials_are_posterior_means_and_pending_ones_are_running():
+def test_finished_trials_report_posterior_means_and_pending_trials_are_running():
     state = replay(
         [
             {"event": "search"},
@@ -113,27 +113,27 @@ def test_told_trials_are_posterior_means_and_pending_ones_are_running():
     assert trials[0].value < trials[1].value
 
 
-def test_failures_are_infeasible_and_samplers_leave_them():
-    """Half of the space fails. Told as infeasible, TPE stays away from it, with nothing else to go by."""
+def test_samplers_avoid_failed_configurations():
+    """Half of the space fails and all other scores are equal: TPE avoids the infeasible half."""
     proposer = Proposer(SPACE, "tpe", 1, ESTIMATOR)
     events = search(proposer, 40, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5)
-    late = [params["lr"] for params in asked(events)[20:]]
+    late = [params["lr"] for params in params_of(events)[20:]]
     random = search(Proposer(SPACE, "random", 1, ESTIMATOR), 40, score=lambda params: 0.0)
-    assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in asked(random)[20:])
+    assert sum(lr > 1.6e-5 for lr in late) < 0.5 * sum(params["lr"] > 1.6e-5 for params in params_of(random)[20:])
     trials = proposer._trials(replay(events))
     assert {trial.constraints["failed"] > 0 for trial in trials} == {True, False}
     assert all((trial.constraints["failed"] > 0) == (trial.params["lr"] > 1.6e-5) for trial in trials)
     assert all(trial.value == trial.value for trial in trials)  # never nan
 
 
-def test_a_sampler_that_learns_is_told_in_the_right_direction():
+def test_a_sampler_maximises_the_score():
     space = spaces.load("stitching", {"k": 50, "weighting": "standard", "anchors": "all", "epochs": [5, 8]})
     fixed = dict.fromkeys(("merge_anchors", "centre", "renorm", "freeze_embeddings"), False)
     space = spaces.load("stitching", {**space.overrides, **fixed})
 
     def distance(name):
         events = search(Proposer(space, name, 1, ESTIMATOR), 30, score=lambda params: -abs(params["lr"] - 4.5e-5))
-        return sum(abs(params["lr"] - 4.5e-5) for params in asked(events)[15:])
+        return sum(abs(params["lr"] - 4.5e-5) for params in params_of(events)[15:])
 
     assert distance("gp") < 0.75 * distance("random")
 
@@ -151,10 +151,10 @@ def test_a_known_configuration_is_proposed_again_only_where_it_may_have_another_
     assert again.config_id in state.configurations
     start = {"config_id": again.config_id, "replicate": 1, "phase": "search", "ask": again.ask}
     state.apply({"event": "start", **start})
-    assert state.next_ask == again.ask + 1  # the next draw is another one
+    assert state.next_ask == again.ask + 1  # the next draw differs
 
 
-def test_what_earlier_searches_found_goes_first_and_is_told():
+def test_the_best_of_earlier_searches_go_first_and_inform_the_sampler():
     best = SPACE.canonical({"k": 7, "lr": 4.9e-5, "epochs": 6})
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
     outside = SPACE.canonical({"k": 5, "epochs": 30})
@@ -164,11 +164,11 @@ def test_what_earlier_searches_found_goes_first_and_is_told():
     ]
     proposer = Proposer(SPACE, "tpe", 0, ESTIMATOR, enqueued=({"k": 1, "epochs": 5},))
     events = search(proposer, 3, score=lambda params: 0.0, first={"earlier": earlier})
-    assert asked(events)[0]["k"] == 1
-    assert asked(events)[1:] == [best, others[0]]
+    assert params_of(events)[0]["k"] == 1
+    assert params_of(events)[1:] == [best, others[0]]
     trials = proposer._trials(replay(events))
     values = {trial.params["lr"]: trial.value for trial in trials[:4]}
-    assert len(trials) == 4 + 3  # the one outside the space is of no use; the three of this search
+    assert len(trials) == 4 + 3  # without the configuration outside the space, with the three of this search
     assert values[4.9e-5] > values[6e-6]
 
 
@@ -183,8 +183,8 @@ def test_a_decomposition_proposes_one_configuration_once_per_stream():
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
-def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
-    """Most of them pruned, as ASHA leaves it; the best, the running ones and a sample of the others are told."""
+def test_a_long_history_is_thinned_for_the_sampler(sampler):
+    """Most are pruned, as by ASHA; the sampler gets the best, the running and a sample of the others."""
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR)
     events, most = [{"event": "search"}], SAMPLERS[sampler].max_trials
     draws = search(Proposer(SPACE, "random", 0, ESTIMATOR), 2 * most, score=lambda params: params["lr"])
@@ -206,9 +206,9 @@ def test_more_configurations_than_a_sampler_is_told_are_thinned(sampler):
 
 
 @pytest.mark.parametrize("sampler", ["tpe", "gp"])
-def test_earlier_searches_and_failures_go_together(sampler):
+def test_earlier_searches_and_failures_can_be_combined(sampler):
     others = [SPACE.canonical({"k": 20, "lr": lr, "epochs": 7}) for lr in (6e-6, 8e-6, 1e-5)]
     earlier = {"earlier": [{"params": first, "suggested": {}, "score": 0.5} for first in others]}
     proposer = Proposer(SPACE, sampler, 0, ESTIMATOR, expected=4)
     events = search(proposer, 7, score=lambda params: None if params["lr"] > 1.6e-5 else 0.5, first=earlier)
-    assert len(asked(events)) == 7
+    assert len(params_of(events)) == 7

@@ -32,7 +32,7 @@ def test_asha_keeps_the_best_third_at_a_rung():
     assert verdict("asha", state, 3) == f"not among the best 1/{ETA} of 6 runs after 11% of their schedules"
 
 
-def test_baselines_prune_nobody():
+def test_baselines_are_not_compared_when_pruning():
     state = search((9, [0.5]), *[(9, [0.9])] * 5)
     assert verdict("asha", state, 0)
     for number in range(1, 6):
@@ -40,7 +40,7 @@ def test_baselines_prune_nobody():
     assert not verdict("asha", state, 0)
 
 
-def test_asha_waits_for_company_and_for_a_rung():
+def test_asha_waits_for_enough_runs_and_for_a_rung():
     assert not verdict("asha", search((9, [0.1]), (9, [0.9])), 0)
     between = search(*((9, [score, score]) for score in (0.9, 0.8, 0.7, 0.6)))
     assert not verdict("asha", between, 3)  # after two of nine epochs there is no rung
@@ -67,7 +67,7 @@ def test_the_median_rule_needs_peers_and_patience():
 
 
 @pytest.mark.parametrize("rule", ["asha", "median"])
-def test_only_replicate_0_of_the_search_is_pruned_and_never_at_its_end(rule):
+def test_only_replicate_0_of_the_search_is_pruned_and_never_after_its_last_step(rule):
     poor = [(9, [0.1] * 3), *[(9, [0.9] * 3)] * 6]
     assert verdict(rule, search(*poor), 0)
     assert not verdict("off", search(*poor), 0)
@@ -78,7 +78,7 @@ def test_only_replicate_0_of_the_search_is_pruned_and_never_at_its_end(rule):
 
 
 def test_steps_survive_an_interruption():
-    """A run that goes on from its checkpoint has the steps before it: others are still compared with them."""
+    """A run that continues from its checkpoint keeps its earlier steps for comparisons."""
     state = search((4, [0.1]), *[(4, [0.9])] * 5)
     state.apply({"event": "search"})
     state.apply({"event": "start", "config_id": "c1", "replicate": 0, "phase": "search"})

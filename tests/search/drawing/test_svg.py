@@ -1,4 +1,4 @@
-"""Pictures of runs, from the method to MLflow and the report: a real search, and the drawing itself."""
+"""Pictures of runs, from the method to MLflow and the report: in a real search, and the drawing alone."""
 
 import json
 import re
@@ -47,11 +47,11 @@ def searched(tmp_path_factory, ray_here):
     return home, run(home, "search", "spec.yaml")
 
 
-def test_the_first_fresh_replicate_of_every_confirmed_configuration_is_drawn_and_nothing_else(searched):
+def test_only_the_first_fresh_replicate_of_each_confirmed_configuration_is_drawn(searched):
     home, _ = searched
     folder = home / "runs" / "drawn"
     state = read(folder / "ledger.jsonl")
-    assert {one.status for one in state.runs()} == {"done"}  # those whose pictures fail as well
+    assert {result.status for result in state.runs()} == {"done"}  # also the runs whose pictures fail
     troubles = {config_id: state.configurations[config_id].params["trouble"] for config_id in state.frozen}
     assert set(troubles.values()) == {"none", "draw"}
     expected = {f"{config_id}-1000.json" for config_id, trouble in troubles.items() if trouble == "none"}
@@ -67,18 +67,18 @@ def test_mlflow_has_the_pictures_and_the_report(searched, database):
     state, store = read(home / "runs" / "drawn" / "ledger.jsonl"), database()
     run(home, "track", "runs/drawn", "--uri", store)
     client = MlflowClient(store)
-    found = {}
-    for one in client.search_runs([client.get_experiment_by_name("drawn").experiment_id]):
-        files = {file.path for file in client.list_artifacts(one.info.run_id, "pictures")}
+    of_runs = {}
+    for mlflow_run in client.search_runs([client.get_experiment_by_name("drawn").experiment_id]):
+        files = {file.path for file in client.list_artifacts(mlflow_run.info.run_id, "pictures")}
         if files:
-            found[one.data.tags["config_id"], one.data.tags["replicate"]] = files
-        if one.data.tags["level"] == "search":
-            assert "report.html" in {file.path for file in client.list_artifacts(one.info.run_id)}
+            of_runs[mlflow_run.data.tags["config_id"], mlflow_run.data.tags["replicate"]] = files
+        if mlflow_run.data.tags["level"] == "search":
+            assert "report.html" in {file.path for file in client.list_artifacts(mlflow_run.info.run_id)}
     drawn = [name for name in state.frozen if state.configurations[name].params["trouble"] == "none"]
-    assert found == {(name, "1000"): {"pictures/scores.svg"} for name in drawn}
+    assert of_runs == {(name, "1000"): {"pictures/scores.svg"} for name in drawn}
 
 
-def test_the_report_shows_the_leaderboard_and_the_pictures_and_asks_no_network(searched):
+def test_the_report_shows_the_leaderboard_and_the_pictures_without_network_access(searched):
     home, output = searched
     assert "report: runs/drawn/report.html" in output
     text = (home / "runs" / "drawn" / "report.html").read_text()
@@ -151,10 +151,10 @@ def session_of(folder):
     return Session(ledger, Decisions(CONFIRM, Confirmation(2), selection), slots, specification, shutdown, view)
 
 
-def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):
+def test_baselines_are_drawn_and_failed_runs_are_not(tmp_path):
     session = session_of(tmp_path)
     started = [session.start_next(f"trial {number}") for number in range(4)]
-    assert [(one.config_id, one.replicate, one.draw) for one in started] == [
+    assert [(order.config_id, order.replicate, order.draw) for order in started] == [
         ("a", 1000, True),
         ("a", 1001, False),
         ("b", 1000, True),
@@ -167,7 +167,7 @@ def test_a_baseline_is_drawn_too_and_a_run_that_failed_never(tmp_path):
     assert [path.name for path in tmp_path.glob("pictures/*")] == ["b-1000.json"]
 
 
-def test_a_run_whose_score_is_missing_failed_whatever_it_drew(tmp_path):
+def test_a_run_without_its_score_fails_even_with_pictures(tmp_path):
     session = session_of(tmp_path)
     session.start_next("trial")
     session.record_result("trial", StepReport(epoch=1, seconds=1.0, metrics={"other": 0.5}, pictures="[]"))
@@ -230,19 +230,19 @@ def test_panels_lie_in_rows_and_a_name_has_one_colour_in_all_of_them():
     assert texts(root).count("others") == 1  # one legend for all
 
 
-def test_text_is_shown_as_it_is_in_any_script():
+def test_text_in_any_script_is_shown_unchanged():
     strange = '<b> & "c" $\\frac{1}$ \\$ чалавек 人 שלום'
-    found = drawn(picture(points(1, labels=[strange], name=strange), title=strange, text=strange))
-    root = ElementTree.fromstring(found)
+    markup = drawn(picture(points(1, labels=[strange], name=strange), title=strange, text=strange))
+    root = ElementTree.fromstring(markup)
     assert sum(text == strange for text in texts(root)) == 2  # title, legend
     assert strange[:30].strip() in texts(root)  # the label, cut
     assert [root[0].text, root[1].text] == [strange, strange]
-    assert "<b>" not in found
+    assert "<b>" not in markup
     broken = ElementTree.fromstring(drawn(picture(points(1, labels=["a\x00b\ud800c"]))))
     assert "a\ufffdb\ufffdc" in texts(broken)
 
 
-def test_of_many_labels_some_are_shown():
+def test_only_some_of_many_labels_are_shown():
     many = drawn(picture(points(500, labels=[f"w{i}" for i in range(500)])))
     shown = [text for text in texts(ElementTree.fromstring(many)) if re.fullmatch(r"w\d+", text)]
     assert MAX_LABELS / 2 <= len(shown) <= MAX_LABELS
@@ -251,9 +251,9 @@ def test_of_many_labels_some_are_shown():
 
 
 def test_the_same_picture_is_the_same_bytes_and_ids_take_a_prefix():
-    (one,) = checked([picture(points(4, labels=list("abcd")))])
-    assert svg(one) == svg(json.loads(json.dumps(one)))
-    root = ElementTree.fromstring(svg(one, prefix="here-"))
+    (figure,) = checked([picture(points(4, labels=list("abcd")))])
+    assert svg(figure) == svg(json.loads(json.dumps(figure)))
+    root = ElementTree.fromstring(svg(figure, prefix="here-"))
     assert all(element.get("id", "here-").startswith("here-") for element in root.iter())
 
 
@@ -267,8 +267,8 @@ def panel(*series, **changes):
 
 def test_a_band_is_drawn_behind_its_line_from_low_to_high():
     root = ElementTree.fromstring(drawn(picture(band(x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0]))))
-    parts = [one.get("id") for one in root.iter(f"{SVG}g") if one.get("id", "").startswith("panel-0")]
-    assert parts == ["panel-0-band-0", "panel-0-series-0"]  # what comes later lies above
+    parts = [element.get("id") for element in root.iter(f"{SVG}g") if element.get("id", "").startswith("panel-0")]
+    assert parts == ["panel-0-band-0", "panel-0-series-0"]  # later elements lie above
     shape = next(group(root, "panel-0-band-0").iter(f"{SVG}path")).get("d")
     down = float(next(group(root, "panel-0-band-0").iter(f"{SVG}use")).get("y"))
     corners = [(float(x), float(y) + down) for x, y in re.findall(r"[ML] (\S+) (\S+)", shape)]
@@ -278,7 +278,7 @@ def test_a_band_is_drawn_behind_its_line_from_low_to_high():
     for (x, y), low, high in zip(middle, (1.0, 1.0, 2.0), (1.0, 1.0, 3.0), strict=True):
         ends = [at[1] for at in corners if at[0] == pytest.approx(x)]
         assert [min(ends), max(ends)] == pytest.approx([y - high * unit, y + low * unit], abs=1e-3)
-    colours = [re.search("#[0-9a-f]{6}", ElementTree.tostring(group(root, one)).decode()).group() for one in parts]
+    colours = [re.search("#[0-9a-f]{6}", ElementTree.tostring(group(root, part)).decode()).group() for part in parts]
     assert colours[0] == colours[1]
 
 
@@ -288,7 +288,7 @@ def test_a_picture_without_a_band_has_none():
     assert "band" not in svg(whole)
 
 
-def test_a_picture_that_version_0_8_wrote_is_read(tmp_path):
+def test_a_picture_written_by_version_0_8_can_be_read(tmp_path):
     (whole,) = checked([picture(points(4))])
     whole["panels"][0]["surface"] = None
     path = pictures_of(tmp_path, "abc", 1000)
@@ -298,7 +298,7 @@ def test_a_picture_that_version_0_8_wrote_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "problem"),
     [
         (panel(band(low=[1.0])), "panels.0.series.0: a band of 1 low and 3 high at 3 x"),
         (panel(band(low=[], high=[1.0, 2.0, 3.0])), "a band of 0 low and 3 high at 3 x"),
@@ -307,8 +307,8 @@ def test_a_picture_that_version_0_8_wrote_is_read(tmp_path):
         (panel(band(high=[2.0, float("nan"), 7.0])), "panels.0.series.0.high.1: nan cannot be drawn"),
     ],
 )
-def test_a_band_that_does_not_fit_is_refused_in_words(wrong, told):
-    with pytest.raises(ValueError, match=re.escape(told)):
+def test_a_band_that_does_not_fit_is_refused_with_a_reason(wrong, problem):
+    with pytest.raises(ValueError, match=re.escape(problem)):
         checked([picture(panels=[wrong])])
 
 
@@ -343,14 +343,14 @@ drawings = given(st.lists(series, max_size=3), st.text(max_size=8), st.booleans(
 
 @settings(max_examples=6, deadline=None)
 @drawings
-def test_whatever_a_worker_lets_pass_can_be_drawn(of_panel, text, log):
+def test_every_picture_that_a_worker_accepts_can_be_drawn(of_panel, text, log):
     check_drawing(of_panel, text, log)
 
 
 @pytest.mark.extended
 @settings(max_examples=25, deadline=None)
 @drawings
-def test_whatever_a_worker_lets_pass_can_be_drawn_in_more_examples(of_panel, text, log):
+def test_every_picture_that_a_worker_accepts_can_be_drawn_in_more_examples(of_panel, text, log):
     check_drawing(of_panel, text, log)
 
 
@@ -358,7 +358,7 @@ def check_drawing(of_panel, text, log):
     panels = [{"title": text, "x": text, "y": text, "log": log, "series": of_panel}]
     (whole,) = checked([picture(panels=panels, title=text, text=text, columns=3)])
     root = ElementTree.fromstring(svg(whole))
-    assert len([one for one in root.iter(f"{SVG}g") if "-series-" in one.get("id", "")]) == len(of_panel)
+    assert len([element for element in root.iter(f"{SVG}g") if "-series-" in element.get("id", "")]) == len(of_panel)
 
 
 @given(st.lists(numbers, max_size=3), st.lists(numbers, max_size=3), st.integers(0, 3))
@@ -367,9 +367,9 @@ def test_a_band_passes_only_where_it_fits(low, high, n):
     assert passes(picture(points(n, low=low, high=high))) == fits
 
 
-def passes(one):
+def passes(figure):
     try:
-        checked([one])
+        checked([figure])
     except ValueError:
         return False
     return True

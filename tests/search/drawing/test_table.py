@@ -1,4 +1,4 @@
-"""A table in five renderings, each read back by an independent parser."""
+"""A table in five formats, each read back by an independent parser."""
 
 import csv
 import io
@@ -85,10 +85,10 @@ def test_csv_is_read_back_by_the_csv_module():
 
 def test_html_is_read_back_by_the_html_parser_and_is_xml():
     page = TABLE.html(chosen=0, links={2: 'a"b'})
-    found = Cells(page)
-    assert found.rows == [HEAD, *TABLE.rows]
-    assert "script" not in found.tags
-    assert "b" not in found.tags
+    parsed = Cells(page)
+    assert parsed.rows == [HEAD, *TABLE.rows]
+    assert "script" not in parsed.tags
+    assert "b" not in parsed.tags
     root = ElementTree.fromstring(f"<div>{page}</div>")
     assert len(list(root.iter("tbody"))) == 2
     lines = list(root.iter("tr"))
@@ -141,7 +141,7 @@ def test_a_table_of_records_leaves_out_empty_sections():
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=3))
-def test_whatever_a_cell_holds_there_is_one_row_for_each(texts):
+def test_every_record_is_one_row_whatever_its_cells_hold(texts):
     table = of(texts)
     assert len(ElementTree.fromstring(table.html()).findall(".//td")) == 2 * len(texts)
     for line in table.markdown().splitlines()[2:]:

@@ -1,4 +1,4 @@
-"""Messages between driver and worker, by the way that Tune sends them."""
+"""Messages between driver and worker, sent as Tune sends them."""
 
 from ray.tune.utils import flatten_dict
 
@@ -6,11 +6,11 @@ from seedwise.search.execution.messages import RunOrder, StepReport
 from tests.search.execution.test_worker import ORDER
 
 
-def test_an_order_arrives_as_it_was_sent_among_keys_of_tunes_own():
+def test_an_order_survives_the_keys_that_tune_adds():
     assert RunOrder.of(ORDER.as_dict() | {"__trial_info__": None}) == ORDER
 
 
-def test_a_report_arrives_as_it_was_sent_whatever_its_metrics_are_called():
+def test_a_report_survives_any_names_of_metrics():
     metrics = {"value": 0.1 + 0.2, "test/f1/de": 1e-300, "done": 1.0, "metrics/x": 2.0}
     for report in (
         StepReport(metrics=metrics, epoch=2, epochs=3, has_checkpoint=True, node="n"),

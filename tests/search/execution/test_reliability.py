@@ -1,4 +1,4 @@
-"""What a search does when something goes wrong: each row of docs/reliability.md that no other test has."""
+"""What a search does when something fails: the rows of docs/reliability.md that no other file tests."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from seedwise.search.execution.worker_loss import (
 )
 from seedwise.search.ledger.file import Ledger, read, scan
 from seedwise.search.ledger.state import Run
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, environment, results, run, typed, write
 
 pytestmark = pytest.mark.usefixtures("ray_here")
@@ -76,9 +76,9 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
     assert len(results(folder)) == len(set(results(folder))) == 8
 
 
-def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them(tmp_path):
+def test_a_request_to_stop_saves_running_epochs_and_the_search_continues_from_them(tmp_path):
     marker = tmp_path / "marker"
-    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself
+    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # no run fails by itself
     write(
         tmp_path,
         method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
@@ -90,7 +90,7 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
     process, wait_until = watched(tmp_path, "search", "spec.yaml")
     wait_until(lambda: len({step["replicate"] for step in events(folder, "step")}) == min(2, os.cpu_count()))
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 130, output
     assert "stopping: running epochs have 20 s to end and be saved" in output
     assert f"interrupted. Continue with: {typed(tmp_path, 'resume', 'runs/quadratic')}" in output
@@ -103,8 +103,8 @@ def test_a_request_to_stop_saves_running_epochs_and_the_search_goes_on_from_them
         assert epochs == before.count(f"{name[0]}:") - 2, "an epoch that had begun was saved when it ended"
     run(tmp_path, "resume", folder)
     for replicate in "01":
-        seen = [line for line in marker.read_text().split()[4:] if line.startswith(replicate)]
-        assert seen == [f"{replicate}:{epoch}" for epoch in range(5)], "no epoch was done twice"
+        entries = [line for line in marker.read_text().split()[4:] if line.startswith(replicate)]
+        assert entries == [f"{replicate}:{epoch}" for epoch in range(5)], "no epoch was done twice"
 
 
 def epochs_in(path):
@@ -121,12 +121,12 @@ def test_a_second_interrupt_leaves_at_once(tmp_path):
     process.send_signal(signal.SIGINT)
     wait_until(lambda: "repeat to quit at once" in process.output)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=PATIENCE)
+    process.communicate(timeout=TEST_TIMEOUT)
     assert process.returncode == 130
 
 
 def watched(folder, *arguments):
-    """A process whose output so far is in its `output`, and a function that waits for something while it runs."""
+    """A process with its output so far in `output`, and a function that waits for a condition while it runs."""
     process = subprocess.Popen(
         command(*arguments),
         cwd=folder,
@@ -147,7 +147,7 @@ def watched(folder, *arguments):
     process.communicate = lambda timeout: (process.wait(timeout), reader.join(timeout)) and (process.output, None)
 
     def wait_until(condition):
-        pause, deadline = threading.Event(), time.monotonic() + PATIENCE
+        pause, deadline = threading.Event(), time.monotonic() + TEST_TIMEOUT
         while not ((folder / "runs" / "quadratic" / "ledger.jsonl").exists() and condition()):
             assert process.poll() is None, process.output
             if time.monotonic() > deadline:
@@ -172,7 +172,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-def test_a_full_disk_ends_the_search_in_one_line_and_it_goes_on_when_there_is_room(tmp_path, small_disk, fake_loop):
+def test_a_full_disk_ends_the_search_in_one_line_and_resume_continues_it(tmp_path, small_disk, fake_loop):
     write(tmp_path, budget={"runs": 12})
     (small_disk / "filler").write_bytes(b"x" * 36_000)
     output = run(tmp_path, "search", "spec.yaml", "--out", small_disk / "q", code=1)
@@ -204,13 +204,13 @@ def test_a_ledger_that_cannot_be_written_keeps_whole_lines_only(tmp_path, small_
         ([(DIED, "a")] * RESTARTS, "a", False),
         ([(DIED, "a")] * (RESTARTS + 1), "a", True),
         ([(DIED, "")] * (RESTARTS + 1), "a", True),
-        ([(DIED, "a")] * 5, "b", False),  # that node is gone: it was no fault of the run
+        ([(DIED, "a")] * 5, "b", False),  # the node was lost: not a failure of the run
         ([(NODE, "a")] * NODES, "b", False),
         ([(NODE, "a")] * (NODES + 1), "b", True),
         ([(DIED, "a"), (NODE, "b"), (DIED, "a"), (NODE, "c")], "a", False),
     ],
 )
-def test_when_a_run_is_given_up(losses, alive, expected):
+def test_a_run_is_given_up_after_too_many_losses(losses, alive, expected):
     assert lost_too_often(losses, {alive}) == expected
 
 
@@ -223,18 +223,18 @@ def test_when_a_run_is_given_up(losses, alive, expected):
         ("", DIED),
     ],
 )
-def test_causes_in_the_words_of_ray(tmp_path, text, cause):
+def test_causes_of_death_are_read_from_rays_errors(tmp_path, text, cause):
     (tmp_path / "error.txt").write_text(f"Failure # 1\n{text}\n")
     assert cause_of(tmp_path / "error.txt").reason == cause
     assert cause_of(tmp_path / "none.txt").reason == DIED
 
 
 class TestWatchdog:
-    """The clock and the heartbeats are the test's."""
+    """With the test's own clock and heartbeats."""
 
     @pytest.fixture
     def watch(self, monkeypatch):
-        """A function that starts to watch one run; what it returns says which runs hang at a time."""
+        """A function that watches one run and returns a function: the runs that hang at a given time."""
 
         def start(limit, silence, heartbeats):
             clock = SimpleNamespace(now=0.0)
@@ -263,7 +263,7 @@ class TestWatchdog:
         assert runs.remove("trial") == 80.0
         assert hung(1000.0) == []
 
-    def test_heartbeats_that_stop_are_noticed_and_old_heartbeats_are_none(self, watch):
+    def test_stopped_heartbeats_are_noticed_and_old_heartbeats_are_ignored(self, watch):
         heartbeats = {"a-0": b"0"}
         _, hung = watch(None, 40.0, heartbeats)
         for now in range(10, 200, 10):
@@ -288,7 +288,7 @@ def test_a_packed_state_is_unpacked_as_it_was(tmp_path_factory, files):
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_store_keeps_the_latest_checkpoint_of_each_run(tmp_path, scheme):
+def test_the_checkpoint_store_keeps_the_latest_of_each_run(tmp_path, scheme):
     store = CheckpointStore(f"{scheme}{tmp_path}/states")
     assert store.load("a-0") is None
     store.remove("a-0")
@@ -311,7 +311,7 @@ def test_a_location_without_room_for_checkpoints_is_refused_before_anything_star
 
 
 def test_checkpoints_at_a_shared_location_are_used_and_removed(tmp_path):
-    """The driver's own folder has none, and a run whose worker died goes on from where it was saved."""
+    """The driver's folder holds no checkpoint, and a run whose worker died continues from the shared checkpoint."""
     marker = tmp_path / "marker"
     write(
         tmp_path,
@@ -329,7 +329,7 @@ def test_checkpoints_at_a_shared_location_are_used_and_removed(tmp_path):
 
 
 def test_a_measured_share_is_written_down_kept_and_exported(tmp_path):
-    """`auto` CPUs: the probe is a real process, and a search that goes on has the threads that it began with."""
+    """`auto` CPUs: the probe is a real process, and a resumed search keeps its number of threads."""
     write(tmp_path, resources={"cpus_per_run": "auto"}, budget={"runs": 6})
     output = run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"

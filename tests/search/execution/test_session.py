@@ -37,8 +37,8 @@ def events(session, kind):
     return [line for line in (session.ledger.path).read_text().splitlines() if f'"event": "{kind}"' in line]
 
 
-def test_a_run_that_is_lost_while_the_search_stops_was_not_its_own_fault(tmp_path):
-    """Slurm and systemd send the signal to all processes: three such stops must not make a failure of a run."""
+def test_a_run_lost_during_shutdown_is_not_a_failure(tmp_path):
+    """Slurm and systemd signal all processes: three such stops must not fail a run."""
     session = session_of(tmp_path)
     session.start_next("trial")
     session.shutdown.request()
@@ -60,8 +60,8 @@ def test_a_step_from_before_the_worker_heard_of_the_stop_does_not_end_its_run(tm
 
 
 @pytest.mark.parametrize(("total", "reserved", "workers"), [(None, 0, 4), (9, 2, 4), (5, 2, 3), (3, 2, 1), (2, 2, 1)])
-def test_no_run_waits_for_workers_that_only_the_confirmation_would_have(tmp_path, total, reserved, workers):
-    """First runs begin together: where one run is left in a phase, it would wait in vain for a second worker."""
+def test_no_run_of_the_search_waits_for_workers_of_the_confirmation(tmp_path, total, reserved, workers):
+    """First runs begin together: the last run of a phase would wait forever for a second worker."""
     session = session_of(tmp_path)
     session.slots.now = lambda: 4
     session.decisions.total, session.decisions.reserved = total, reserved
@@ -84,7 +84,7 @@ def test_workers_that_cannot_start_after_a_resume_stop_the_search_whatever_succe
     assert not events(session, "lost")
 
 
-def test_a_run_out_of_memory_waits_once_and_its_second_end_counts(tmp_path):
+def test_a_run_out_of_memory_is_retried_once(tmp_path):
     session = session_of(tmp_path)
     full = StepReport(status="failed:oom", epoch=1, epochs=3, seconds=1.0, error="no room", done=True)
     session.start_next("trial")
@@ -130,17 +130,17 @@ def produced(folder, answer, monkeypatch):
     session.files = replace(session.files, products=Products(folder / "models"))
     session.start_next("trial")
     actor = SimpleNamespace(take_output=SimpleNamespace(remote=lambda: "ref"))
-    session.runs.begin(trial_of("trial", actor))  # it has nothing to begin with, and its worker is not asked
+    session.runs.begin(trial_of("trial", actor))  # it starts from nothing, and its worker is not asked
     return session
 
 
 def test_a_product_is_on_disk_before_the_line_that_others_start_by(tmp_path, monkeypatch):
     session = produced(tmp_path, {"x": np.arange(3.0)}, monkeypatch)
-    session.view.result = lambda run: seen.append([path.name for path in (tmp_path / "models").iterdir()])
-    seen = []
+    session.view.result = lambda run: files.append([path.name for path in (tmp_path / "models").iterdir()])
+    files = []
     session.record_result("trial", PRODUCED)
     assert [run.status for run in session.ledger.state.runs()] == ["done"]
-    assert seen == [["a-1000.safetensors"]]
+    assert files == [["a-1000.safetensors"]]
 
 
 @pytest.mark.parametrize("error", [RayActorError(), GetTimeoutError(), ConnectionError("gone")])
@@ -167,7 +167,7 @@ def test_where_a_product_cannot_be_written_the_search_says_so_and_no_result_stan
 
 
 def test_a_worker_gets_the_checkpoint_and_the_products_of_a_run_before_its_first_step(tmp_path, monkeypatch):
-    """To its worker, and not in its configuration, which Tune keeps."""
+    """They go to its worker and not into its configuration, which Tune keeps in memory."""
     monkeypatch.setattr(ray, "put", lambda value: ("put", value))
     session, received = produced(tmp_path, None, monkeypatch), []
     monkeypatch.setattr(Dependencies, "needs", lambda self, run: ["b-0"])
@@ -239,7 +239,7 @@ def test_code_that_is_imported_and_not_installed_goes_along(tmp_path, monkeypatc
         ("ModuleNotFoundError: No module named 'nobody_has_this.part'", True),
         ("ModuleNotFoundError: No module named 'json'", False),
         ("ModuleNotFoundError: No module named '__main__'", False),  # to look for it raises ValueError
-        ("ModuleNotFoundError: No module named 'search.errors'; 'search' is not a package", False),  # our own refusal
+        ("ModuleNotFoundError: No module named 'search.errors'; 'search' is not a package", False),  # our own error
         ("ValueError: No module named 'nobody_has_this'", False),
     ],
 )

@@ -1,4 +1,4 @@
-"""Runs that do the same work, on Ray's real key-value store: one does it, whatever becomes of it."""
+"""Runs that do the same work, on Ray's real key-value store: only the first computes it."""
 
 import itertools
 import time
@@ -31,7 +31,7 @@ class Marked(Quadratic):
     """Its score depends on x rounded down, and so does its fingerprint."""
 
     epochs = 3
-    done: ClassVar[list] = []  # every epoch that any run really did
+    done: ClassVar[list] = []  # every epoch that was really computed
 
     def __init__(self, inputs, params, streams, device):
         self.offered = params["x"]
@@ -54,7 +54,7 @@ def started(session, x, replicate=0, **changes):
 
 
 def another(made):
-    """Its worker goes on with another run."""
+    """Its worker continues with another run."""
     made.reset_config(replace(made.order, params={"x": 5.0}, config_id="another").as_dict())
 
 
@@ -67,19 +67,19 @@ def metrics(results):
     return [{name: value for name, value in result.metrics.items() if name != "offered"} for result in results]
 
 
-def test_the_second_takes_what_the_first_has_done(session):
+def test_the_second_run_takes_the_results_of_the_first(session):
     first = results(started(session, 0.2))
     second = results(started(session, 0.7))
     assert metrics(second) == metrics(first)
     assert Marked.done == [(0.2, 0), (0.2, 1), (0.2, 2)]
     assert [result.same_as for result in first] == ["", "", ""]
     assert {result.same_as for result in second} == {"x=0.2/0"}
-    assert (first[-1].metrics["offered"], second[-1].metrics["offered"]) == (0.2, 0.7)  # each its own
+    assert (first[-1].metrics["offered"], second[-1].metrics["offered"]) == (0.2, 0.7)  # each run has its own
     assert first[-1].fingerprint == second[-1].fingerprint
-    assert [result.seconds for result in second] == [result.seconds for result in first]  # what the work costs
+    assert [result.seconds for result in second] == [result.seconds for result in first]  # the cost of the work
 
 
-def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
+def test_a_run_with_shared_results_draws_no_pictures(session, monkeypatch):
     monkeypatch.setattr(Marked, "pictures", Draws.pictures)
     drawn = []
     for x in (0.2, 0.7):
@@ -87,32 +87,32 @@ def test_a_run_that_takes_its_results_has_nothing_to_draw(session, monkeypatch):
     assert drawn == [[False, False, True], [False, False, False]]
 
 
-def test_other_seeds_and_other_sessions_are_other_work(session):
+def test_other_seeds_and_other_sessions_share_nothing(session):
     results(started(session, 0.2))
     for other in (started(session, 0.7, replicate=1), started(next(SESSIONS), 0.7)):
         assert {result.same_as for result in results(other)} == {""}
     assert len(Marked.done) == 9
 
 
-def test_where_the_first_leaves_midway_the_second_goes_on_to_the_same_scores(session):
+def test_the_second_run_continues_when_the_first_leaves_and_gets_the_same_scores(session):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     first, second = started(session, 0.2), started(session, 0.7)
     steps = [(step(first), step(second))[1]]
-    another(first)  # it was pruned, say
+    another(first)  # for example, the run was pruned
     steps += [step(second), step(second)]
     assert metrics(steps) == whole
     assert [result.same_as for result in steps] == ["x=0.2/0", "", ""]
     assert steps[-1].done
 
 
-def test_where_the_first_dies_the_second_waits_until_its_heartbeat_is_too_old(session, monkeypatch):
+def test_the_second_run_takes_over_when_the_heartbeat_of_the_first_is_too_old(session, monkeypatch):
     whole = metrics(results(started(next(SESSIONS), 0.2)))
     monkeypatch.setattr(shared_results, "SILENCE_SECONDS", 0.2)
     step(started(session, 0.2))
     assert metrics(results(started(session, 0.7))) == whole
 
 
-def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_not(session):
+def test_failures_of_the_work_are_shared_and_failures_of_the_machine_are_not(session):
     def troubled(x, kind):
         config = {"config_id": f"x={x}", "session": f"{session}/{kind}", "replicate": 1}
         return trainable(Marked, params={"x": x, "trouble": kind}, **config)
@@ -127,39 +127,39 @@ def test_a_failure_that_the_work_leads_to_is_shared_and_one_of_the_machine_is_no
 
 
 def test_an_epoch_may_take_longer_than_the_limit_of_silence(session, monkeypatch):
-    """Two seconds pass between two heartbeats, by a clock of this test: no machine is too slow for it."""
+    """By the clock of this test two seconds pass between heartbeats, so a slow machine cannot fail it."""
     clock = SimpleNamespace(now=0.0)
 
     def sleep(_):
         clock.now += 2.0
         kv_put(f"seedwise/{session}/heartbeat/one-0".encode(), str(clock.now).encode())
         if clock.now == 20.0:
-            one.publish(0, Outcome())
+            owner.publish(0, Outcome())
 
     monkeypatch.setattr(shared_results, "SILENCE_SECONDS", 3.0)
     monkeypatch.setattr(shared_results, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
-    one, two = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
-    assert one.mine()
-    assert two.wait(0) == Outcome()
+    owner, waiting = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
+    assert owner.mine()
+    assert waiting.wait(0) == Outcome()
     assert clock.now == 20.0
-    one.leave()
-    assert two.wait(1) is None
+    owner.leave()
+    assert waiting.wait(1) is None
 
 
 def test_workers_wait_for_each_other_although_results_are_known(session):
     SharedResults(session, "mark", "known/0").publish(0, Outcome())
     started = time.monotonic()
-    begin_together(session, 2, timeout=0.3)  # the second never comes
+    begin_together(session, 2, timeout=0.3)  # the second run never arrives
     assert time.monotonic() - started >= 0.3
 
 
-def test_the_first_that_asks_owns_the_work(session):
-    one, two = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
-    assert two.mine()
-    assert one.owner() == "two/0"
-    two.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))
-    assert one.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # not a bit is lost on the way
-    one.leave()  # not its owner: no word to anyone
-    two.publish(1, Outcome())
-    assert one.wait(1) == Outcome()
-    two.leave()
+def test_the_first_claim_owns_the_work(session):
+    waiting, owner = SharedResults(session, "mark", "one/0"), SharedResults(session, "mark", "two/0")
+    assert owner.mine()
+    assert waiting.owner() == "two/0"
+    owner.publish(0, Outcome(metrics={"a": 0.1 + 0.2}))
+    assert waiting.wait(0) == Outcome(metrics={"a": 0.1 + 0.2})  # bit for bit
+    waiting.leave()  # not the owner: nothing is announced
+    owner.publish(1, Outcome())
+    assert waiting.wait(1) == Outcome()
+    owner.leave()

@@ -1,4 +1,4 @@
-"""The Ray side of a run, called as Ray calls it, in this process."""
+"""The Ray trainable of a run, called in this process as Ray calls it."""
 
 import gc
 import json
@@ -46,19 +46,19 @@ def objects_of_other_tests():
 
 @pytest.fixture
 def without_searching_memory(monkeypatch):
-    """Tested, and so Draws, look through all objects of the process; only one test here is about what is there."""
-    monkeypatch.setattr(methods, "found", lambda: 0.0)
+    """Tested and Draws search all objects of the process, which only one test here needs."""
+    monkeypatch.setattr(methods, "secret_in_memory", lambda: 0.0)
 
 
 def trainable(method=Quadratic, tests=None, **changes):
-    made = RunTrainable.__new__(RunTrainable)  # without Ray's own part
+    made = RunTrainable.__new__(RunTrainable)  # without Ray's own keys
     made.setup(replace(ORDER, **changes).as_dict(), method, None, **({} if tests is None else {"tests": tests}))
-    made.first = False  # there are no other workers to begin together with
+    made.first = False  # there are no other workers to wait for
     return made
 
 
 def step(made):
-    """A step as the driver hears of it: flattened by Tune, among keys of its own."""
+    """A step as the driver receives it: flattened by Tune, beside Tune's keys."""
     return StepReport.of(flatten_dict(made.step() | {"config": {"x": 1}, "training_iteration": 1}))
 
 
@@ -85,7 +85,7 @@ class NeverStarts(Quadratic):
         raise KeyError("no table")
 
 
-def test_a_reused_worker_is_as_good_as_a_fresh_one():
+def test_a_reused_worker_gives_the_scores_of_a_fresh_worker():
     used = trainable(params={"x": 0.9}, replicate=3)
     results(used)
     assert used.reset_config(ORDER.as_dict())
@@ -99,13 +99,13 @@ def test_a_run_that_fails_keeps_its_last_metrics_and_says_where():
     assert last.error.startswith("ValueError: got [/tmp/x] for [cpu] (test_worker.py:")
 
 
-def test_a_run_that_cannot_be_set_up_is_a_result_too():
+def test_a_run_that_cannot_be_set_up_is_a_failed_result():
     (only,) = results(trainable(NeverStarts))
     assert (only.status, only.done, only.metrics) == ("failed:error", True, {})
     assert only.error.startswith("KeyError: 'no table'")
 
 
-def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
+def test_continuing_from_a_saved_state_repeats_nothing(tmp_path):
     whole = values(trainable())
     half = trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
@@ -116,7 +116,7 @@ def test_going_on_from_a_saved_state_repeats_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["memory.json", "epoch.json", "everything"])
-def test_a_state_cut_in_half_is_not_believed(tmp_path, damage):
+def test_a_truncated_state_is_refused(tmp_path, damage):
     half = trainable(checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)
     half.step()
     (kept,) = tmp_path.iterdir()
@@ -134,7 +134,7 @@ class CannotWrite(Quadratic):
         raise RuntimeError("iostream error")  # as torch says where the disk is full
 
 
-def test_a_method_that_cannot_write_its_state_goes_on(tmp_path, capfd):
+def test_a_run_continues_when_its_state_cannot_be_written(tmp_path, capfd):
     assert values(trainable(CannotWrite, checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)) == values(trainable())
     assert "was not saved: RuntimeError: iostream error" in capfd.readouterr().out
 
@@ -146,22 +146,22 @@ def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
 
 
 class LooksAlways(Tested):
-    """Says in every epoch whether its process holds the test set."""
+    """Reports in every epoch whether its process holds the test set."""
 
     def epoch(self, number):
-        return super().epoch(number) | {"found": methods.found()}
+        return super().epoch(number) | {"secret_in_memory": methods.secret_in_memory()}
 
 
 def test_only_a_confirmation_is_tested_and_only_after_its_last_epoch(monkeypatch):
-    monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its own
+    monkeypatch.setattr(methods, "secret", lambda: ["of this test alone"])  # another test may have left its secret
     search, tests = results(trainable(LooksAlways)), Tested.prepare_test({})
     confirmed = results(trainable(LooksAlways, tests, phase="confirm"))
-    assert [result.metrics["found"] for result in search] == [0.0, 0.0]
-    assert [result.metrics["found"] for result in confirmed] == [1.0, 1.0]
+    assert [result.metrics["secret_in_memory"] for result in search] == [0.0, 0.0]
+    assert [result.metrics["secret_in_memory"] for result in confirmed] == [1.0, 1.0]
     assert "test/value/x" not in confirmed[0].metrics
     assert confirmed[1].metrics["test/value/x"] == 1 - (0.5 - 0.3) ** 2
-    assert confirmed[1].metrics["test/found/x"] == 1.0
-    monkeypatch.setattr(methods, "found", lambda: 0.0)
+    assert confirmed[1].metrics["test/secret_in_memory/x"] == 1.0
+    monkeypatch.setattr(methods, "secret_in_memory", lambda: 0.0)
     for without in (trainable(Tested, tests), trainable(Tested, phase="confirm")):
         assert not any(name.startswith("test/") for metrics in values(without) for name in metrics)
 
@@ -180,7 +180,7 @@ class TestsToNothing(Tested):
 
 
 class Counted(Quadratic):
-    """Epochs that need nothing of each other, and a product."""
+    """Independent epochs, and a product."""
 
     independent, epochs = True, 4
 
@@ -191,13 +191,13 @@ class Counted(Quadratic):
         return {"numbers": [self.params["x"]]}
 
 
-def test_epochs_that_need_nothing_of_each_other_are_not_repeated():
+def test_independent_epochs_are_not_repeated():
     assert [metrics["value"] for metrics in values(trainable(Counted))] == [0.0, 1.0, 2.0, 3.0]
     assert [metrics["value"] for metrics in values(trainable(Counted, recorded=2))] == [2.0, 3.0]
     assert [metrics["value"] for metrics in values(trainable(Counted, recorded=9))] == [3.0]  # it had no result
 
 
-def test_a_product_comes_with_the_last_step_alone():
+def test_only_the_last_step_has_the_product():
     made = trainable(Counted)
     assert [report.has_product for report in results(made)] == [False, False, False, True]
     assert made.take_output() == {"numbers": [0.5]}
@@ -223,7 +223,7 @@ def test_products_of_other_runs_arrive_before_the_first_epoch():
     made = trainable(Takes, products=2)
     made.set_inputs(None, 2, 5)
     assert values(made)[0] == {"value": 7.0}
-    assert made.inputs is None  # taken, and let go
+    assert made.inputs is None  # fetched and released
     (only,) = results(trainable(Takes, products=2))
     assert only.error.startswith("RuntimeError: 0 of 2 models arrived from other runs")
 
@@ -254,16 +254,16 @@ def test_a_method_of_ones_own_that_raises_collapsed_is_tested_all_the_same():
     assert (last.status, last.metrics) == ("failed:collapsed", {"value": 0.1, "test/value/x": 0.25})
 
 
-def test_a_method_without_a_test_set_has_none_and_uses_every_stream():
+def test_the_default_method_has_no_test_set_and_uses_every_stream():
     assert Method.prepare_test({}) is None
     assert Quadratic(None, {}, None, None).test({}) == {}
     assert Method.streams_used({}) == STREAMS
 
 
 def test_varying_a_stream_changes_a_run_only_where_it_draws_from_it():
-    zero, one = values(trainable()), values(trainable(replicate=1))
-    assert values(trainable(replicate=1, vary="order")) == one != zero
-    assert values(trainable(replicate=1, vary="head")) == zero
+    first, second = values(trainable()), values(trainable(replicate=1))
+    assert values(trainable(replicate=1, vary="order")) == second != first
+    assert values(trainable(replicate=1, vary="head")) == first
     (only,) = results(trainable(replicate=1, vary="weather"))
     assert only.error.startswith("ValueError: 'weather' is not a stream")
 
@@ -274,7 +274,7 @@ def test_pictures_come_with_the_last_step_of_a_run_that_is_asked_for_them():
     assert first.pictures == ""
     (picture,) = json.loads(last.pictures)
     assert picture["panels"][0]["series"][0]["y"] == [last.metrics["memory"], 0.5]
-    assert picture["panels"][1]["log"] is False  # what was left out has its default
+    assert picture["panels"][1]["log"] is False  # omitted options have their defaults
     assert [result.pictures for result in results(trainable(Draws, draw=False))] == ["", ""]
     assert [result.pictures for result in results(trainable(Quadratic, draw=True))] == ["", ""]
 
@@ -312,7 +312,7 @@ def picture(*of_panel, **changes):
         ({"name": "one"}, "pictures: "),
     ],
 )
-def test_pictures_that_fail_cost_no_run_and_are_said_in_one_line(pictures, error, monkeypatch, capsys):
+def test_failing_pictures_do_not_fail_the_run_and_are_one_line(pictures, error, monkeypatch, capsys):
     if pictures is not None:
         monkeypatch.setattr(Draws, "pictures", lambda self: pictures)
     *_, last = results(trainable(Draws, draw=True, params={"x": 0.5, "trouble": "draw"}))

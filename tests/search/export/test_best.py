@@ -1,4 +1,4 @@
-"""Exported configurations: complete, in three formats, and refused where the data are not theirs."""
+"""Exported configurations: complete, in three formats, and refused with other data."""
 
 import dataclasses
 import json
@@ -30,7 +30,7 @@ def exported(folder, *options):
     return folder
 
 
-def test_the_best_has_all_that_a_reader_needs(folder):
+def test_best_yaml_is_complete(folder):
     content = yaml12.load((exported(folder) / "best.yaml").read_text())
     assert (content["name"], content["method"]) == ("demo", "stitching")
     assert (content["config_id"], content["rank"]) == ("good", 1)
@@ -38,7 +38,7 @@ def test_the_best_has_all_that_a_reader_needs(folder):
     assert content["task"]["targets"] == ["qan", "qor"]
     assert content["checksums"] == {"task.data": "d" * 64}
     assert (content["tied_with"], content["compared"]) == (["same"], 5)
-    assert [one["replicate"] for one in content["replicates"]] == [0, 1, 2, 1000, 1001, 1002]
+    assert [replicate["replicate"] for replicate in content["replicates"]] == [0, 1, 2, 1000, 1001, 1002]
     assert content["replicates"][3]["seeds"] == Streams(0, 1000).all_seeds()
     assert (content["versions"], content["revision"]) == ({"python": "3.11"}, "abc")
     assert content["made_by"] == "python run_search.py search demo"
@@ -57,15 +57,15 @@ def test_dev_and_test_scores_have_students_intervals(folder):
         assert summary == pytest.approx(expected)
 
 
-def test_nothing_is_said_by_reference(folder):
+def test_best_yaml_has_no_yaml_aliases(folder):
     assert "*id" not in (exported(folder) / "best.yaml").read_text()
 
 
 def test_the_n_best_and_the_tied_ones_are_whole_files_with_their_rank(folder):
     exported(folder, "--top", "3")
-    contents = [read_best(folder / "top" / f"best-{place}.yaml") for place in (1, 2, 3)]
-    assert [(one["config_id"], one["rank"]) for one in contents] == [("good", 1), ("same", 2), ("poor", 3)]
-    assert [one["tied_with"] for one in contents] == [["same"], ["good"], []]
+    contents = [read_best(folder / "top" / f"best-{rank}.yaml") for rank in (1, 2, 3)]
+    assert [(content["config_id"], content["rank"]) for content in contents] == [("good", 1), ("same", 2), ("poor", 3)]
+    assert [content["tied_with"] for content in contents] == [["same"], ["good"], []]
     assert contents[2]["rerun_by"].endswith("top/best-3.yaml")
     assert contents[2]["confirmed"] is None
     exported(folder, "--tied", "--to", str(folder / "alike"), "--format", "json")
@@ -73,7 +73,7 @@ def test_the_n_best_and_the_tied_ones_are_whole_files_with_their_rank(folder):
     assert read_best(folder / "alike" / "best-2.json")["config_id"] == "same"
 
 
-def test_json_says_what_yaml_says(folder):
+def test_json_and_yaml_have_the_same_content(folder):
     exported(folder)
     exported(folder, "--format", "json")
     ours, theirs = read_best(folder / "best.yaml"), read_best(folder / "best.json")
@@ -91,15 +91,15 @@ def test_json_says_what_yaml_says(folder):
         (["--tied", "--model", "m"], "--model m: it exports the best alone. Leave out --tied."),
     ],
 )
-def test_what_does_not_go_together_is_one_line(folder, capsys, options, message):
+def test_conflicting_options_are_one_line(folder, capsys, options, message):
     assert main(["export", str(folder), *options]) == 2
     assert capsys.readouterr().err == f"seedwise: {message}\n"
     assert [path.name for path in folder.iterdir()] == ["ledger.jsonl"]
 
 
-def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, capsys):
-    place = str(folder / "ledger.jsonl" / "x")
-    for options, kind in ((["--to", place], "file"), (["--top", "2", "--to", place], "folder")):
+def test_unwritable_paths_and_existing_files_are_one_line(folder, capsys):
+    path = str(folder / "ledger.jsonl" / "x")
+    for options, kind in ((["--to", path], "file"), (["--top", "2", "--to", path], "folder")):
         assert main(["export", str(folder), *options]) == 2
         assert capsys.readouterr().err.endswith(f"Name a {kind} that can be written.\n")
     exported(folder, "--top", "3")
@@ -108,7 +108,7 @@ def test_places_that_cannot_be_written_and_older_files_are_one_line(folder, caps
     assert "top/best-3.yaml: is left over from an earlier, longer export. Remove it" in capsys.readouterr().err
 
 
-def test_without_a_second_seed_nothing_is_said_of_ties(tmp_path, capsys):
+def test_without_a_second_seed_ties_are_not_reported(tmp_path, capsys):
     search = HandWritten(specification())
     for name, k in {"a": 50, "b": 40}.items():
         search.ask(name, k=k, weighting="standard")
@@ -132,7 +132,7 @@ def test_an_empty_search_has_nothing_to_export(tmp_path, capsys):
 
 
 def one_run(base, **params):
-    """A search of one configuration, written for any of the methods."""
+    """A hand-written search of one configuration, for any method."""
     resolved = specification(base=base)
     search = HandWritten(resolved)
     search.ask("only", **params)
@@ -167,7 +167,7 @@ def one_run(base, **params):
         ),
     ],
 )
-def test_transformers_takes_the_hf_format(tmp_path, monkeypatch, base, params, expected):
+def test_transformers_accepts_the_hf_format(tmp_path, monkeypatch, base, params, expected):
     from transformers import TrainingArguments
 
     search = one_run(base, **params)
@@ -192,7 +192,7 @@ def test_a_decomposition_is_checked_once_and_varies_the_streams_of_its_method(tm
     content["config_id"] = config_id(content["params"])
     specification = rerun_specification(content, None, decompose=True)
     assert checked == [specification]
-    assert specification.decompose == ["head", "order", "dropout"]  # it draws no anchors
+    assert specification.decompose == ["head", "order", "dropout"]  # this run draws no anchors
 
 
 def rerunnable(folder):
@@ -287,7 +287,7 @@ def test_data_that_a_setting_names_are_compared_with_those_of_the_file(tmp_path,
     assert not (tmp_path / "runs").exists()
 
 
-def test_half_precision_and_methods_of_ones_own():
+def test_half_precision_and_users_methods():
     search = one_run("demo", k=50, weighting="standard", precision="bf16")
     content = {"params": search.state.configurations["only"].params, "method": "stitching", "replicates": []}
     keys = ("name", "model", "task", "checksums", "config_id", "rank", "selected_by", "score", "confirmed", "tied_with")
@@ -299,7 +299,7 @@ def test_half_precision_and_methods_of_ones_own():
 
 
 def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeypatch):
-    """The file says what the data were; the world's own files are others."""
+    """The checksums in the file differ from those of the world's files."""
     monkeypatch.chdir(tmp_path)
     exported(folder)
     content = yaml12.load((folder / "best.yaml").read_text())

@@ -37,19 +37,22 @@ def test_the_hub_reads_the_front_matter_and_the_results(content, tmp_path):
     assert data.language == ["qan"]
     assert data.tags == ["seedwise", "stitching"]
     assert data.pipeline_tag == "text-classification"
-    assert data.base_model is None  # a local file is no id of the hub
+    assert data.base_model is None  # a local file is not a hub id
     assert metadata_load(path)["metrics"] == ["f1"]
-    results = {(one.dataset_split, one.metric_type, one.dataset_config): one.metric_value for one in data.eval_results}
+    results = {
+        (result.dataset_split, result.metric_type, result.dataset_config): result.metric_value
+        for result in data.eval_results
+    }
     assert results == {
         ("validation", "f1", "qan"): 0.61,
         ("validation", "accuracy", "qan"): 0.7,
         ("test", "f1", "qan"): pytest.approx(0.5633),
     }
-    names = [one.metric_name for one in data.eval_results]
+    names = [result.metric_name for result in data.eval_results]
     assert names[-1] == "macro_f1, mean of this configuration over 3 seeds"
 
 
-def test_a_person_reads_seed_scores_intervals_baselines_ties_and_how_to_make_it_again(content):
+def test_the_card_shows_seed_scores_intervals_baselines_ties_and_the_rerun_command(content):
     text = Card(content, "qan", 0, metrics("dev", 0.81, 0.61, 0.5), USE).text()
     for said in (
         USE.strip(),
@@ -68,21 +71,21 @@ def test_a_person_reads_seed_scores_intervals_baselines_ties_and_how_to_make_it_
         "@inproceedings{ye-etal-2024-mosecrot,",
     ):
         assert said in text, said
-    assert "| qel |" not in text  # the stitched model reads the target alone
+    assert "| qel |" not in text  # the stitched model reads only the target
 
 
-def test_a_choice_without_ties_says_so(content):
+def test_the_card_of_a_choice_without_ties_says_so(content):
     text = Card({**content, "tied_with": []}, "qan", 0, {}, USE).text()
     assert "No other configuration of the search is tied with it." in text
 
 
-def test_failures_and_a_missing_confirmation_are_said(content):
+def test_the_card_reports_failures_and_a_missing_confirmation(content):
     failed = {**content, "confirmed": {**content["confirmed"], "failed": 2, "replicates": 5}}
     assert "Failed, and not in these means: 2 of 5 runs on fresh seeds." in Card(failed, "qan", 0, {}, USE).text()
     text = Card({**content, "confirmed": None, "test": {}}, "qan", 0, {}, USE).text()
     assert "It was not confirmed." in text
     assert "Failed" not in text
-    assert "model-index" not in text  # there is nothing to tell
+    assert "model-index" not in text  # there is nothing to report
 
 
 def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
@@ -94,7 +97,7 @@ def test_a_hub_model_and_a_hub_data_set_are_named_in_the_front_matter(content):
     assert "one run, fresh seed 1 of search seed" in Card(other, "model", 1000, {}, USE).text()
 
 
-def test_an_encoder_is_for_hidden_words_and_says_whose_its_scores_are():
+def test_the_card_of_an_encoder_is_for_fill_mask_and_says_where_its_scores_come_from():
     search = HandWritten(specification(base="demo-dcca"))
     search.ask("only", alignment="none")
     search.run("only", 0, metrics("dev", 0.8, 0.6, 0.5))
@@ -105,7 +108,7 @@ def test_an_encoder_is_for_hidden_words_and_says_whose_its_scores_are():
     assert "hammerl-etal-2022-combining" in card.text()
 
 
-def test_a_method_of_ones_own_without_a_task_has_a_card_too(content):
+def test_a_users_method_without_a_task_has_a_card_too(content):
     other = {**content, "method": {"trainable": "mine:Mine", "space": "mine:space"}, "task": None, "model": None}
     text = Card(other, "model", 0, {"value": 1.0}, USE).text()
     assert "| method | mine:Mine |" in text
@@ -114,7 +117,7 @@ def test_a_method_of_ones_own_without_a_task_has_a_card_too(content):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_citations_are_whole_entries(method):
+def test_citations_are_complete_entries(method):
     entry = spec_of(method).citation
     assert entry.count("{") == entry.count("}")
     fields = re.findall(r"^    (\w+) = ", entry, flags=re.MULTILINE)
@@ -122,7 +125,7 @@ def test_citations_are_whole_entries(method):
 
 
 def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path, monkeypatch, capsys):
-    """One epoch of a real run: the smallest stitched model there is."""
+    """One epoch of a real run: the smallest possible stitched model."""
     resolved = specification("space.epochs=1")
     search = HandWritten(resolved, checksums(Specification.model_validate(resolved)))
     search.ask("only", k=1)
@@ -133,9 +136,9 @@ def test_an_exported_folder_has_the_card_and_keeps_what_the_method_says(tmp_path
     card = ModelCard.load(tmp_path / "models" / "qan" / "README.md")
     assert card.data.language == ["qan"]
     assert "A classifier of qan text, stitched (MoSECroT)" in card.text
-    assert "scores differ from the search's" in capsys.readouterr().out  # those of the ledger are made up
+    assert "scores differ from the search's" in capsys.readouterr().out  # the ledger's checksums are made up
     assert "0.123" not in card.content  # the test score of another model
-    own = {(one.dataset_split, one.metric_type): one.metric_value for one in card.data.eval_results}
+    own = {(result.dataset_split, result.metric_type): result.metric_value for result in card.data.eval_results}
     assert own["validation", "f1"] != 0.6
     assert {"README.md", "config.json", "model.safetensors"} <= {
         path.name for path in (tmp_path / "models/qan").iterdir()

@@ -1,4 +1,4 @@
-"""A search as pandas tables: the same numbers as the ledger and the leaderboard have."""
+"""A search as pandas tables, with the numbers of the ledger and the leaderboard."""
 
 import csv
 import re
@@ -39,7 +39,7 @@ def test_runs_are_those_of_the_ledger(loaded):
     assert by_hand["good"] == pytest.approx(np.mean([0.55, 0.58, 0.56]))
 
 
-def test_steps_are_one_row_each(loaded):
+def test_each_step_is_one_row(loaded):
     good = loaded.steps[loaded.steps.config_id == "good"]
     assert good[good.replicate == 0].step.tolist() == [1, 2]
     assert good[good.replicate == 1].score.tolist() == pytest.approx([0.83, 0.83])
@@ -50,8 +50,8 @@ def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp
     write_leaderboard(recorded(state).parts.results(state).leaderboard, tmp_path)
     written = list(csv.reader((tmp_path / "leaderboard.csv").read_text().splitlines()))
     assert list(loaded.leaderboard.columns) == written[0]
-    place = written[0].index("config_id")
-    assert loaded.leaderboard.config_id.tolist() == [line[place] for line in written[1:]]
+    column = written[0].index("config_id")
+    assert loaded.leaderboard.config_id.tolist() == [line[column] for line in written[1:]]
     assert loaded.leaderboard.replicated.tolist() == [True] * len(written[1:])
     assert pd.api.types.is_float_dtype(loaded.leaderboard["mean"])
     assert loaded.leaderboard["mean"][0] == pytest.approx(0.82)
@@ -62,7 +62,7 @@ def test_the_leaderboard_is_that_of_the_file_with_numbers_as_numbers(loaded, tmp
     )
 
 
-def test_the_rest_is_plain_data(loaded):
+def test_other_fields_are_plain_data(loaded):
     assert loaded.selection == "macro_f1 on source_dev"
     assert loaded.specification["name"] == "demo"
     assert loaded.best["config_id"] == "good"
@@ -84,10 +84,10 @@ def test_a_search_that_has_just_begun_has_tables_too(tmp_path):
     assert now.best is None
     search.tell("result", config_id="a", replicate=0, phase="search", status="done", metrics={}, seconds=1.0)
     ended = load_search(search.write(tmp_path))
-    assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and none of them is known
+    assert ended.leaderboard["sd"].dtype == ended.runs.score.dtype == float  # and their values are unknown
 
 
-def test_no_search_is_one_line(tmp_path):
+def test_a_missing_search_is_one_line(tmp_path):
     with pytest.raises(RequestError, match=r"there is no search here. Name the folder that has its ledger.jsonl."):
         load_search(tmp_path)
 

@@ -1,4 +1,4 @@
-"""The search as an Optuna study, read back by Optuna itself and by a real dashboard."""
+"""The search as an Optuna study, read back by Optuna and by a real dashboard."""
 
 import contextlib
 import json
@@ -55,7 +55,7 @@ def test_optuna_reads_the_leaderboard(search, file):
     assert exported.best_trial.user_attrs["config_id"] == rows[0]["config_id"]
     assert exported.best_value == rows[0]["estimate"]
     trials = {trial.user_attrs["config_id"]: trial for trial in exported.trials}
-    assert list(trials) == ["good", "same", "poor", "bad", "cut"]  # as they were asked; no baseline
+    assert list(trials) == ["good", "same", "poor", "bad", "cut"]  # in the order of proposal, without the baseline
     states = {name: trial.state for name, trial in trials.items()}
     assert states.pop("bad") == TrialState.FAIL
     assert states.pop("cut") == TrialState.PRUNED
@@ -98,7 +98,7 @@ def test_a_configuration_outside_the_space_is_there_without_parameters(tmp_path)
     assert (far.params, far.user_attrs["in_space"], far.user_attrs["parameters"]["k"]) == ({}, False, 200)
 
 
-def test_an_existing_file_is_refused_in_one_line_and_left_alone(file, capsys):
+def test_an_existing_file_is_refused_in_one_line_and_not_changed(file, capsys):
     before = file.read_bytes()
     assert main(["export", str(file.parent), "--optuna", str(file)]) == 2
     problem = f"seedwise: --optuna {file}: this file exists already. Name another file, or delete it first.\n"
@@ -110,13 +110,13 @@ def test_an_existing_file_is_refused_in_one_line_and_left_alone(file, capsys):
 @pytest.mark.parametrize(
     "other", [["--top", "2"], ["--tied"], ["--to", "x.yaml"], ["--model", "m"], ["--format", "hf"]]
 )
-def test_a_study_is_an_export_of_its_own(file, other, tmp_path, capsys):
+def test_a_study_cannot_be_combined_with_other_exports(file, other, tmp_path, capsys):
     assert main(["export", str(file.parent), "--optuna", str(tmp_path / "s.db"), *other]) == 2
     assert f"Leave out {other[0]}, or export twice." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_one_line(file, tmp_path, capsys):
+def test_an_unwritable_path_is_one_line(file, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["export", str(file.parent), "--optuna", str(tmp_path / "file" / "s.db")]) == 2
     assert "Name a file that can be written." in capsys.readouterr().err
@@ -152,5 +152,5 @@ def test_a_real_dashboard_opens_it(file):
     (best,) = shown["best_trials"]
     assert {"key": "config_id", "value": "good"} in best["user_attrs"]
     assert shown["has_intermediate_values"]
-    values = [(one["step"], one["value"]) for one in shown["trials"][0]["intermediate_values"]]
+    values = [(point["step"], point["value"]) for point in shown["trials"][0]["intermediate_values"]]
     assert values == [(step, pytest.approx(value)) for step, value in enumerate((0.81, 0.83, 0.82))]

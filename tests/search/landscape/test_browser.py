@@ -1,4 +1,4 @@
-"""A landscape in a real browser: it draws all, asks for nothing, its buttons work, and it can be read."""
+"""A landscape in a real browser: all charts are drawn and legible, buttons work, nothing is requested."""
 
 import pytest
 
@@ -10,32 +10,32 @@ from tests.search.report.test_html_report_browser import contrast, until
 READY = (
     """[...document.querySelectorAll("figure:not([hidden]) .chart")].every((box) => box.querySelector(".main-svg"))"""
 )
-SHOWN = """() => [...document.querySelectorAll("figure:not([hidden])")].map((figure) => {
+VISIBLE = """() => [...document.querySelectorAll("figure:not([hidden])")].map((figure) => {
   const box = figure.querySelector(".chart");
   const size = box.querySelector("svg.main-svg").getBoundingClientRect();
   return [figure.id, size.width, size.height, box.getBoundingClientRect().width];
 })"""
-# Every piece of text with its colour and that of the nearest ground below it; texts on a plane lie on its colours.
+# Every text with its colour and its background colour; texts on a plane have the plane's colours as background.
 COLOURS = """() => [...document.querySelectorAll("h1,h2,h3,p,a,th,td,legend,.choices span,figcaption,.chart text")]
-  .filter((one) => one.getClientRects().length && !one.closest(".contourlabels, .annotation"))
-  .map((one) => {
-    const style = getComputedStyle(one);
-    let ground = one;
+  .filter((element) => element.getClientRects().length && !element.closest(".contourlabels, .annotation"))
+  .map((element) => {
+    const style = getComputedStyle(element);
+    let ground = element;
     while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)" && ground.parentElement) {
       ground = ground.parentElement;
     }
-    const colour = one.closest("svg") ? style.fill : style.color;
-    return [one.textContent, colour, getComputedStyle(ground).backgroundColor];
+    const colour = element.closest("svg") ? style.fill : style.color;
+    return [element.textContent, colour, getComputedStyle(ground).backgroundColor];
   })"""
-# How far texts of one chart's axes, legend and marks lie on each other, in pixels of the smaller side.
+# How far texts of one chart's axes, legend and marks overlap, in pixels along the smaller side.
 OVERLAPS = """() => [...document.querySelectorAll("figure:not([hidden]) .chart")].flatMap((box) => {
   const texts = [...box.querySelectorAll(".xtick text, .ytick text, .xtitle, .ytitle, .legendtext, .annotation-text")];
-  const areas = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
-  return areas.flatMap(([text, one], place) => areas.slice(place + 1).map(([other, two]) => {
-    const across = Math.min(one.right, two.right) - Math.max(one.left, two.left);
-    const down = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
-    return [box.closest("figure").id, text, other, Math.min(across, down)];
-  }).filter((found) => found[3] > 2));
+  const areas = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return areas.flatMap(([text, area], index) => areas.slice(index + 1).map(([otherText, otherArea]) => {
+    const across = Math.min(area.right, otherArea.right) - Math.max(area.left, otherArea.left);
+    const down = Math.min(area.bottom, otherArea.bottom) - Math.max(area.top, otherArea.top);
+    return [box.closest("figure").id, text, otherText, Math.min(across, down)];
+  }).filter((overlap) => overlap[3] > 2));
 })"""
 
 
@@ -44,8 +44,8 @@ pytestmark = pytest.mark.extended
 
 @pytest.fixture(scope="module")
 def browser():
-    with new_browser() as found:
-        yield found
+    with new_browser() as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def opened(view, address):
 
 
 def shown(view, key):
-    return [one[0] for one in view.evaluate(SHOWN) if one[0].startswith(f"chart-landscape-{key}-")]
+    return [chart[0] for chart in view.evaluate(VISIBLE) if chart[0].startswith(f"chart-landscape-{key}-")]
 
 
 def choose(view, key, text):
@@ -71,12 +71,12 @@ def choose(view, key, text):
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (400, False), (400, True)])
 def test_a_landscape_opens_and_can_be_read(browser, address, width, dark):
-    with browser.page(width, dark=dark) as (view, seen):
+    with browser.page(width, dark=dark) as (view, log):
         opened(view, address)
-        assert seen.errors == []
-        assert [one for one in seen.requests if not one.startswith(("data:", "blob:"))] == [address]
-        charts = view.evaluate(SHOWN)
-        assert [one[0].split("-")[2] for one in charts] == [
+        assert log.errors == []
+        assert [url for url in log.requests if not url.startswith(("data:", "blob:"))] == [address]
+        charts = view.evaluate(VISIBLE)
+        assert [chart[0].split("-")[2] for chart in charts] == [
             key for key in ("lines", "variance", "planes", "seeds", "around") for _ in range(2)
         ]
         for name, across, down, room in charts:
@@ -84,14 +84,14 @@ def test_a_landscape_opens_and_can_be_read(browser, address, width, dark):
             assert down > 250, name
         assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert view.evaluate(OVERLAPS) == []
-        texts = [one for one in view.evaluate(COLOURS) if one[0].strip()]
+        texts = [entry for entry in view.evaluate(COLOURS) if entry[0].strip()]
         assert len(texts) > 200
         for text, colour, ground in texts:
             assert contrast(colour, ground) >= 4.5, (text, colour, ground)
 
 
 def test_buttons_change_what_is_shown(browser, address):
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, address)
         assert shown(view, "lines") == ["chart-landscape-lines-0", "chart-landscape-lines-1"]
         first = view.evaluate("document.querySelector('#chart-landscape-lines-0 .scatterlayer').innerHTML")
@@ -104,11 +104,11 @@ def test_buttons_change_what_is_shown(browser, address):
         assert drawn != first
         assert "relative to both" in view.locator("#chart-landscape-lines-18 .ytitle").text_content()
         assert shown(view, "variance") == ["chart-landscape-variance-0", "chart-landscape-variance-1"]
-        assert seen.errors == []
+        assert log.errors == []
 
 
 def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(browser, address):
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, address)
         view.locator("#lines input").first.focus()
         view.keyboard.press("ArrowRight")
@@ -116,19 +116,21 @@ def test_buttons_can_be_reached_with_the_keyboard_and_charts_follow_the_light(br
         assert shown(view, "lines") == ["chart-landscape-lines-2", "chart-landscape-lines-3"]
         view.emulate_media(color_scheme="dark")
         colour = "document.querySelector('#chart-landscape-lines-2 .point').style.fill"
-        until(view, f"{colour} === 'rgb(86, 180, 233)'")  # the blue for dark ground
+        until(view, f"{colour} === 'rgb(86, 180, 233)'")  # the blue for a dark background
         choose(view, "lines", "tl")
-        until(view, f"{colour.replace('lines-2', 'lines-0')} === 'rgb(86, 180, 233)'")  # first drawn in the other one
-        assert seen.errors == []
+        until(
+            view, f"{colour.replace('lines-2', 'lines-0')} === 'rgb(86, 180, 233)'"
+        )  # first drawn in the other scheme
+        assert log.errors == []
 
 
 def test_what_a_choice_does_not_go_with_gives_way(browser, tmp_path):
-    """The plane of the encoder was measured for one target only, on which the other choices were."""
+    """The plane of the encoder was measured only for the target that was selected before."""
     numbers = made()
-    numbers["planes"] = [one for one in numbers["planes"] if (one["part"], one["target"]) != ("encoder", "um")]
+    numbers["planes"] = [plane for plane in numbers["planes"] if (plane["part"], plane["target"]) != ("encoder", "um")]
     path = tmp_path / "report.html"
     path.write_text(page(numbers), encoding="utf-8")
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, path.as_uri())
         choose(view, "planes", "um")
         assert shown(view, "planes") == ["chart-landscape-planes-2", "chart-landscape-planes-3"]
@@ -136,17 +138,17 @@ def test_what_a_choice_does_not_go_with_gives_way(browser, tmp_path):
         assert shown(view, "planes") == ["chart-landscape-planes-4", "chart-landscape-planes-5"]
         chosen = view.locator("#planes input:checked + span").all_text_contents()
         assert chosen == ["tl", "encoder only", "macro_f1, relative to both"]
-        assert seen.errors == []
+        assert log.errors == []
 
 
 def test_names_that_look_like_tags_are_text(browser, tmp_path):
     evil = '</script><img src="http://example.org/x" onerror="alert(1)"><b>bold</b>'
     path = tmp_path / "report.html"
     path.write_text(page(made(targets=[evil, "b"])), encoding="utf-8")
-    with browser.page() as (view, seen):
+    with browser.page() as (view, log):
         opened(view, path.as_uri())
         assert view.locator("img").count() == 0
         assert evil in view.locator("#lines .choices span").all_text_contents()
         assert evil in view.locator("#chart-landscape-lines-0 .legendtext").all_text_contents()
-        assert seen.errors == []
-        assert len(seen.requests) == 1
+        assert log.errors == []
+        assert len(log.requests) == 1

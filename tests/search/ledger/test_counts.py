@@ -19,16 +19,23 @@ def test_counts_are_those_of_a_scan_of_all_runs_whatever_the_ledger_says(data):
             assert tally.started[phase] == sum(run.phase == phase for run in runs)
         assert tally.open_runs() == [run for run in runs if not run.finished]
         everyone = list(state.configurations.values())
-        assert tally.unstarted() == [one for one in everyone if not one.runs]
-        pruned = [one for one in everyone if one.pruned]
-        assert (tally.pruned, tally.pruned_runs) == (len(pruned), sum(len(one.runs) for one in pruned))
+        assert tally.unstarted() == [configuration for configuration in everyone if not configuration.runs]
+        pruned = [configuration for configuration in everyone if configuration.pruned]
+        assert (tally.pruned, tally.pruned_runs) == (
+            len(pruned),
+            sum(len(configuration.runs) for configuration in pruned),
+        )
         for most in range(4):
-            short = [one for one in everyone if not one.pruned and free_replicate(one) < most]
+            short = [
+                configuration
+                for configuration in everyone
+                if not configuration.pruned and free_replicate(configuration) < most
+            ]
             assert tally.short_of(most) == short
 
 
 def line(data: st.DataObject, state: State, number: int) -> dict:
-    """A line that a ledger may go on with: a known configuration is started anew unless that run is on its way."""
+    """A possible next line of a ledger: a known configuration is started unless that run is already running."""
     open_runs = [run for run in state.runs() if run.status == "running"]
     kinds = ["ask", "search", *(["start"] if state.configurations else []), *(["result", "lost"] if open_runs else [])]
     kind = data.draw(st.sampled_from(kinds))
@@ -37,10 +44,10 @@ def line(data: st.DataObject, state: State, number: int) -> dict:
         ended = {"status": data.draw(STATUS), "metrics": {}, "seconds": 1.0, "because": "its node went away"}
         return {"event": kind, "config_id": run.config_id, "replicate": run.replicate, "phase": run.phase, **ended}
     if kind == "start":
-        one = state.configurations[data.draw(st.sampled_from(list(state.configurations)))]
-        lost = [run.replicate for run in one.runs.values() if run.status == INTERRUPTED]
-        new = [replicate for replicate in (0, 1, 2, 1000) if replicate not in one.runs]
-        replicate = data.draw(st.sampled_from([*lost, *new, *([] if lost or new else one.runs)]))
+        configuration = state.configurations[data.draw(st.sampled_from(list(state.configurations)))]
+        lost = [run.replicate for run in configuration.runs.values() if run.status == INTERRUPTED]
+        new = [replicate for replicate in (0, 1, 2, 1000) if replicate not in configuration.runs]
+        replicate = data.draw(st.sampled_from([*lost, *new, *([] if lost or new else configuration.runs)]))
         phase = CONFIRM if replicate >= 1000 else SEARCH
-        return {"event": kind, "config_id": one.config_id, "replicate": replicate, "phase": phase}
+        return {"event": kind, "config_id": configuration.config_id, "replicate": replicate, "phase": phase}
     return {"event": kind, "config_id": f"c{number}", "params": {}, "ask": number} if kind == "ask" else {"event": kind}

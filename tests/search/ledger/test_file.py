@@ -44,7 +44,7 @@ def test_a_cut_at_every_byte_loses_only_the_torn_line(tmp_path):
             total += len(line)
             kept += total <= size
         assert replay(scan(path)[0]) == replay([json.loads(line) for line in lines[:kept]])
-        ledger = Ledger(path)  # and writing goes on after the last whole line
+        ledger = Ledger(path)  # and writing continues after the last whole line
         ledger.append({"event": "end", "because": "test"})
         ledger.close()
         events, end = scan(path)
@@ -59,7 +59,7 @@ def test_what_ran_in_an_earlier_session_is_interrupted(tmp_path):
     for runs in (ledger.state.configurations["a"].runs, read(ledger.path).configurations["a"].runs):
         assert (runs[0].status, runs[1].status) == (DONE, RUNNING)
     ledger.close()
-    assert read(ledger.path).configurations["a"].runs[1].status == INTERRUPTED  # nobody is at it any more
+    assert read(ledger.path).configurations["a"].runs[1].status == INTERRUPTED  # no process holds it any more
     runs = replay(scan(write(ledger.path, [EVENTS[0]]))[0]).configurations["a"].runs
     assert (runs[0].status, runs[1].status) == (DONE, INTERRUPTED)
     assert runs[0].metrics == {"m": 0.5}

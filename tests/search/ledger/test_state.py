@@ -16,14 +16,19 @@ def test_time_between_sessions_is_not_work():
     assert state.sessions == 2
 
 
-def test_a_ledger_of_the_first_version_says_what_was_done_then():
-    """It knew no confirmation, no pruning, no decomposition."""
+def test_a_ledger_of_the_first_version_can_be_read():
+    """The first version had no confirmation, pruning or decomposition."""
     old = {"name": "x", "budget": {"runs": 12}, "replicates": {"policy": "fixed", "n": 3}}
     then = replay([{"event": "search", "specification": old}]).search["specification"]
     assert then["replicates"] == {"policy": "fixed", "n": 3, "confirm": {"top": 0, "fresh": 1}}
     assert (then["prune"], then["decompose"], then["budget"]) == ("off", [], {"runs": 12})
     new = {**old, "replicates": {"policy": "race", "confirm": {"top": 3, "fresh": 5}}, "prune": "asha"}
     then = replay([{"event": "search", "specification": new}]).search["specification"]
-    assert then == {"compat": "ours", "baselines": {}, "landscape": None, **new}  # those of the second knew neither
+    assert then == {
+        "compat": "ours",
+        "baselines": {},
+        "landscape": None,
+        **new,
+    }  # states of the second version have neither
     newest = {**new, "compat": "paper", "baselines": {"ls": {}}, "landscape": {"replicates": 3}}
     assert replay([{"event": "search", "specification": newest}]).search["specification"] == newest

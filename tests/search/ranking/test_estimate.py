@@ -21,7 +21,7 @@ def table(values, failed=None, last=np.nan) -> Table:
 
 
 def simulated(draw, configurations, replicates, *, noise=1.0, seeds=1.0, between=2.0, missing=0.0):
-    """True means and a table drawn from the model itself."""
+    """True means, and a table drawn from the model."""
     truth = draw.normal(50, between, configurations)
     values = truth[:, None] + draw.normal(0, seeds, replicates) + draw.normal(0, noise, (configurations, replicates))
     gaps = draw.random(values.shape) < missing
@@ -47,8 +47,8 @@ def test_one_replicate_has_no_spread():
 
 def test_effects_solve_the_mixed_model_equations(monkeypatch):
     """With the two sds given, the replicates' effects are the solution of Henderson's equations, here in full size."""
-    monkeypatch.setattr("seedwise.search.ranking.estimate.HUBER", 1e9)  # no observation weighs less
-    monkeypatch.setattr("seedwise.search.ranking.estimate.ROUNDS", 200)  # until the sds stand still
+    monkeypatch.setattr("seedwise.search.ranking.estimate.HUBER", 1e9)  # all observations have the same weight
+    monkeypatch.setattr("seedwise.search.ranking.estimate.ROUNDS", 200)  # until the sds converge
     values = simulated(np.random.default_rng(1), 30, 6, missing=0.3)[1]
     values[20:, 1:] = np.nan
     result = two_way(values)
@@ -69,7 +69,7 @@ def test_the_sds_are_those_of_the_simulation():
 
 
 def test_a_lucky_seed_is_lucky_for_all():
-    """One configuration ran only where the seed was good: its raw mean is the highest, its true mean is not."""
+    """One configuration ran only at good seeds: its raw mean is the highest, its true mean is not."""
     draw = np.random.default_rng(3)
     luck = np.array([3.0, 2.5, -2.0, -3.0, -0.5])
     values = np.array([10.0, 11.0, 9.0, 10.5])[:, None] + luck + draw.normal(0, 0.1, (4, 5))
@@ -85,7 +85,7 @@ def test_the_posterior_is_calibrated_and_better_than_raw_means():
     for _ in range(40):
         truth, values = simulated(draw, 30, 8, noise=2.0, seeds=1.0, between=1.5, missing=0.6)
         result = estimate(table(values))
-        centre = truth.mean() - result.mean.mean()  # what all replicates share cannot be known
+        centre = truth.mean() - result.mean.mean()  # an effect shared by all replicates cannot be estimated
         errors.append([np.mean((result.mean + centre - truth) ** 2), np.mean((np.nanmean(values, 1) - truth) ** 2)])
         intervals = np.array([result.interval(index) for index in range(30)])
         inside.append(np.mean((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])))
@@ -162,7 +162,7 @@ def test_a_configuration_that_collapses_on_some_seeds_does_not_win():
     assert result.p_best[8] < 0.1
     low, high = result.interval(8)
     assert high - low > 4 * np.diff(result.interval(0))[0]  # its own spread shows
-    assert result.noise == pytest.approx(0.5, rel=0.4)  # and does not blur all the others
+    assert result.noise == pytest.approx(0.5, rel=0.4)  # and does not widen the others
 
 
 def test_clipping_leaves_what_the_constant_says():
@@ -181,7 +181,7 @@ def test_a_collapse_that_was_reported_as_a_failure_counts_as_low_as_it_was():
     as_failure, as_score = estimate(table(values, failed, 0.05)), estimate(table(finished))
     assert as_failure.mean[19] < as_score.mean[19] + 1e-9
     assert as_failure.best != 19
-    assert as_failure.p_best[19] < 0.2  # one collapse in four may be bad luck
+    assert as_failure.p_best[19] < 0.2  # one collapse in four may be chance
 
 
 def test_failing_is_never_better_than_finishing_with_the_same_score():
@@ -206,7 +206,7 @@ def test_the_only_success_is_best():
     assert result.p_best[7] > 0.5
 
 
-def test_heavy_tails_do_not_take_the_noise_away_from_its_bulk():
+def test_heavy_tails_hardly_inflate_the_noise():
     draw = np.random.default_rng(7)
     clean, tailed = [], []
     for _ in range(20):

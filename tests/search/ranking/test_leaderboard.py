@@ -96,7 +96,7 @@ def test_a_second_objective_makes_a_front():
     assert [row["config_id"] for row in table if row["front"]] == ["a", "c", "e"]
     assert [row["second"] for row in table] == [5.0, 6.0, 2.0, 2.0, 1.0]
     for row, cost in zip(table, (3.0, 1.0, 2.0, 0.5, 4.0), strict=True):
-        row["scores"] = {"cost": {"cost": {"mean": cost}}}  # a metric whose name has no language
+        row["scores"] = {"cost": {"cost": {"mean": cost}}}  # a metric without a language in its name
     leaderboard.mark_front(table, "cost", "min")
     assert [row["config_id"] for row in table if row["front"]] == ["a", "b", "d"]
     leaderboard.mark_front(table, "seconds", "max")
@@ -105,7 +105,7 @@ def test_a_second_objective_makes_a_front():
 
 
 def _spread(table):
-    leaderboard.mark_front(table, "spread", "min")  # nobody has two replicates with a spread
+    leaderboard.mark_front(table, "spread", "min")  # no configuration has two replicates with a spread
     return table
 
 
@@ -126,7 +126,7 @@ def test_the_price_of_underspecification_by_hand():
 
 
 @pytest.mark.parametrize("equal", ["source", "target"])
-def test_the_price_of_equal_scores_is_a_whole_sentence(equal):
+def test_the_price_of_equal_scores_is_a_complete_sentence(equal):
     scores = {name: [(0.5, 0.1 * i) if equal == "source" else (0.1 * i, 0.5)] * 2 for i, name in enumerate(SCORES)}
     words = leaderboard.in_words(leaderboard.underspecification(replay(events(scores)), ESTIMATOR))
     assert words.startswith(
@@ -135,8 +135,8 @@ def test_the_price_of_equal_scores_is_a_whole_sentence(equal):
     )
 
 
-def test_no_target_score_is_no_price():
-    """Nothing is made up where a target was not reported, or where all runs failed."""
+def test_without_target_scores_there_is_no_price():
+    """No value is invented where a target was not reported or all runs failed."""
     lines = list(events())
     for line in lines:
         if line["event"] == "result":
@@ -148,12 +148,12 @@ def test_no_target_score_is_no_price():
     assert leaderboard.underspecification(replay(lines), ESTIMATOR) is None
 
 
-def test_a_live_view_makes_only_what_it_shows():
+def test_a_live_view_computes_only_the_rows_it_shows():
     assert leaderboard.leaderboard(replay(events()), ESTIMATOR, 2) == rows()[:2]
 
 
 def test_the_gap_is_smaller_than_that_of_the_luckiest():
-    """Thirty configurations with one seed each, alike on the target but for luck: the best raw mean is 2 sd higher."""
+    """Thirty configurations with one seed each, equal on the target up to noise: the best raw mean is 2 sd higher."""
     draw = np.random.default_rng(0)
     scores = {f"c{i:02}": [(0.5 + 0.01 * i, 0.6 + noise)] for i, noise in enumerate(draw.normal(0, 0.05, 30))}
     scores |= {f"d{i}": [(0.3, 0.6 + x), (0.3, 0.6 + y)] for i, (x, y) in enumerate(draw.normal(0, 0.05, (10, 2)))}
@@ -180,12 +180,12 @@ def test_pruned_configurations_have_no_rank_and_no_score():
     ]
     board = leaderboard.leaderboard(replay(lines), ESTIMATOR)
     assert [row["config_id"] for row in board] == ["good", "same", "poor", "cut"]
-    assert board[:3] == rows()  # its score is nowhere mixed with those of whole runs
+    assert board[:3] == rows()  # its score is never mixed with scores of complete runs
     assert (board[3]["mean"], board[3]["status"], board[3]["p_best"]) == (None, "pruned", 0.0)
 
 
 def test_audit_scores_do_not_rank():
-    """`same` is far better on the target; the selection looks at the source alone."""
+    """`same` is far better on the target; the selection uses only the source."""
     assert rows()[1]["scores"]["dev/macro_f1"]["a"]["mean"] > rows()[0]["scores"]["dev/macro_f1"]["a"]["mean"]
     oracle = Selection("macro_f1", "target_dev", "mean", "s", ("a",))
     assert leaderboard.leaderboard(replay(events()), Estimator(oracle))[0]["config_id"] == "same"
@@ -218,7 +218,7 @@ def test_the_table_fits_its_terminal_and_shows_what_differs(width):
     text = console.file.getvalue()
     assert max(len(line) for line in text.splitlines()) <= width
     assert "k=0" in text
-    assert "lr" not in text  # the same everywhere
+    assert "lr" not in text  # equal in all configurations
     shown = "mean" if width == 120 else "estimate"
     assert f"{rows()[0][shown]:.3f} ± 0.010" in text
     interval = f"{rows()[0]['estimate_low']:.3f} .. {rows()[0]['estimate_high']:.3f}"
@@ -252,18 +252,18 @@ def test_progress_counts_runs_and_says_how_long():
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_without_replicates_nothing_is_said_about_p_best_and_ties(width):
-    """One score each: the highest would be called the best with certainty, by a guess of the noise."""
+    """With one score each, a guessed noise would make the highest the best with certainty."""
     single = {name: runs[:1] for name, runs in SCORES.items()}
     board = leaderboard.leaderboard(replay(events(single)), ESTIMATOR)
     assert not any(row["replicated"] for row in board)
-    assert board[0]["p_best"] > 0.5  # the guess
+    assert board[0]["p_best"] > 0.5  # the guessed noise
     console = Console(width=width, file=io.StringIO())
     console.print(as_table(board, SELECTION, width=width))
     text = " ".join(console.file.getvalue().split())
     assert "no configuration has two replicates" in text
     assert f"{board[0]['p_best']:.2f}" not in text
     assert "=" not in text.replace("k=", "")
-    assert all(row["replicated"] for row in rows())  # and with them it is as it was
+    assert all(row["replicated"] for row in rows())  # unchanged with replicates
 
 
 def test_two_runs_of_which_one_failed_are_no_replicates():

@@ -22,7 +22,7 @@ def selection(**changes):
         ({"on": "pivot_dev", "targets": ("a",), "pivots": ("b",)}, 0.4, "macro_f1 on pivot_dev (mean)"),
     ],
 )
-def test_score_and_its_name(changes, score, label):
+def test_the_score_and_its_name(changes, score, label):
     chosen = selection(**changes)
     assert chosen.score(METRICS) == pytest.approx(score)
     assert chosen.label == label

@@ -22,7 +22,7 @@ def smooth(generator, count, noise, coordinates=4):
 
 
 def unclipped(raw, variance):
-    """Raw means as `common_mean` and `condition` take them, with none so low that it is clipped for the others."""
+    """Raw means as `common_mean` and `condition` take them, none low enough to be clipped."""
     return np.stack([raw, variance, raw, variance])
 
 
@@ -38,7 +38,9 @@ def test_shrinkage_is_the_closed_form():
     raw, variance, nugget = np.array([1.0, 2.0, 6.0, 7.0]), 3.0, 1.0
     result = condition(np.zeros((4, 4)), nugget, unclipped(raw, np.full(4, variance)))
     np.testing.assert_allclose(result.mean, [3.25, 3.5, 4.5, 4.75])  # 4 + (raw - 4) / 4
-    np.testing.assert_allclose(result.sd**2, 3 / 4 + (3 / 4) ** 2 * (3 + 1) / 4)  # its own, and that of the mean
+    np.testing.assert_allclose(
+        result.sd**2, 3 / 4 + (3 / 4) ** 2 * (3 + 1) / 4
+    )  # its own variance, and that of the mean
 
 
 def test_the_common_mean_is_the_integral_over_mean_and_spread():
@@ -65,7 +67,7 @@ def test_the_common_mean_is_the_integral_over_mean_and_spread():
         assert result.sd[index] == pytest.approx(np.sqrt(integral(truth**2 + left) / total - centre**2), rel=0.005)
 
 
-def test_with_many_configurations_the_spread_is_found():
+def test_with_many_configurations_the_spread_is_estimated_well():
     generator = np.random.default_rng(3)
     variance = generator.uniform(0.5, 4, 2000)
     raw = 5 + 2 * generator.standard_normal(2000) + np.sqrt(variance) * generator.standard_normal(2000)
@@ -74,11 +76,11 @@ def test_with_many_configurations_the_spread_is_found():
     np.testing.assert_allclose(result.mean, 5 + (raw - 5) * spread**2 / (spread**2 + variance), atol=0.1)
 
 
-def test_equal_scores_are_not_equal_for_certain():
+def test_equal_scores_leave_uncertainty_about_the_spread():
     """Two configurations with the same raw mean: the best guess of their spread is 0, but it need not be."""
     result = posterior(np.array([0.5, 0.5]), np.array([0.01, 0.01]))
     np.testing.assert_allclose(result.mean, 0.5)
-    assert result.sd.min() > np.sqrt(0.01 / 2) * 1.1  # more than if the two were known to be one
+    assert result.sd.min() > np.sqrt(0.01 / 2) * 1.1  # more than if both were known to be equal
 
 
 # The surface
@@ -145,7 +147,7 @@ def test_the_surface_beats_the_common_mean_and_that_the_raw_means(count, noise):
     for seed in range(6):
         points, truth, raw, variance = smooth(np.random.default_rng(seed), count, noise)
         estimates = (posterior(raw, variance, points).mean, posterior(raw, variance).mean, raw)
-        best = np.argsort(-raw)[: min(count, 200)]  # where a search looks
+        best = np.argsort(-raw)[: min(count, 200)]  # where a search samples
         errors.append([error(estimate[best], truth[best]) for estimate in estimates])
     surface, common, none = np.mean(errors, axis=0)
     assert surface < 0.7 * common
@@ -180,7 +182,7 @@ def test_intervals_cover_the_truth(surface):
 
 
 def test_collapsed_configurations_do_not_bend_the_surface():
-    """A tenth of the configurations far below all others: the posterior of the others stays as good."""
+    """A tenth of the configurations are far below all others: the posterior of the others stays as good."""
     ratios = []
     for seed in range(6):
         generator = np.random.default_rng(seed)
@@ -190,12 +192,12 @@ def test_collapsed_configurations_do_not_bend_the_surface():
         clean = posterior(raw, variance, points).mean
         result = posterior(fallen, variance, points).mean
         ratios.append(error(result[~collapsed], truth[~collapsed]) / error(clean[~collapsed], truth[~collapsed]))
-        assert result[collapsed].max() < result[~collapsed].min() - 1  # they keep what they scored themselves
+        assert result[collapsed].max() < result[~collapsed].min() - 1  # they keep their own scores
     assert np.mean(ratios) < 1.6
 
 
-def test_a_fall_of_any_depth_is_as_good_as_no_result():
-    """However deep six of them fall, the others know what they would know without them."""
+def test_a_collapse_of_any_depth_is_like_no_result():
+    """However low six of them fall, the posterior of the others is as without them."""
     points, _, raw, variance = smooth(np.random.default_rng(9), 60, 0.7)
     fallen = np.arange(60) < 6
     without = posterior(raw[~fallen], variance[~fallen], points[~fallen])
@@ -222,7 +224,7 @@ def test_little_noise_gives_the_raw_mean_and_much_noise_the_surface():
 @pytest.mark.parametrize("count", [1, 2, 11, 12, 13, 60, 81, 501])
 @pytest.mark.parametrize("scores", ["constant", "normal", "two", "tail"])
 @pytest.mark.parametrize("where", ["none", "no coordinates", "one place", "duplicates", "many coordinates"])
-def test_results_are_finite_and_silent(count, scores, where):
+def test_results_are_finite_without_warnings(count, scores, where):
     generator = np.random.default_rng(count)
     raw = {
         "constant": np.full(count, 0.1),
@@ -243,7 +245,7 @@ def test_results_are_finite_and_silent(count, scores, where):
     assert result.mean.shape == result.sd.shape == (count,)
     assert np.isfinite(result.mean).all()
     assert (result.sd > 0).all()
-    assert scores == "tail" or (result.sd < 0.0101).all()  # never less sure than its own replicates make it
+    assert scores == "tail" or (result.sd < 0.0101).all()  # never less certain than its own replicates
     if count == 1:
         assert result.mean[0] == pytest.approx(raw[0])
         assert result.sd[0] == pytest.approx(0.01)

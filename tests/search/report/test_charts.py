@@ -1,4 +1,4 @@
-"""Charts as plain data: their numbers against the ledger's, by hand or by brute force."""
+"""Charts as plain data: their numbers against the ledger, by hand or by brute force."""
 
 import functools
 import io
@@ -37,7 +37,7 @@ def results():
 
 
 def trace(chart, name):
-    return next(one for one in chart.data if one["name"] == name)
+    return next(series for series in chart.data if series["name"] == name)
 
 
 def ended(lines=None, **wanted):
@@ -51,7 +51,7 @@ def test_every_replicate_is_a_point_in_the_row_of_its_configuration(results):
     names = chart.layout["yaxis"]["ticktext"]
     assert names[0] == f"1. {results.ranked[0]['config_id']}"
     assert names[-1] == "LS"
-    rows = {name.split(". ")[-1].replace("LS", "baseline"): place for place, name in enumerate(names)}
+    rows = {name.split(". ")[-1].replace("LS", "baseline"): row for row, name in enumerate(names)}
     for name, phase in (("search seeds", "search"), ("fresh seeds", "confirm")):
         shown = trace(chart, name)
         expected = [
@@ -69,7 +69,7 @@ def test_every_replicate_is_a_point_in_the_row_of_its_configuration(results):
     assert trace(chart, "mean of fresh seeds, 95 % interval")["x"][-1] == pytest.approx(mean)
 
 
-def test_of_many_configurations_the_best_are_shown_and_it_is_said(results):
+def test_of_many_configurations_only_the_best_are_shown_and_the_caption_says_so(results):
     many = made(configurations=MAX_CHARTED + 5)
     chart = charts.replicates(many)
     assert len(chart.layout["yaxis"]["ticktext"]) == MAX_CHARTED + 1
@@ -80,7 +80,7 @@ def test_of_many_configurations_the_best_are_shown_and_it_is_said(results):
 def test_the_course_has_the_runs_in_the_order_of_the_ledger(results):
     chart = charts.course(results)
     own = [line for line in ended() if line["config_id"] != "baseline" and line["status"] != "pruned"]
-    order = {(line["config_id"], line["replicate"]): place for place, line in enumerate(ended(), start=1)}
+    order = {(line["config_id"], line["replicate"]): position for position, line in enumerate(ended(), start=1)}
     done = [line for line in own if line["phase"] == "search" and line["status"] == "done"]
     shown = trace(chart, "search seeds")
     assert shown["x"] == [order[line["config_id"], line["replicate"]] for line in done]
@@ -88,15 +88,15 @@ def test_the_course_has_the_runs_in_the_order_of_the_ledger(results):
     estimates = {row["config_id"]: row["estimate"] for row in results.ranked}
     line = trace(chart, "best so far")
     assert len(line["x"]) == len(own)
-    for place in range(len(own)):
-        good = [estimates[one["config_id"]] for one in own[: place + 1] if one["status"] == "done"]
-        assert line["y"][place] == (max(good) if good else None)
+    for position in range(len(own)):
+        good = [estimates[run["config_id"]] for run in own[: position + 1] if run["status"] == "done"]
+        assert line["y"][position] == (max(good) if good else None)
 
 
 @given(st.lists(st.none() | st.floats(-1, 1)))
 def test_best_so_far_is_the_highest_up_to_there(values):
-    for place, best in enumerate(charts.best_so_far(values)):
-        known = [value for value in values[: place + 1] if value is not None]
+    for index, best in enumerate(charts.best_so_far(values)):
+        known = [value for value in values[: index + 1] if value is not None]
         assert best == (max(known) if known else None)
 
 
@@ -109,12 +109,17 @@ def test_an_axis_shows_the_highest_value_and_at_least_three_quarters_of_all(valu
 
 
 def test_target_scores_stand_against_selection_scores_with_the_gap():
-    """`good` is chosen by the source, `same` is better on the target."""
+    """`good` is selected on the source, `same` is better on the target."""
     results = Results(replay(test_leaderboard.events()), test_leaderboard.ESTIMATOR)
     price = results.underspecification
     chart = charts.target(results)
     both = selection_and_target(results.state, results.estimator)
-    shown = [pair for one in chart.data if one["mode"] == "markers" for pair in zip(one["x"], one["y"], strict=True)]
+    shown = [
+        pair
+        for series in chart.data
+        if series["mode"] == "markers"
+        for pair in zip(series["x"], series["y"], strict=True)
+    ]
     assert sorted(shown) == sorted(both.values())
     target = {name: np.mean([pair[1] for pair in pairs]) for name, pairs in test_leaderboard.SCORES.items()}
     assert trace(chart, "chosen")["y"] == [pytest.approx(target["good"], abs=0.01)]
@@ -158,9 +163,9 @@ def test_a_planted_parameter_is_the_most_important_though_its_optimum_is_in_the_
     assert first.name == "lr"
     assert first.share > 0.9
     assert first.clear
-    assert all(one.share < 0.3 for one in rest)
+    assert all(parameter.share < 0.3 for parameter in rest)
     assert importance.importances(made(configurations=60)) == [first, *rest]
-    conditional = next(one for one in rest if one.name == "tau")
+    conditional = next(parameter for parameter in rest if parameter.name == "tau")
     assert conditional.n == sum("tau" in row["params"] and not row["failed"] for row in results.ranked)
 
 
@@ -169,12 +174,12 @@ def test_importance_is_the_adjusted_r_squared():
     scores = [0.0, 0.1, 0.2, 0.1, 0.1, 0.5, 0.6, 0.4, 0.5, 0.5]
     within = sum((score - mean) ** 2 for half, mean in ((scores[:5], 0.1), (scores[5:], 0.5)) for score in half)
     total = sum((score - 0.3) ** 2 for score in scores)
-    one = importance.importance("x", values, scores)
-    assert one.share == pytest.approx(1 - (within / 8) / (total / 9))
+    of_x = importance.importance("x", values, scores)
+    assert of_x.share == pytest.approx(1 - (within / 8) / (total / 9))
     line = importance.importance("x", list(range(10)), [2.0 * value for value in range(10)])
     assert line.share == pytest.approx(1)
     assert line.p < 1e-6
-    assert importance.importance("x", values[2:8], scores[2:8]) is None  # too few
+    assert importance.importance("x", values[2:8], scores[2:8]) is None  # too few configurations
     assert importance.importance("x", ["a"] * 10, scores) is None  # one value
     assert importance.importance("x", list("abcdefghij"), scores) is None  # as many values as configurations
     assert importance.importance("x", values, [0.5] * 10).share == 0
@@ -182,15 +187,15 @@ def test_importance_is_the_adjusted_r_squared():
 
 @given(st.lists(st.tuples(st.integers(0, 3) | st.floats(0, 1), st.floats(-1, 1)), min_size=8, max_size=30))
 def test_a_share_is_a_share_whatever_the_values(pairs):
-    one = importance.importance("x", [value for value, _ in pairs], [score for _, score in pairs])
-    assert one is None or (0 <= one.share <= 1 + 1e-9 and 0 <= one.p <= 1)
+    of_x = importance.importance("x", [value for value, _ in pairs], [score for _, score in pairs])
+    assert of_x is None or (0 <= of_x.share <= 1 + 1e-9 and 0 <= of_x.p <= 1)
 
 
 def test_importance_by_chance_is_rarely_called_clear():
     draw = np.random.default_rng(0)
     ones = [importance.importance("x", draw.random(20).tolist(), draw.random(20).tolist()) for _ in range(400)]
-    assert np.mean([one.clear for one in ones]) < 0.09
-    assert np.mean([one.share for one in ones]) < 0.1
+    assert np.mean([of_x.clear for of_x in ones]) < 0.09
+    assert np.mean([of_x.share for of_x in ones]) < 0.1
 
 
 @functools.cache
@@ -199,17 +204,17 @@ def stitching_space():
 
 
 def searched_once(draw, effect=0.0, configurations=20):
-    """A search of stitching with a surrogate, one to three replicates; only the learning rate may matter."""
+    """A stitching search with a surrogate and one to three replicates; only the learning rate may matter."""
     space, generator = stitching_space(), random.Random(int(draw.integers(2**32)))
     state = State(search={"specification": {**SPECIFICATION, "space": {}}})
     seeds = draw.normal(0, 0.02, 3)
     for ask in range(configurations):
         params = space(Uniform(generator))
-        one = state.configurations[str(ask)] = Configuration(str(ask), params, ask)
+        configuration = state.configurations[str(ask)] = Configuration(str(ask), params, ask)
         score = 0.5 + effect * np.log(params["lr"]) + draw.normal(0, 0.01)
         for replicate in range(1 + ask % 3):
             metrics = {"dev/macro_f1/s": float(score + seeds[replicate] + draw.normal(0, 0.02))}
-            one.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
+            configuration.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
     return Results(state, Estimator(Selection.from_specification(state.search["specification"]), space), lambda: space)
 
 
@@ -217,7 +222,8 @@ def test_where_no_parameter_matters_few_searches_have_a_clear_one_though_a_surro
     draw = np.random.default_rng(0)
     known = [importance.importances(searched_once(draw)) for _ in range(40)]
     assert min(map(len, known)) >= 5
-    assert sum(any(one.clear for one in of) for of in known) <= 6  # of 40 at 5 %: chance has more in 0.3 % of cases
+    with_a_clear_parameter = sum(any(parameter.clear for parameter in parameters) for parameters in known)
+    assert with_a_clear_parameter <= 6  # of 40 at 5 %: chance has more in 0.3 % of cases
 
 
 def test_a_parameter_that_matters_is_clear_beside_a_surrogate():
@@ -235,37 +241,37 @@ def test_p_values_are_corrected_for_their_number():
 
 
 def test_a_slice_has_the_estimates_on_the_scale_that_was_searched(results):
-    slices = {one.layout["xaxis"]["title"]["text"]: one for one in importance.slices(results)}
+    slices = {chart.layout["xaxis"]["title"]["text"]: chart for chart in importance.slices(results)}
     assert slices["lr"].layout["xaxis"]["type"] == "log"
     assert "epochs" not in slices  # fixed by the specification
     whole = {row["params"]["lr"]: row["estimate"] for row in results.ranked if not row["failed"]}
-    shown = {x: y for one in slices["lr"].data for x, y in zip(one["x"], one["y"], strict=True)}
+    shown = {x: y for series in slices["lr"].data for x, y in zip(series["x"], series["y"], strict=True)}
     assert shown == whole
     assert FAILS not in slices["weighting"].layout["xaxis"]["ticktext"]  # all of its runs failed
     kinds = slices["weighting"].layout["xaxis"]["ticktext"]
     by_kind = {kind: set() for kind in kinds}
-    for one in slices["weighting"].data:
-        for x, y in zip(one["x"], one["y"], strict=True):
+    for series in slices["weighting"].data:
+        for x, y in zip(series["x"], series["y"], strict=True):
             by_kind[kinds[round(x)]].add(y)
     for kind, values in by_kind.items():
         assert values == {row["estimate"] for row in results.ranked if row["params"].get("weighting") == kind}
 
 
-def test_few_configurations_have_no_importance_and_it_is_said_why():
+def test_few_configurations_have_no_importance_and_the_caption_says_why():
     assert "At least 8 configurations" in importance.chart(made(configurations=5))
 
 
 def test_components_are_those_that_were_planted():
-    """Seeds move all scores by 0.02 and every run by 0.01; many replicates are needed to see it."""
+    """Seeds move all scores by 0.02 and every run by 0.01; only many replicates show it."""
     results = made(configurations=60, replicates=30)
     score, *rest = components.components(results)
     assert score.seeds == pytest.approx(0.02, rel=0.35)
     assert score.rest == pytest.approx(0.01, rel=0.25)
     good = [truth(row["params"]) for row in results.ranked if not row["failed"]]
     assert score.configurations == pytest.approx(np.std(good, ddof=1), rel=0.1)
-    assert [one.name for one in rest] == ["a", "b"]
+    assert [component.name for component in rest] == ["a", "b"]
     chart = components.chart(results)
-    assert [one["y"][0] for one in chart.data] == [score.configurations, score.seeds, score.rest]
+    assert [series["y"][0] for series in chart.data] == [score.configurations, score.seeds, score.rest]
 
 
 def planted(configurations, between, seeds, rest, draw):
@@ -273,21 +279,21 @@ def planted(configurations, between, seeds, rest, draw):
     state = State(search={"specification": SPECIFICATION})
     effects = draw.normal(0, seeds, 2)
     for ask in range(configurations):
-        one = state.configurations[str(ask)] = Configuration(str(ask), {"k": ask}, ask)
+        configuration = state.configurations[str(ask)] = Configuration(str(ask), {"k": ask}, ask)
         score = draw.normal(0.5, between)
         for replicate in range(2):
             metrics = {"dev/macro_f1/s": float(score + effects[replicate] + draw.normal(0, rest))}
-            one.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
+            configuration.runs[replicate] = Run(str(ask), replicate, "search", "done", metrics)
     return findings(state)
 
 
 @pytest.mark.parametrize(("between", "rest"), [(0.03, 0.03), (0.02, 0.04), (0.05, 0.01)])
 def test_with_two_replicates_the_spread_of_configurations_is_the_planted_one(between, rest):
-    """Neither too small, as of estimates that are drawn together, nor too large, as of means that hold the rest."""
+    """Neither too small, as from shrunken estimates, nor too large, as from means that include the noise."""
     draw = np.random.default_rng(0)
     known = [components.components(planted(80, between, 0.02, rest, draw))[0] for _ in range(20)]
-    assert np.mean([one.configurations for one in known]) == pytest.approx(between, rel=0.08)
-    assert np.mean([one.rest for one in known]) == pytest.approx(rest, rel=0.08)
+    assert np.mean([spread.configurations for spread in known]) == pytest.approx(between, rel=0.08)
+    assert np.mean([spread.rest for spread in known]) == pytest.approx(rest, rel=0.08)
 
 
 def test_a_language_is_not_called_the_selection_score():
@@ -303,7 +309,7 @@ def test_a_language_is_not_called_the_selection_score():
 
 def test_without_replicates_only_the_spread_of_configurations_is_known():
     chart = components.chart(made(replicates=1))
-    assert [one["name"] for one in chart.data] == ["configurations"]
+    assert [series["name"] for series in chart.data] == ["configurations"]
     assert "seeds and the rest are unknown" in chart.caption
 
 
@@ -325,7 +331,7 @@ def test_cost_adds_up():
     assert f"{len(failed)} failed:nan, 1 pruned" in words
     chart = costs.chart(results)
     drawn = {row["config_id"] for row in results.charted}
-    assert sum(len(one["x"]) for one in chart.data) == sum(line["config_id"] in drawn for line in lines)
+    assert sum(len(series["x"]) for series in chart.data) == sum(line["config_id"] in drawn for line in lines)
     results.state.search["specification"] |= {"resources": {"gpus_per_run": "auto", "cpus_per_run": 1}}
     assert costs.cost(results.state).gpu is None
 
@@ -333,7 +339,7 @@ def test_cost_adds_up():
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0.0 s"), (119, "119.0 s"), (120, "2.0 min"), (7199, "120.0 min"), (9000, "2.5 h")]
 )
-def test_a_duration_is_told_in_its_unit(seconds, words):
+def test_a_duration_has_its_unit(seconds, words):
     assert duration(seconds) == words
 
 
@@ -351,7 +357,7 @@ def test_failed_pruned_and_collapsed_runs_are_listed_with_what_they_have_in_comm
                         failures.in_common(results))  # fmt: skip
 
 
-def test_where_failures_have_nothing_in_common_nothing_is_said():
+def test_failures_with_nothing_in_common_are_not_described():
     lines = list(events())
     for number, line in enumerate(line for line in lines if line["event"] == "result"):
         line["status"] = "failed:oom" if number % 3 == 0 else "done"
@@ -437,7 +443,7 @@ def everything_failed():
     return findings(replay([line for line in lines if line.get("config_id") not in ("pruned", "baseline")]))
 
 
-def test_where_everything_failed_no_number_is_made_up():
+def test_where_everything_failed_no_number_is_invented():
     results = everything_failed()
     (sentences,) = answer(results, "x")
     assert sentences.endswith("runs failed, so there is nothing to choose from.")
@@ -446,7 +452,7 @@ def test_where_everything_failed_no_number_is_made_up():
     terminal.show(results, Path("x"), console)
     body = page(results, Path("x"), ended="").replace(get_plotlyjs(), "").split("</style>")[1]
     for shown in (body, console.file.getvalue()):
-        assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but behind = those of parameters
+        assert not re.search(r"(?<![=\d])\d\.\d{3}", shown)  # but after those of parameters
 
 
 def test_where_all_fresh_runs_failed_there_is_no_score_of_them():
@@ -469,7 +475,7 @@ def test_a_baseline_that_only_failed_is_not_compared_with():
     assert "The baseline LS failed on all its fresh seeds, so it cannot be compared." in sentences
     assert not any("than the baseline" in line for line in sentences)
     drawn = charts.replicates(results)
-    assert "mean of a baseline, 95 % interval" not in [one["name"] for one in drawn.data]
+    assert "mean of a baseline, 95 % interval" not in [series["name"] for series in drawn.data]
     assert 0.0 not in trace(drawn, "failed")["x"]
 
 
@@ -497,7 +503,7 @@ def test_equal_scores_have_no_interval():
     assert charts.in_interval(row | {"ci_low": 0.4}, "mean", "ci") == "0.500 (95 % interval 0.400 to 0.500)"
 
 
-def test_a_search_without_confirmation_has_chosen_once_it_stopped():
+def test_a_search_without_confirmation_has_chosen_when_it_has_stopped():
     """Results are written before the line that ends a ledger."""
     lines = [line for line in events() if line.get("phase") != "confirm" and line["event"] != "end"]
     assert answer(findings(replay([line for line in lines if line["event"] != "freeze"])), "x")[0].startswith("Best so")
@@ -513,7 +519,7 @@ def test_points_beyond_the_chart_are_counted_over_both_axes():
 
 
 def test_the_target_chart_counts_the_points_that_it_does_not_show(monkeypatch):
-    """Ten are far lower on the target, two in the selection score: letters would put 2 before 10."""
+    """Ten points are far lower on the target, two in the selection score: both kinds are counted."""
     both = {str(n): (0.8 + n / 1000, 0.6 + n / 1000) for n in range(60)}
     both |= {f"x{n}": (0.0, 0.61 + n / 1000) for n in range(2)} | {f"y{n}": (0.81 + n / 1000, 0.0) for n in range(10)}
     price = {"selected": {"config_id": "0", "target_score": 0.6}, "oracle": {"config_id": "1", "target_score": 0.601}}
@@ -527,14 +533,14 @@ ANYTHING = st.recursive(st.text() | st.floats(-1, 1) | st.none(), lambda inner: 
 
 
 @given(ANYTHING)
-def test_no_text_gets_out_of_a_script(data):
+def test_no_text_can_close_a_script_element(data):
     text = script_safe(data)
     assert json.loads(text) == data
     assert not set("<>&\u2028\u2029") & set(text)
     assert text.isascii()
 
 
-def test_a_chart_escapes_what_people_write():
+def test_charts_escape_names_and_texts_of_users():
     evil = '</script><img src=x onerror="alert(1)">'
     text = Chart("one", evil, evil, evil, [{"name": evil}]).html()
     assert "<img" not in text
@@ -543,11 +549,11 @@ def test_a_chart_escapes_what_people_write():
 
 def test_a_word_among_numbers_has_no_place_in_a_slice_of_numbers():
     lines = list(events())
-    asked = next(line for line in lines if line["event"] == "ask" and line["params"]["weighting"] != FAILS)
-    asked["params"]["k"] = "all"
+    changed = next(event for event in lines if event["event"] == "ask" and event["params"]["weighting"] != FAILS)
+    changed["params"]["k"] = "all"
     results = findings(replay(lines))
-    chart = next(one for one in importance.slices(results) if one.layout["xaxis"]["title"]["text"] == "k")
-    shown = [x for one in chart.data for x in one["x"]]
+    chart = next(event for event in importance.slices(results) if event.layout["xaxis"]["title"]["text"] == "k")
+    shown = [x for series in chart.data for x in series["x"]]
     whole = [row["params"]["k"] for row in results.ranked if not row["failed"]]
     assert "all" in whole
     assert sorted(shown) == sorted(value for value in whole if value != "all")

@@ -1,4 +1,4 @@
-"""Comparisons of searches against scipy's tests and against numbers by hand."""
+"""Comparisons of searches, against scipy's tests and numbers by hand."""
 
 import csv
 import io
@@ -34,8 +34,8 @@ def confirmed(name, scores, *changes, checksums=None, metric="macro_f1"):
     return ComparedSearch(name, search.results)
 
 
-def only(one, other):
-    (pair,) = pairs([one, other])
+def only(first, second):
+    (pair,) = pairs([first, second])
     return pair
 
 
@@ -84,10 +84,10 @@ def test_other_seeds_or_other_data_are_two_samples(changes, checksums, note):
 
 def test_sentences_say_who_by_how_much_and_on_what():
     """On qan the differences are 0.10, 0.08, 0.11, 0.07: mean 0.09, sd 0.01826, and 3.182 * 0.01826 / 2 is 0.029."""
-    words = [one.in_words() for one in only(confirmed("a", FIRST), confirmed("b", SECOND)).statements]
+    words = [statement.in_words() for statement in only(confirmed("a", FIRST), confirmed("b", SECOND)).statements]
     assert words[1] == "a is better than b by 0.090 [0.061, 0.119] on qan (4 shared seeds, paired)"
     assert words[2].startswith("a and b cannot be told apart on qor: +0.005 [-0.023, +0.033]")
-    turned = [one.in_words() for one in only(confirmed("b", SECOND), confirmed("a", FIRST)).statements]
+    turned = [statement.in_words() for statement in only(confirmed("b", SECOND), confirmed("a", FIRST)).statements]
     assert turned[1] == "b is worse than a by 0.090 [0.061, 0.119] on qan (4 shared seeds, paired)"
 
 
@@ -99,22 +99,22 @@ runs = st.lists(st.tuples(score, score, score), min_size=2, max_size=5)
 def test_turning_a_pair_around_turns_the_difference_around(first, second, shared):
     there = confirmed("a", first), confirmed("b", second, *([] if shared else ["seed=1"]))
     opposite = {"better": "worse", "worse": "better"}
-    for one, back in zip(only(*there).statements, only(*reversed(there)).statements, strict=True):
-        assert back.difference == pytest.approx(-one.difference)
-        assert back.verdict == opposite.get(one.verdict, one.verdict)
-        if one.verdict != "cannot be said":
-            assert (back.low, back.high) == pytest.approx((-one.high, -one.low))
-            assert one.low <= one.difference <= one.high
+    for statement, turned in zip(only(*there).statements, only(*reversed(there)).statements, strict=True):
+        assert turned.difference == pytest.approx(-statement.difference)
+        assert turned.verdict == opposite.get(statement.verdict, statement.verdict)
+        if statement.verdict != "cannot be said":
+            assert (turned.low, turned.high) == pytest.approx((-statement.high, -statement.low))
+            assert statement.low <= statement.difference <= statement.high
 
 
 def test_one_seed_has_no_spread():
     pair = only(confirmed("a", FIRST), confirmed("b", SECOND[:1]))
-    assert {one.verdict for one in pair.statements} == {"cannot be said"}
+    assert {statement.verdict for statement in pair.statements} == {"cannot be said"}
     expected = "a or b on qel: cannot be said, there are 1 shared seeds, and one seed has no spread"
     assert pair.statements[0].in_words() == expected
 
 
-def test_without_any_spread_a_difference_cannot_be_judged():
+def test_without_spread_a_difference_cannot_be_judged():
     first, second = [(0.5, 0.5, 0.8), (0.5, 0.5, 0.7)], [(0.5, 0.25, 0.7), (0.5, 0.25, 0.6)]
     for changes, seeds in (([], "2 shared seeds, paired"), (["seed=1"], "2 and 2 seeds, not paired")):
         statements = by_language(only(confirmed("a", first), confirmed("b", second, *changes)))
@@ -148,7 +148,7 @@ def test_the_first_searchs_metric_is_compared_where_both_report_it():
 
 def test_an_oracle_says_so_in_the_table_and_in_every_sentence():
     searches = [confirmed("a", FIRST, "select.on=target_dev"), confirmed("b", SECOND)]
-    assert all("a (oracle)" in one.in_words() for one in only(*searches).statements)
+    assert all("a (oracle)" in statement.in_words() for statement in only(*searches).statements)
     assert as_table(searches, width=200).sections[0][0][2].endswith("oracle")
 
 
@@ -160,7 +160,7 @@ def test_before_the_confirmation_dev_scores_of_the_search_are_compared():
     pair = only(confirmed("a", FIRST), ComparedSearch("b", search.results))
     assert pair.measure.label == "macro_f1 on dev, seeds of the search"
     assert pair.notes == ["not all are confirmed: these scores made the choice, so they are optimistic"]
-    assert by_language(pair)["qel"].n == (1, 1)  # replicate 0 is all that both have
+    assert by_language(pair)["qel"].n == (1, 1)  # both have only replicate 0
 
 
 def test_rows_are_the_chosen_configuration_and_the_best_baselines():
@@ -203,9 +203,9 @@ def table_as(format, capsys, *folders):
 
 
 def test_the_whole_table_is_csv_markdown_and_latex(tmp_path, capsys):
-    """The same cells in each format, at any width of the terminal: of several searches, and of a leaderboard."""
-    one, two = (demo(name=name).write(tmp_path / name) for name in ("one", "two"))
-    for folders in ([one, two], [one]):
+    """The same cells in each format at any terminal width, for several searches and for a leaderboard."""
+    first, second = (demo(name=name).write(tmp_path / name) for name in ("one", "two"))
+    for folders in ([first, second], [first]):
         head, *rows = csv.reader(io.StringIO(table_as("csv", capsys, *folders), newline=""))
         assert all(len(row) == len(head) for row in rows)
         markdown = table_as("markdown", capsys, *folders).splitlines()
@@ -224,7 +224,7 @@ def test_two_searches_of_one_name_are_called_by_their_folders(tmp_path, capsys):
     assert f"{folders[0]} and {folders[1]} cannot be told apart on qel" in capsys.readouterr().out
 
 
-def test_one_search_is_its_leaderboard(tmp_path, capsys):
+def test_comparing_one_search_shows_its_leaderboard(tmp_path, capsys):
     assert main(["compare", str(demo().write(tmp_path))]) == 0
     output = capsys.readouterr().out
     assert "ranked by the estimate of macro_f1 on source_dev" in output

@@ -23,7 +23,7 @@ CHARTS = ("replicates", "course", "importance", "target", "languages-dev", "lang
 
 
 def without_scripts(text: str) -> str:
-    """A page without what stands in its scripts: plotly's has letters that no XML may hold."""
+    """A page without the content of its scripts: plotly's has characters that XML forbids."""
     return re.sub(r"(<script[^>]*>).*?(</script>)", r"\1\2", text, flags=re.DOTALL)
 
 
@@ -38,10 +38,10 @@ def text():
 
 def test_the_page_has_every_chart_with_alternative_text_and_plotly_once(text):
     root = parsed(text)
-    figures = {one.get("id"): one for one in root.iter("figure")}
+    figures = {element.get("id"): element for element in root.iter("figure")}
     assert {f"chart-{name}" for name in CHARTS} <= set(figures)
     for figure in figures.values():
-        (box,) = [one for one in figure.iter("div") if one.get("class") == "chart"]
+        (box,) = [element for element in figure.iter("div") if element.get("class") == "chart"]
         assert box.get("role") == "img"
         assert re.search(r"\d", box.get("aria-label"))
         assert figure.find("figcaption").text.strip()
@@ -51,21 +51,21 @@ def test_the_page_has_every_chart_with_alternative_text_and_plotly_once(text):
 
 def test_every_link_of_the_contents_leads_to_a_section(text):
     root = parsed(text)
-    linked = [one.get("href").removeprefix("#") for one in root.find("body/nav").iter("a")]
-    assert linked == [one.get("id") for one in root.iter("section")]
+    linked = [link.get("href").removeprefix("#") for link in root.find("body/nav").iter("a")]
+    assert linked == [section.get("id") for section in root.iter("section")]
     assert len(linked) == 9
 
 
 def test_the_answer_comes_first(text):
     root = parsed(text)
     body = list(root.find("body"))
-    assert [one.tag for one in body[:4]] == ["h1", "p", "div", "nav"]
-    sentences = ["".join(one.itertext()) for one in body[2]]
+    assert [element.tag for element in body[:4]] == ["h1", "p", "div", "nav"]
+    sentences = ["".join(element.itertext()) for element in body[2]]
     assert sentences[0].startswith("Chosen: ")
     assert sentences[-1] == "Run it again with: seedwise run runs/made/best.yaml"
 
 
-def test_the_table_marks_the_chosen_and_lists_failures(text):
+def test_the_table_marks_the_choice_and_lists_failures(text):
     results = made()
     root = parsed(text)
     board, failed = root.iter("table")
@@ -83,7 +83,7 @@ def test_the_same_ledger_gives_the_same_page(text):
     assert page_of(made(), Path("runs/made"), ended="the budget is spent") == text
 
 
-def test_an_unfinished_search_is_reported_as_far_as_it_is():
+def test_an_unfinished_search_has_a_partial_report():
     lines = [line for line in events() if line["event"] != "end"]
     text = page_of(findings(replay(lines)), Path("x"), ended="")
     assert "the search has not ended; these are the results so far." in text
@@ -101,8 +101,8 @@ def test_a_run_under_way_is_not_said_to_have_finished():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_however_few_lines_there_are_there_is_a_page(count):
-    """Nothing has finished, or one run has; one that failed, too."""
+def test_a_ledger_of_any_length_has_a_page(count):
+    """With no finished run, one finished run, or one failed run."""
     lines = list(events())
     results = findings(replay(lines[:count]))
     assert "No run of this search has finished" in page_of(results, Path("x"), ended="")
@@ -116,8 +116,8 @@ def test_however_few_lines_there_are_there_is_a_page(count):
     terminal.show(single, Path("x"), console)
 
 
-def test_nothing_that_people_write_breaks_out_of_its_place():
-    """Names, errors, labels, languages and values come from files that others may have written."""
+def test_names_and_texts_of_users_are_escaped():
+    """Names, errors, labels, languages and values may come from files of other people."""
     lines = []
     for line in events():
         if line["event"] == "search":
@@ -152,7 +152,7 @@ def test_a_page_that_cannot_be_written_does_not_keep_a_search_from_ending(tmp_pa
     assert "report.html was not written (ZeroDivisionError('no chart'))" in console.file.getvalue()
 
 
-def test_the_terminal_says_it_too():
+def test_the_terminal_shows_the_same_answer():
     console = Console(file=io.StringIO(), width=120, markup=False)
     results = made()
     terminal.show(results, Path("runs/made"), console)

@@ -1,4 +1,4 @@
-"""What `status` says of a search folder."""
+"""The output of `status` for a search folder."""
 
 import time
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_
     search = begun(time.time())
     monkeypatch.setattr(text, "time", SimpleNamespace(time=lambda: search.time + 300))
     folder = search.write(tmp_path)
-    ledger = Ledger(folder / "ledger.jsonl")  # as the search itself holds it
+    ledger = Ledger(folder / "ledger.jsonl")  # as a running search holds it
     assert main(["status", str(folder)]) == 0
     ledger.close()
     output = capsys.readouterr().out
@@ -35,7 +35,7 @@ def test_a_search_under_way_says_what_runs_what_is_left_and_how_old_that_is(tmp_
     assert "the search is running" in output
 
 
-def test_without_its_lock_it_says_what_was_begun_and_that_another_machine_may_have_it(tmp_path, capsys):
+def test_without_a_lock_begun_runs_are_listed_and_another_machine_may_hold_the_search(tmp_path, capsys):
     folder = begun(time.time() - 20).write(tmp_path)
     assert main(["status", str(folder)]) == 0
     output = capsys.readouterr().out
@@ -51,7 +51,7 @@ def test_a_finished_search_says_why_and_when(tmp_path, capsys):
     assert "resume" not in output
 
 
-def test_phases_are_named():
+def test_phases_have_names():
     def phase_of(state):
         return study_of(recorded(state)).phase(state)
 

@@ -1,4 +1,4 @@
-"""Whose commit a result is recorded with."""
+"""The commit that is recorded with a result."""
 
 import subprocess
 
@@ -17,7 +17,7 @@ def commit(folder):
 
 
 def test_a_package_in_somebodys_repository_has_no_revision(tmp_path, monkeypatch):
-    """As in a virtual environment that lies there: their commit says nothing of this code."""
+    """As in a virtual environment inside another repository, whose commit says nothing about this code."""
     package = tmp_path / ".venv" / "lib" / "site-packages" / "seedwise"
     package.mkdir(parents=True)
     theirs = commit(tmp_path)

@@ -11,7 +11,7 @@ DEMO = "demo"
 
 @pytest.fixture
 def fewer_walks(monkeypatch):
-    """A mistake that the first hundred random walks through a space meet is met by the four hundred of a search too."""
+    """A hundred random walks through a space find every mistake here; a search makes four hundred."""
     monkeypatch.setattr(space, "WALKS", 100)
 
 
@@ -150,7 +150,7 @@ def test_every_mistake_in_a_search_of_ear_is_one_line_too(override, message):
 
 
 @pytest.mark.usefixtures("fewer_walks")
-def test_all_mistakes_are_told_at_once_one_line_each():
+def test_all_mistakes_are_reported_at_once_one_line_each():
     with pytest.raises(RequestError) as refused:
         read("demo-ear", ["method=stitching", "select.metric=f1", "budget.runs=1", "seed=-1", "tracking.url=x"])
     assert [line.partition(": ")[0] for line in str(refused.value).splitlines()] == ["tracking.url", "seed"]
@@ -200,7 +200,7 @@ def test_a_check_is_skipped_only_where_its_own_keys_are_wrong(name, overrides, k
     assert [problem.key for problem in refused.value.problems] == keys
 
 
-def test_what_compat_fixes_is_not_enqueued_otherwise():
+def test_enqueued_configurations_cannot_contradict_compat():
     released = ["compat=reference", "space={layer: [1, 4]}", "baselines=[]"]
     assert read("demo-ear", [*released, "enqueue=[{alpha: 0.1, layer: 2, attention: padded}]"])
     with pytest.raises(RequestError, match=r"^enqueue.0.attention: compat: reference fixes it to 'padded'.$"):
@@ -239,13 +239,13 @@ def test_test_sets_without_labels_are_found_before_a_search_of_ear(tmp_path):
         ("name: x\nmethod: stitching\nbudget: {runs: 50}\n", "task: select.on is source_dev, which needs a task."),
     ],
 )
-def test_a_file_that_is_no_specification(text, message, tmp_path):
+def test_a_file_without_a_specification_is_refused(text, message, tmp_path):
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(RequestError, match=message.replace("(", r"\(").replace("{", r"\{")):
         read(str(tmp_path / "x.yaml"))
 
 
-def test_a_name_that_is_no_file():
+def test_a_missing_specification_file_is_refused():
     with pytest.raises(RequestError, match=r"dmo: no such file, and no built-in specification. Did you mean demo?"):
         read("dmo")
 
@@ -255,7 +255,7 @@ def test_overrides_reach_any_depth_and_are_yaml():
     assert specification.budget.runs == 8
     assert specification.space["k"] == [2, 5]
     assert specification.space["lr"] == 0.001
-    assert specification.space["epochs"] == 6  # its neighbours stay
+    assert specification.space["epochs"] == 6  # neighbouring keys stay
     assert specification.seed == 7
     assert specification.parts.estimator.selection.oracle
 
@@ -274,7 +274,7 @@ def test_a_named_space_becomes_the_base_of_its_overrides():
     assert taus == {0.1, None}
 
 
-def test_the_papers_settings_are_not_overridden_in_silence():
+def test_settings_of_the_paper_cannot_be_overridden():
     paper = ["compat=paper", "space={base: paper}", "replicates.confirm.top=0"]
     assert all(not params["centre"] for params, _ in read(DEMO, [*paper, "enqueue=[]"]).parts.space.grid())
     with pytest.raises(RequestError, match=r"enqueue.0.centre: compat: paper fixes it to False"):
@@ -289,7 +289,7 @@ def test_the_resolved_specification_reads_back_as_itself():
     assert from_dict(specification.as_dict()).as_dict() == specification.as_dict()
 
 
-def test_yaml_is_read_as_people_mean_it():
+def test_yaml_words_stay_text_and_numbers_in_exponent_form_are_numbers():
     assert yaml12.load("{on: yes, lr: 1e-3, low: -2.5E-1, flag: true, n: 3, word: off, v: 1.}") == {
         "on": "yes",
         "lr": 0.001,
@@ -329,20 +329,20 @@ def test_training_sets_of_targets_are_asked_for_only_where_they_are_read(tmp_pat
 
 
 def pairs(name: str, data: object, **more: object) -> dict:
-    """A specification of a method of one's own on a task of pairs."""
+    """A specification with a user's method on a task of pairs."""
     task = {"name": name, "data": str(data), "source": "en", "targets": ["fr"], **more}
     method = {"trainable": "tests.methods:Quadratic", "space": "tests.methods:space"}
     return {"name": "x", "method": method, "task": task, "budget": {"runs": 60}}
 
 
-def test_a_method_of_ones_own_may_classify_pairs():
+def test_a_users_method_may_classify_pairs():
     assert from_dict(pairs("xnli", "facebook/xnli")).task.second is None
     assert from_dict(pairs("text", "owner/name", second="b")).as_dict()["task"]["second"] == "b"
     with pytest.raises(RequestError, match=r"task.second: b: sib200 has single sentences\."):
         from_dict(pairs("sib200", "owner/name", second="b"))
 
 
-def test_one_set_is_never_two_splits_by_whichever_name_it_is_published(tmp_path):
+def test_no_published_split_serves_as_two_splits(tmp_path):
     for language in ("en", "fr"):
         for name in ("train", "dev_2k", "test_2k"):
             path = tmp_path / language / f"{name}.tsv"
@@ -355,14 +355,14 @@ def test_one_set_is_never_two_splits_by_whichever_name_it_is_published(tmp_path)
         from_dict(pairs("pawsx", "owner/name", splits={"test": "validation"}))
 
 
-def test_what_goes_first_is_the_spaces_own_where_nothing_is_enqueued():
+def test_without_enqueue_the_space_decides_what_goes_first():
     def first(*overrides):
         specification = read(DEMO, ["enqueue=null", *overrides])
         return [params["k"] for params in specification.parts.proposer.enqueued]
 
     assert first() == [1, 50]
     assert first("space.k=[5, 100]") == [50]  # k = 1 is not in this space
-    assert first("space.lr=[1e-3, 2e-3]") == []  # nor is the paper's learning rate in this one
+    assert first("space.lr=[1e-3, 2e-3]") == []  # nor is the paper's learning rate in this space
     assert first("enqueue=[{k: 3}]") == [3]
 
 

@@ -1,4 +1,4 @@
-"""A search of continued pretraining from end to end on a tiny world, and another method that starts from it."""
+"""A search of continued pretraining on a tiny world, and another method that starts from its encoder."""
 
 import json
 
@@ -53,18 +53,18 @@ def test_the_search_ranks_by_unlabelled_correlation_and_confirms_the_best(search
     assert [row["params"]["alignment"] for row in own] == ["dcca", "none"]
     assert {row["baseline"] for row in rows if row["baseline"]} == {"untouched", "MLM only"}
     state = read(home / "runs" / "demo-dcca" / "ledger.jsonl")
-    for one in own:
-        metrics = state.configurations[one["config_id"]].runs[0].metrics
+    for own_row in own:
+        metrics = state.configurations[own_row["config_id"]].runs[0].metrics
         score = (metrics["dev/correlation/qel"] + metrics["dev/correlation/qan"]) / 2
-        assert one["mean"] == pytest.approx(score)
+        assert own_row["mean"] == pytest.approx(score)
     assert "correlation on unlabelled (mean)" in output
     assert "oracle" not in output
 
 
 def test_retrieval_and_the_test_sets_are_in_the_confirmation_alone(searched):
     state = read(searched[0] / "runs" / "demo-dcca" / "ledger.jsonl")
-    for one in state.configurations.values():
-        for replicate, done in one.runs.items():
+    for configuration in state.configurations.values():
+        for replicate, done in configuration.runs.items():
             tested = {name for name in done.metrics if name.startswith("test/")}
             assert bool(tested) == (replicate >= 1000)
             assert ("test/retrieval/qan" in tested) == bool(tested)
@@ -124,14 +124,14 @@ def test_another_method_starts_from_the_exported_encoder(searched):
         (["select.metric=bleu"], r"^select\.metric: 'bleu' is not recorded"),
     ],
 )
-def test_what_is_missing_or_does_not_belong_is_said_in_a_line(changes, message):
+def test_missing_and_misplaced_inputs_are_one_line(changes, message):
     with pytest.raises(RequestError, match=message):
         specify(
             "demo-dcca", ["baselines={}", *changes]
         )  # with baselines, reading a specification takes three times as long
 
 
-def test_what_only_dcca_reads_is_refused_by_others():
+def test_inputs_of_dcca_are_refused_by_other_methods():
     with pytest.raises(RequestError, match=r"^inputs\.text: ear does not read it\. Remove it\."):
         specify("demo-ear", ["inputs.text=world:text/{language}.txt.gz"])
     with pytest.raises(RequestError, match=r"^inputs\.align: stitching does not read it\. Remove it\."):

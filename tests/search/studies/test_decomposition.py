@@ -33,7 +33,7 @@ def test_without_a_spread_of_all_there_are_no_shares(scores):
     assert "of the variance" not in in_words(decompose(scores))
 
 
-def test_the_words_name_the_largest_and_those_it_cannot_be_told_apart_from():
+def test_the_sentence_names_the_largest_component_and_those_tied_with_it():
     text = in_words(decompose(BY_HAND))
     assert text.startswith("Most of the spread comes from data order: sd 0.1732, 75 % of the variance of all together.")
     assert "it may as well be head initialisation." in text
@@ -42,7 +42,7 @@ def test_the_words_name_the_largest_and_those_it_cannot_be_told_apart_from():
     assert "need not add up to 100 %" in text
 
 
-def test_the_words_are_sure_where_the_numbers_are():
+def test_the_sentence_is_certain_where_the_numbers_are():
     draw = np.random.default_rng(2)
     clear = {stream: draw.normal(0, sd, 50) for stream, sd in {"all": 0.03, "head": 0.03, "order": 0.003}.items()}
     assert "may as well" not in in_words(decompose(clear))
@@ -56,7 +56,7 @@ def test_the_words_are_sure_where_the_numbers_are():
         ({"all": [0.1, 0.2], "head": [0.3, 0.3]}, "No stream changes the score"),
     ],
 )
-def test_the_words_claim_nothing_without_a_spread(scores, start):
+def test_the_sentence_claims_nothing_without_a_spread(scores, start):
     assert in_words(decompose(scores)).startswith(start)
 
 
@@ -68,7 +68,7 @@ def test_the_table_fits_a_terminal():
     assert next(line for line in lines if "choice of anchors" in line).split()[-4:] == ["1", "-", "-", "-"]
 
 
-def test_a_ledger_is_told_apart_by_what_varied_and_failed_runs_are_left_out():
+def test_a_decomposition_groups_runs_by_the_varied_stream_and_leaves_out_failures():
     state = State()
     state.apply(
         {"event": "search", "specification": {"select": {"metric": "value", "on": "metric", "aggregate": "mean"}}}

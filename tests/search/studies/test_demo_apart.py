@@ -1,4 +1,4 @@
-"""The embedded demo, made small, in processes of its own as a person runs it: search, models, and MLflow's pages."""
+"""The embedded demo, made small, in processes of its own: search, exported models, and MLflow's pages."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from seedwise.search.spec.load import read as read_specification
 from seedwise.search.tracking.mlflow_ui import Pages
 from seedwise.trainables.tasks.sources import Classification
 from tests.browser import new_browser
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, environment, run, typed
 from tests.servers import own_port
 
@@ -33,13 +33,13 @@ SMALL = [
 ]
 
 
-# What a stranger does with an exported folder. An entry None in sys.modules: this project cannot be imported.
+# How others use an exported folder. None in sys.modules makes this project impossible to import.
 STRANGER = """
 import json, sys
 sys.modules["seedwise"] = None
 from transformers import pipeline
 classify = pipeline("text-classification", model=sys.argv[1])
-print(json.dumps([found["label"] for found in classify(json.load(sys.stdin), truncation=True)]))
+print(json.dumps([answer["label"] for answer in classify(json.load(sys.stdin), truncation=True)]))
 """
 
 pytestmark = pytest.mark.extended
@@ -60,7 +60,7 @@ def test_the_search_is_whole_and_all_of_it_is_in_mlflow(searched):
     assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel"}
     client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
     experiment = client.get_experiment_by_name("demo").experiment_id
-    levels = [one.data.tags["level"] for one in client.search_runs([experiment])]
+    levels = [mlflow_run.data.tags["level"] for mlflow_run in client.search_runs([experiment])]
     assert Counter(levels) == {"search": 1, "configuration": len(rows), "run": 10}
 
 
@@ -84,10 +84,10 @@ for params, replicate, phase in runs:
     print(json.dumps(metrics | (method.test(tests) if phase == "confirm" else {})))
 """
     runs = [*list(state.runs_of("search"))[-3:], *list(state.runs_of("confirm"))[-1:]]
-    jobs = [[state.configurations[one.config_id].params, one.replicate, one.phase] for one in runs]
+    jobs = [[state.configurations[result.config_id].params, result.replicate, result.phase] for result in runs]
     job = json.dumps([state.search["specification"], jobs])
     alone = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, text=True, check=True)
-    assert [json.loads(line) for line in alone.stdout.splitlines()] == [one.metrics for one in runs]
+    assert [json.loads(line) for line in alone.stdout.splitlines()] == [result.metrics for result in runs]
 
 
 def test_the_exported_configuration_says_what_made_it(searched):
@@ -107,7 +107,7 @@ def test_the_output_names_the_next_steps(searched):
 
 @pytest.fixture(scope="module")
 def exported(searched):
-    """The folder of the models, which are registered in MLflow too, and what was said."""
+    """The folder of the models, which are also registered in MLflow, and the output."""
     home, _ = searched
     return home / "models", run(home, "export", "runs/demo", "--model", "models", "--register", "topics", apart=True)
 
@@ -120,17 +120,17 @@ def test_an_exported_model_gives_the_same_labels_where_this_project_is_not(searc
     recorded = read(home / "runs" / "demo" / "ledger.jsonl").configurations[best].runs[0].metrics
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
     texts, classes = task.split("qan", "dev")
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-I", "-c", STRANGER, str(models / "qan")],
         input=json.dumps(texts),
         cwd=tmp_path,
         env=plain,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TEST_TIMEOUT,
     )
-    assert found.returncode == 0, found.stderr
-    labels = json.loads(found.stdout.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    labels = json.loads(done.stdout.splitlines()[-1])
     right = sum(label == task.labels[number] for label, number in zip(labels, classes, strict=True))
     assert right / len(texts) == pytest.approx(recorded["dev/accuracy/qan"])
     for label in task.labels:
@@ -163,8 +163,8 @@ print(mlflow.transformers.load_model("models:/topics/1")(text) == folder(text))
 
 @pytest.fixture(scope="module")
 def browser():
-    with new_browser() as found:
-        yield found
+    with new_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -175,12 +175,12 @@ def shown(searched):
     process = subprocess.Popen(
         command("compare", "runs/demo", "--ui", "--top", "3", "--port", str(port)),
         cwd=home,
-        env={**environment(), "BROWSER": "true"},  # a program that shows nothing
+        env={**environment(), "BROWSER": "true"},  # a browser that shows nothing
         stdout=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(
             signal.SIGINT, signal.default_int_handler
-        ),  # whoever runs the tests may ignore it
+        ),  # the parent of the tests may ignore it
     )
     links = {}
     for line in process.stdout:
@@ -190,22 +190,22 @@ def shown(searched):
             break
     yield Pages(f"sqlite:///{home}/runs/mlflow.db", port), links
     process.send_signal(signal.SIGINT)
-    assert process.wait(PATIENCE) == 0
+    assert process.wait(TEST_TIMEOUT) == 0
 
 
 def configurations(pages):
     """The configurations in MLflow, the highest mean first: id, name, mean score, parameters."""
     client = MlflowClient(pages.uri)
     experiment = client.get_experiment_by_name("demo").experiment_id
-    found = client.search_runs([experiment], "tags.level = 'configuration'", order_by=["metrics.score DESC"])
-    return [(r.data.tags["config_id"], r.info.run_name, r.data.metrics["score"], r.data.params) for r in found]
+    rows = client.search_runs([experiment], "tags.level = 'configuration'", order_by=["metrics.score DESC"])
+    return [(r.data.tags["config_id"], r.info.run_name, r.data.metrics["score"], r.data.params) for r in rows]
 
 
 ROWS = ".ag-pinned-left-cols-container .ag-row"
 
 
 def names(page):
-    """The runs that the table of an experiment shows, from the top."""
+    """The names of the runs in the table of an experiment, from the top."""
     page.wait_for_selector(ROWS)
     rows = sorted(page.locator(ROWS).all(), key=lambda row: int(row.get_attribute("row-index")))
     texts = [[line for line in row.inner_text().splitlines() if line and line != "Pin run"] for row in rows]
@@ -226,13 +226,13 @@ def test_mlflow_nests_configurations_and_replicates_below_the_search(browser, sh
         assert names(page) == ["demo"]
         page.locator(f"{ROWS} button").first.click()  # unfolds the search
         page.wait_for_selector(f"{ROWS} >> nth=1")
-        found = names(page)
-        assert found[0] == "demo"
+        listed = names(page)
+        assert listed[0] == "demo"
         own = configurations(pages)
-        assert set(found[1:]) == {name for _, name, *_ in own}
+        assert set(listed[1:]) == {name for _, name, *_ in own}
         page.locator(f"{ROWS}[row-index='1'] button").first.click()  # unfolds the first configuration
-        page.wait_for_selector(f"text={found[1]}, replicate 0")
-        assert names(page)[2].startswith(f"{found[1]}, ")
+        page.wait_for_selector(f"text={listed[1]}, replicate 0")
+        assert names(page)[2].startswith(f"{listed[1]}, ")
 
 
 def test_mlflows_comparison_has_the_best_configurations_with_parameters_and_means(browser, searched, shown):
@@ -248,15 +248,15 @@ def test_mlflows_comparison_has_the_best_configurations_with_parameters_and_mean
         table = {first: rest for first, *rest in page.eval_on_selector_all("tr", rows)}
         # Metrics are a list of names, then all numbers row by row, rounded. The score is that of the source's dev set.
         _, _, below = page.inner_text("body").partition("Metrics\nShow diff only\n")
-        found = list(takewhile(lambda line: line[0].isalpha(), below.splitlines()))
-        start = len(found) + 3 * found.index("dev/macro_f1/qel")
+        lines = list(takewhile(lambda line: line[0].isalpha(), below.splitlines()))
+        start = len(lines) + 3 * lines.index("dev/macro_f1/qel")
         means = below.splitlines()[start : start + 3]
         for config_id, name, score, params in configurations(pages):
             if config_id in best:
-                place = best.index(config_id)
-                assert table["Run Name:"][place] == name
-                assert table["k"][place] == params["k"]
-                assert float(means[place]) == pytest.approx(score, abs=0.00051)
+                column = best.index(config_id)
+                assert table["Run Name:"][column] == name
+                assert table["k"][column] == params["k"]
+                assert float(means[column]) == pytest.approx(score, abs=0.00051)
         assert {"k", "score"} <= set(page.locator(".js-plotly-plot .axis-title").all_text_contents())
 
 

@@ -17,7 +17,7 @@ from tests import tiny
 from tests.conftest import ROOT
 from tests.prepared import prepare, prepare_test
 from tests.search.report.test_html_report import without_scripts
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, run
 
 CHANGES = [
@@ -49,11 +49,11 @@ def state(searched):
 
 
 def test_the_degenerate_point_and_the_papers_weights_go_first_and_all_runs_succeed(searched, state):
-    own = [one.params for one in state.configurations.values() if not one.baseline]
+    own = [configuration.params for configuration in state.configurations.values() if not configuration.baseline]
     assert len(own) == 3
     assert (own[0]["push"], own[0]["pull"]) == ("none", "none")
     assert [own[1][key] for key in ("push", "pull", "alpha", "beta", "layer")] == ["ept", "apt", 1.0, 0.1, 2]
-    assert {one.status for one in state.runs()} == {"done"}
+    assert {result.status for result in state.runs()} == {"done"}
     assert sum(1 for _ in state.runs_of("search")) == 3 + 4
     assert sum(1 for _ in state.runs_of("confirm")) == 2 + 4
     assert "Traceback" not in searched[1]
@@ -67,16 +67,16 @@ def test_the_leaderboard_has_the_method_and_all_baselines_with_scores_on_the_tes
     assert {row["baseline"] or "" for row in confirmed} == {"", *TITLES.values()}
     assert not rows[0]["baseline"]
     for row in confirmed:
-        (of_test,) = (one for one in state.runs_of("confirm") if one.config_id == row["config_id"])
+        (of_test,) = (result for result in state.runs_of("confirm") if result.config_id == row["config_id"])
         for metric in ("macro_f1", "accuracy"):
             scores = row["fresh"]["scores"][f"test/{metric}"]
-            assert {language: found["n"] for language, found in scores.items()} == {"qel": 1, "qan": 1}
+            assert {language: summary["n"] for language, summary in scores.items()} == {"qel": 1, "qan": 1}
             assert scores["qan"]["mean"] == of_test.metrics[f"test/{metric}/qan"]
-    for one in state.runs_of("search"):
-        assert not any(name.startswith("test/") for name in one.metrics)
-    for one in state.runs():
-        expected = PASSES.get(state.configurations[one.config_id].params.get("baseline"), 2)
-        assert one.metrics["train/encoder_passes/qel"] == expected
+    for result in state.runs_of("search"):
+        assert not any(name.startswith("test/") for name in result.metrics)
+    for result in state.runs():
+        expected = PASSES.get(state.configurations[result.config_id].params.get("baseline"), 2)
+        assert result.metrics["train/encoder_passes/qel"] == expected
 
 
 def drawn(state):
@@ -86,21 +86,21 @@ def drawn(state):
         params = state.configurations[identity].params
         squares = params.get("push") == "ept" or params.get("pull", "none") != "none"
         names[identity] = [*(["losses"] if squares else []), "words"]
-    assert ["losses", "words"] in names.values()  # of two, one at most is the degenerate point
+    assert ["losses", "words"] in names.values()  # at most one of the two is the degenerate point
     return names
 
 
 def test_the_confirmed_runs_are_drawn(searched, state):
     home, _ = searched
     folder = home / "runs" / "demo-ear" / "pictures"
-    found = {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
-    assert found.keys() == {f"{identity}-1000.json" for identity in drawn(state)}
+    files = {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+    assert files.keys() == {f"{identity}-1000.json" for identity in drawn(state)}
     for identity, names in drawn(state).items():
-        pictures = found[f"{identity}-1000.json"]
+        pictures = files[f"{identity}-1000.json"]
         assert [picture["name"] for picture in checked(pictures)] == names
         titles = [panel["title"].partition(":")[0] for panel in pictures[-1]["panels"]]
         assert titles == ["qan, before", "qan, after"]
-    before = {json.dumps(pictures[-1]["panels"][0]) for pictures in found.values()}
+    before = {json.dumps(pictures[-1]["panels"][0]) for pictures in files.values()}
     assert len(before) == 1  # all of them began with the same encoder
 
 
@@ -109,12 +109,12 @@ def test_mlflow_has_the_pictures_beside_the_runs(searched, state, database):
     run(searched[0], "track", "runs/demo-ear", "--uri", store)
     client = MlflowClient(store)
     runs = client.search_runs([client.get_experiment_by_name("demo-ear").experiment_id])
-    assert sum(one.data.tags["level"] == "run" for one in runs) == 3 + 4 + 2 + 4
-    found = {}
-    for one in runs:
-        if files := {file.path for file in client.list_artifacts(one.info.run_id, "pictures")}:
-            found[one.data.tags["config_id"], one.data.tags["replicate"]] = files
-    assert found == {
+    assert sum(mlflow_run.data.tags["level"] == "run" for mlflow_run in runs) == 3 + 4 + 2 + 4
+    drawn_runs = {}
+    for mlflow_run in runs:
+        if files := {file.path for file in client.list_artifacts(mlflow_run.info.run_id, "pictures")}:
+            drawn_runs[mlflow_run.data.tags["config_id"], mlflow_run.data.tags["replicate"]] = files
+    assert drawn_runs == {
         (identity, "1000"): {f"pictures/{name}.svg" for name in names} for identity, names in drawn(state).items()
     }
 
@@ -139,22 +139,25 @@ def chosen(state):
 def outside_ray(specification: dict, runs: list) -> list[dict]:
     """The metrics of (parameters, replicate, phase) in this process, one run after another."""
     torch.set_num_threads(1)
-    inputs, tests, found = prepare(Ear, specification), prepare_test(Ear, specification), []
+    inputs, tests, scores = prepare(Ear, specification), prepare_test(Ear, specification), []
     for params, replicate, phase in runs:
         method = Ear.class_for(params)(inputs, params, Streams(0, replicate), torch.device("cpu"))
         metrics = [method.step(number) for number in range(method.steps)][-1]
-        found.append(metrics | (method.test(tests) if phase == "confirm" else {}))
-    return found
+        scores.append(metrics | (method.test(tests) if phase == "confirm" else {}))
+    return scores
 
 
 def request_of(state):
-    runs = [[dict(state.configurations[one.config_id].params), one.replicate, one.phase] for one in chosen(state)]
+    runs = [
+        [dict(state.configurations[result.config_id].params), result.replicate, result.phase]
+        for result in chosen(state)
+    ]
     return state.search["specification"], runs
 
 
 def test_a_run_outside_ray_has_the_same_scores_bit_for_bit(state):
-    """One process, one run after another: workers of Ray, reused or not, leave nothing behind either."""
-    assert outside_ray(*request_of(state)) == [one.metrics for one in chosen(state)]
+    """One process, one run after another, gives the scores of Ray workers, reused or not."""
+    assert outside_ray(*request_of(state)) == [result.metrics for result in chosen(state)]
 
 
 @pytest.mark.extended
@@ -165,5 +168,7 @@ from tests.search.studies.test_ear import outside_ray
 print(json.dumps(outside_ray(*json.load(sys.stdin))))
 """
     line, given = [sys.executable, "-c", program], json.dumps(request_of(state))
-    alone = subprocess.run(line, input=given, cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE)
-    assert json.loads(alone.stdout.splitlines()[-1]) == [one.metrics for one in chosen(state)]
+    alone = subprocess.run(
+        line, input=given, cwd=ROOT, capture_output=True, text=True, check=True, timeout=TEST_TIMEOUT
+    )
+    assert json.loads(alone.stdout.splitlines()[-1]) == [result.metrics for result in chosen(state)]

@@ -1,4 +1,4 @@
-"""Search folders that version 0.8.0 wrote, before modules moved: they open, and go on where they were."""
+"""Search folders of version 0.8.0, written before modules moved: they can be opened and resumed."""
 
 import json
 import shutil
@@ -42,15 +42,15 @@ def test_a_finished_search_exports_the_same_best_configuration(finished, tmp_pat
 
 
 def test_its_exported_file_reruns_to_its_scores(finished, tmp_path, fake_loop):
-    """To the last bit on the machine that wrote it; elsewhere another processor may round otherwise."""
+    """Bit for bit on the machine that wrote it; another processor may round differently."""
     rerun = "run", without_tracking(finished / "best.yaml"), "--replicates", 1
     run(tmp_path, *rerun, code=None)
     then = yaml12.load((finished / "best.yaml").read_text())
-    (one,) = read(tmp_path / "runs" / "earlier-rerun" / "ledger.jsonl").runs()
+    (result,) = read(tmp_path / "runs" / "earlier-rerun" / "ledger.jsonl").runs()
     first = then["replicates"][0]
-    assert (one.config_id, one.replicate) == (then["config_id"], first["replicate"])
-    assert one.metrics == near(first["metrics"])
-    equal = one.metrics == first["metrics"]
+    assert (result.config_id, result.replicate) == (then["config_id"], first["replicate"])
+    assert result.metrics == near(first["metrics"])
+    equal = result.metrics == first["metrics"]
     said = "All scores of 1 replicates" if equal else "metrics of 1 replicates differ"
     assert said in run(tmp_path, *rerun, code=0 if equal else 1)
 
@@ -70,7 +70,7 @@ def test_an_interrupted_search_resumes_to_the_leaderboard_of_an_undisturbed_one(
 
 
 def near(content):
-    """What equals this but for last digits: another processor adds up in another order than that of the writer."""
+    """Equal up to the last digits: another processor may sum in another order."""
     if isinstance(content, dict):
         return {key: near(value) for key, value in content.items()}
     if isinstance(content, list):

@@ -54,8 +54,8 @@ def test_ends_and_corners_are_the_trained_models_scores_exactly(landscape):
     home, _ = landscape
     state = read(home / "runs" / "demo-landscape" / "ledger.jsonl")
     plan, checked = Plan.of(recorded(state)), 0
-    corners = {(0.0, 0.0): 0, (1.0, 0.0): 1, (0.0, 1.0): 2, (0.0,): 0, (1.0,): 1}  # the place of the model that it is
-    for planned, one in plan.with_runs(state):
+    corners = {(0.0, 0.0): 0, (1.0, 0.0): 1, (0.0, 1.0): 2, (0.0,): 0, (1.0,): 1}  # the point of the model itself
+    for planned, result in plan.with_runs(state):
         if planned.job.landscape not in (LINE, PLANE, SEEDS):
             continue
         models = [Plan.run_of(state, model) for model in plan.models(planned)]
@@ -64,7 +64,7 @@ def test_ends_and_corners_are_the_trained_models_scores_exactly(landscape):
                 for name in ("macro_f1", "accuracy"):
                     for language in ("qel", planned.job.target):
                         key = f"dev/{name}/{language}"
-                        assert one.steps[step][key] == models[corners[point]].metrics[key], (planned.job, point)
+                        assert result.steps[step][key] == models[corners[point]].metrics[key], (planned.job, point)
                         checked += 1
     assert checked == 4 * (2 * 4 + 3 + 2)  # two ends of four lines, three corners of a plane, two seeds
 
@@ -75,9 +75,9 @@ def test_it_is_of_the_exported_configuration_and_all_its_models_are_kept(landsca
     plan = Plan.of(recorded(state))
     exported = yaml12.load((home / "runs" / "demo" / "best.yaml").read_text())
     assert plan.params == exported["params"] | {"freeze_embeddings": True}
-    assert numbers_of(home)["params"] == plan.params  # what is shown is what was trained
+    assert numbers_of(home)["params"] == plan.params  # the shown models are the trained models
     models = {name.stem for name in (home / "runs" / "demo-landscape" / "models").iterdir()}
-    assert models == {one.name for one in plan.trained.values()}
+    assert models == {result.name for result in plan.trained.values()}
     assert Model(BOTH, "qan", 1) in plan.trained
 
 
@@ -87,15 +87,15 @@ def test_all_of_it_is_in_mlflow(landscape, database):
     client = MlflowClient(store)
     experiment = client.get_experiment_by_name("demo-landscape").experiment_id
     runs = client.search_runs([experiment], max_results=1000)
-    levels = [one.data.tags["level"] for one in runs]
+    levels = [mlflow_run.data.tags["level"] for mlflow_run in runs]
     plan = Plan.of(recorded(read(home / "runs" / "demo-landscape" / "ledger.jsonl")))
     assert levels.count("run") == len(plan.runs)
-    (top,) = [one for one in runs if one.data.tags["level"] == "search"]
-    files = {one.path for one in client.list_artifacts(top.info.run_id)}
+    (top,) = [mlflow_run for mlflow_run in runs if mlflow_run.data.tags["level"] == "search"]
+    files = {file.path for file in client.list_artifacts(top.info.run_id)}
     assert {"landscape.json", "report.html"} <= files
-    (line,) = [one for one in runs if one.info.run_name == "line source qan part=all, replicate 0"]
+    (line,) = [mlflow_run for mlflow_run in runs if mlflow_run.info.run_name == "line source qan part=all, replicate 0"]
     history = client.get_metric_history(line.info.run_id, "dev/macro_f1/qan")
-    (own,) = [one for one in numbers_of(home)["lines"] if (one["on"], one["target"]) == ("source", "qan")]
+    (own,) = [row for row in numbers_of(home)["lines"] if (row["on"], row["target"]) == ("source", "qan")]
     expected = own["curves"]["qan"]["score"]["replicates"]["0"]
     assert [point.value for point in sorted(history, key=lambda point: point.step)] == expected
 
@@ -112,8 +112,8 @@ def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(la
         f"to see this landscape in the report of its search: {typed(home, 'report', home / 'runs' / 'demo')}" in output
     )
     for name in ("compare", "export"):
-        told = run(home, name, "runs/demo-landscape", code=2)
-        assert "runs/demo-landscape: it holds the landscape of one configuration." in told
+        printed = run(home, name, "runs/demo-landscape", code=2)
+        assert "runs/demo-landscape: it holds the landscape of one configuration." in printed
     again = run(home, "landscape", "runs/demo/best.yaml", "--replicates", 2, *tiny.words(SMALL))
     assert "is finished" in again
     assert finding in again
@@ -124,12 +124,12 @@ def test_the_report_of_the_search_shows_it_and_other_commands_say_where_to_go(la
 
 
 def test_cut_off_in_the_middle_no_point_is_evaluated_twice_and_the_numbers_are_those_of_an_undisturbed_one(landscape):
-    """As a kill would leave it: the last lines of the ledger are not there, nor is what was made of them."""
+    """As after a kill: without the last lines of the ledger and the files made from them."""
     home, _ = landscape
     whole, cut = home / "runs" / "demo-landscape", home / "runs" / "cut"
     shutil.copytree(whole, cut)
     lines = (whole / "ledger.jsonl").read_text().splitlines(keepends=True)
-    ends = [place for place, line in enumerate(lines) if '"event": "result"' in line]
+    ends = [index for index, line in enumerate(lines) if '"event": "result"' in line]
     (cut / "ledger.jsonl").write_text("".join(lines[: ends[-3] + 20]))  # within the points of a run
     (cut / "landscape.json").unlink()
     before = points(cut)
@@ -143,14 +143,14 @@ def test_cut_off_in_the_middle_no_point_is_evaluated_twice_and_the_numbers_are_t
 
 
 def test_seeds_are_compared_where_there_is_no_label_of_a_target(tmp_path, ray_here):
-    """Not even a dev set: the folder has the source alone, and little of it."""
+    """No dev set of a target: the folder has only a small part of the source."""
     tiny.topics(tmp_path / "topics", ("qel",), ROWS)
     changes = [f"task.data={tmp_path / 'topics'}", "task.targets=[]", "tracking.uri=off", "landscape.directions=1"]
     changes += ["enqueue=[{push: none, pull: none, epochs: 1, batch_size: 4, lr: 0.002}]"]
-    told = run(tmp_path, "landscape", "demo-ear", "--seeds-only", "--replicates", 2, *tiny.words(changes))
-    assert "Between the source models of two seeds" in told
+    printed = run(tmp_path, "landscape", "demo-ear", "--seeds-only", "--replicates", 2, *tiny.words(changes))
+    assert "Between the source models of two seeds" in printed
     numbers = json.loads((tmp_path / "runs" / "demo-ear-landscape" / "landscape.json").read_text())
-    ends = [one["scores"] for one in numbers["models"] if one["on"] == SOURCE]
+    ends = [row["scores"] for row in numbers["models"] if row["on"] == SOURCE]
     (line,) = numbers["seeds"]
     assert line["curves"].keys() == {"qel"}
     at = dict(zip(line["points"], line["curves"]["qel"]["score"], strict=True))

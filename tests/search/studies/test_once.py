@@ -1,4 +1,4 @@
-"""What a search does once, and kinds of studies that are added by a class."""
+"""Work that a search does only once, and adding a kind of study by a class."""
 
 import sys
 from collections import Counter
@@ -37,7 +37,7 @@ def count_calls(monkeypatch, function):
 
 @pytest.fixture
 def counts(tmp_path, fake_loop, monkeypatch):
-    """Counts of what a search does once, each filled while the test runs; and a small task."""
+    """Counters of the work that a search does once, filled during the test, and a small task."""
     tiny.topics(tmp_path / "topics", rows={"train": 48, "dev": 12, "test": 4})
     built, made = Counter(), space.Space.__post_init__
 

@@ -1,4 +1,4 @@
-"""Searches of a method of one's own, which people have beside their specification; and what a search leaves behind."""
+"""Searches of a user's own method, in a file beside the specification; and what a search leaves behind."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ from seedwise.search.ledger.file import read
 from seedwise.search.studies.launch import resume
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
-from tests.search.story import PATIENCE
+from tests.search.story import TEST_TIMEOUT
 from tests.search.studies.test_search import board, command, results, run, typed, without_tracking, write
 
 METHOD = """
@@ -52,22 +52,27 @@ def write_method(folder, module, *, neighbour="sw_near", late="sw_late", **chang
 
 @pytest.fixture
 def forgotten():
-    """Modules of this test are nobody's afterwards."""
+    """Modules of this test are removed afterwards."""
     yield
     for name in [name for name in sys.modules if name.startswith("sw_")]:
         del sys.modules[name]
 
 
 def test_a_folder_with_all_our_old_names_can_be_searched(tmp_path):
-    """Ray puts the folder of the driver first on its workers' path, before this package."""
-    (tmp_path / "datasets.py").write_text("raise SystemExit('and so is this')\n")  # of a library, which goes first
+    """Ray puts the driver's folder first on the path of its workers, before this package."""
+    (tmp_path / "datasets.py").write_text("raise SystemExit('and so is this')\n")  # of a library, which has priority
     (tmp_path / "spaces").mkdir()
     (tmp_path / "spaces" / "__init__.py").write_text("")
     (tmp_path / "run_search.py").write_text("raise SystemExit('this is mine')\n")
     write_method(tmp_path, "trainables", neighbour="search", late="later", budget={"runs": 6})
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        command("search", "spec.yaml"), cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
+        command("search", "spec.yaml"),
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TEST_TIMEOUT,
     )
     assert "6 runs: the budget of 6 runs is spent" in done.stdout, done.stderr
     rows = board(tmp_path / "runs" / "quadratic")
@@ -86,10 +91,10 @@ def test_the_guides_method_of_version_08_runs_with_its_import_line_changed(tmp_p
     run(tmp_path, "search", "prototypes.yaml", "--set", "tracking.uri=off")
     monkeypatch.delitem(sys.modules, "prototypes")
     state = read(tmp_path / "runs" / "prototypes" / "ledger.jsonl")
-    assert {(one.status, one.step) for one in state.runs()} == {("done", 3)}
+    assert {(result.status, result.step) for result in state.runs()} == {("done", 3)}
     rows = board(tmp_path / "runs" / "prototypes")
     assert [row["replicates"] for row in rows] == [3, 3, 3, 3]
-    # The same arithmetic by hand, for the best one at its first seed.
+    # The same arithmetic by hand, for the best configuration at its first seed.
     best = rows[0]
     images, digits = load_digits(return_X_y=True)
     train, test, of_train, of_test = train_test_split(images / 16, digits, test_size=0.3, random_state=0)
@@ -98,7 +103,7 @@ def test_the_guides_method_of_version_08_runs_with_its_import_line_changed(tmp_p
     for number in range(3):
         for row in np.random.default_rng(streams.seed("order", number)).permutation(len(train)):
             prototypes[of_train[row]] += rate * (train[row] - prototypes[of_train[row]])
-    hits = [np.linalg.norm(prototypes - one, axis=1).argmin() for one in test] == of_test
+    hits = [np.linalg.norm(prototypes - image, axis=1).argmin() for image in test] == of_test
     assert state.configurations[best["config_id"]].runs[0].metrics == {"accuracy": pytest.approx(hits.mean())}
 
 
@@ -130,7 +135,7 @@ def test_a_search_that_lacks_a_package_in_a_run_and_here_stops_at_the_first_run(
     (tmp_path / "sw_not_installed.py").write_text("")
     monkeypatch.setattr(sys.modules["sw_near"], "better", lambda value, x: x)
     run(tmp_path, "resume", folder)
-    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"done"}
+    assert {result.status for result in read(folder / "ledger.jsonl").runs()} == {"done"}
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -141,7 +146,7 @@ def test_a_search_whose_runs_lack_a_package_that_is_here_stops_after_three_confi
     )
     output = run(tmp_path, "search", "spec.yaml", code=1)
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
-    failed = sum(one.finished for one in state.runs())
+    failed = sum(result.finished for result in state.runs())
     assert len(state.configurations) <= 4
     assert 3 <= failed < 12
     assert f"all {failed} runs failed: ModuleNotFoundError: No module named 'json' (sw_near.py:2)" in output
@@ -158,7 +163,7 @@ def test_a_search_whose_workers_end_before_their_first_step_stops_at_the_first_r
     )
     output = run(tmp_path, "search", "spec.yaml", code=1, apart=True)
     assert "no run can start: its process ended before the first step." in output
-    assert len({one.config_id for one in read(tmp_path / "runs" / "quadratic" / "ledger.jsonl").runs()}) <= 2
+    assert len({result.config_id for result in read(tmp_path / "runs" / "quadratic" / "ledger.jsonl").runs()}) <= 2
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -169,19 +174,19 @@ def test_a_package_that_only_some_configurations_need_costs_these_alone(tmp_path
     )
     run(tmp_path, "search", "spec.yaml")
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
-    for one in state.configurations.values():
-        statuses = {of.status for of in one.runs.values()}
-        assert statuses == ({"failed:error"} if one.params["x"] > 0.3 else {"done"})
-    assert any("No module named 'sw_not_installed'" in one.error for one in state.runs())
+    for configuration in state.configurations.values():
+        statuses = {result.status for result in configuration.runs.values()}
+        assert statuses == ({"failed:error"} if configuration.params["x"] > 0.3 else {"done"})
+    assert any("No module named 'sw_not_installed'" in result.error for result in state.runs())
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
+def test_without_a_successful_run_there_is_no_best(tmp_path, fake_loop):
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float('nan')\n")
     output = run(tmp_path, "search", "spec.yaml", code=1)
     folder = tmp_path / "runs" / "quadratic"
-    assert {one.status for one in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
+    assert {result.status for result in read(folder / "ledger.jsonl").runs()} == {"failed:nan"}
     assert not (folder / "best.yaml").exists()
     assert "best.yaml" not in output
     assert "rerun" not in output
@@ -193,7 +198,7 @@ def test_without_a_run_that_succeeded_there_is_no_best(tmp_path, fake_loop):
 @pytest.mark.extended
 @pytest.mark.usefixtures("forgotten")
 def test_a_search_that_goes_on_from_another_folder_finds_the_files_of_its_own(tmp_path, fake_loop):
-    """Its workers too: a method of one's own opens them by relative names."""
+    """Workers too: a user's method opens them by relative paths."""
     write_method(tmp_path, "sw_mine", budget={"runs": 6})
     (tmp_path / "value.txt").write_text("7.5")
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    return float(open('value.txt').read())\n")
@@ -243,7 +248,7 @@ def space(trial):
 
 
 @pytest.mark.usefixtures("forgotten")
-def test_functions_of_ones_own_import_their_neighbours_and_read_relative_paths_from_any_folder(tmp_path, fake_loop):
+def test_users_functions_import_their_neighbours_and_read_relative_paths_from_any_folder(tmp_path, fake_loop):
     def command(*arguments, folder=None):
         for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own
             del sys.modules[name]
@@ -281,7 +286,7 @@ def test_functions_of_ones_own_import_their_neighbours_and_read_relative_paths_f
 
 
 def traces():
-    """What a library must leave as it was."""
+    """The state of the process that a library must not change."""
     handlers = [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)]
     return os.getcwd(), list(sys.path), dict(os.environ), handlers, optuna.logging.get_verbosity()
 
@@ -305,7 +310,7 @@ def test_a_search_that_goes_on_from_another_folder_leaves_no_traces(tmp_path, fa
     run(tmp_path, "search", "spec.yaml")
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     expected = board(folder)
-    cut = [place for place, line in enumerate(lines) if '"result"' in line][1]
+    cut = [index for index, line in enumerate(lines) if '"result"' in line][1]
     (folder / "ledger.jsonl").write_text("".join(lines[:cut]))
     monkeypatch.chdir("/")
     for name in [name for name in sys.modules if name.startswith("sw_")]:  # as in a process of its own

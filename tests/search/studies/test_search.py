@@ -1,4 +1,4 @@
-"""Searches from end to end on real Ray, in processes of their own where a person starts, kills and resumes them."""
+"""Searches from end to end on real Ray; those that are killed and resumed run in processes of their own."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ from seedwise.search.spec.load import from_dict
 from seedwise.trainables.streams import Streams
 from tests.conftest import ROOT
 from tests.methods import Quadratic
-from tests.search.story import PATIENCE, wait_for
+from tests.search.story import TEST_TIMEOUT, wait_for
 
 WITHOUT_RAY = ("status", "report", "compare", "export")
 SPECIFICATION = {
@@ -42,7 +42,7 @@ def command(*arguments):
 
 
 def typed(folder, *arguments):
-    """A command as it is printed for somebody in `folder`."""
+    """A command as it is printed for the current folder `folder`."""
     with contextlib.chdir(folder):
         return called(*arguments)
 
@@ -54,8 +54,8 @@ def environment(**more):
 def run(folder, *arguments, code=0, apart=False):
     """Run a command to its end in `folder` and return what it printed.
 
-    In this process where a command needs no Ray or Ray is running here (the fixture `ray_here`); else, and where it
-    is to be `apart`, in a process with a Ray of its own, as a person does, which takes ten CPU seconds more.
+    Runs in this process if the command needs no Ray or Ray is running here (the fixture `ray_here`). Otherwise, or with
+    `apart`, it runs in a process with its own Ray, as from a shell, which takes ten more CPU seconds.
     """
     if not apart and (ray.is_initialized() or arguments[0] in WITHOUT_RAY or "--dry-run" in arguments):
         output = io.StringIO()
@@ -67,11 +67,11 @@ def run(folder, *arguments, code=0, apart=False):
             raise
         assert code in (None, returned), output.getvalue()
         return output.getvalue()
-    found = subprocess.run(
+    done = subprocess.run(
         command(*arguments), cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
     )
-    assert code in (None, found.returncode), found.stdout + found.stderr
-    return found.stdout + found.stderr
+    assert code in (None, done.returncode), done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 def write(folder, **changes):
@@ -86,7 +86,7 @@ def results(folder):
 
 
 def board(folder):
-    """The leaderboard without what depends on the clock."""
+    """The leaderboard without values that depend on the clock."""
     rows = json.loads((folder / "leaderboard.json").read_text())
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
@@ -107,7 +107,7 @@ def kill_in_the_middle(folder, *, after=4, signal_number=signal.SIGKILL):
     wait_for(lambda: process.poll() is not None or (ledger.exists() and len(results(ledger.parent)) >= after))
     assert process.poll() is None, process.stdout.read()
     process.send_signal(signal_number)
-    output, _ = process.communicate(timeout=PATIENCE)
+    output, _ = process.communicate(timeout=TEST_TIMEOUT)
     return process.returncode, output
 
 
@@ -130,10 +130,10 @@ def without_tracking(exported):
 
 
 def cut_off(folder, after, last="result"):
-    """Leave of a finished search what `kill -9` would have: the ledger up to a torn line, nothing of what comes last.
+    """Leave of a finished search what `kill -9` would leave: the ledger up to a torn line, no files of the end.
 
-    Whole lines end with the one that has result number `after`, or with the next `last` line: an `ask` is the first of
-    the two lines of a decision.
+    The last whole line is result number `after`, or the next line of kind `last`: an `ask` is the first of the two
+    lines of a decision.
     """
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     kinds = [json.loads(line)["event"] for line in lines]
@@ -158,19 +158,19 @@ def test_a_search_ends_with_a_leaderboard_and_a_best_configuration(undisturbed):
 
 
 def test_the_stand_in_for_tunes_loop_ends_as_tune_does(tmp_path, undisturbed, fake_loop):
-    """What further cases rely on: the same runs, scores and ranks, on as many slots."""
+    """Further cases rely on this: the same runs, scores and ranks on the same number of slots."""
     write(tmp_path)
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
     assert board(folder) == board(undisturbed[0])
     assert sorted(results(folder)) == sorted(results(undisturbed[0]))
-    kinds = [[event["event"] for event in scan(one / "ledger.jsonl")[0]] for one in (folder, undisturbed[0])]
+    kinds = [[event["event"] for event in scan(of / "ledger.jsonl")[0]] for of in (folder, undisturbed[0])]
     assert sorted(kinds[0]) == sorted(kinds[1])
     assert kinds[0][: kinds[0].index("result")].count("start") == min(12, ray.cluster_resources()["CPU"])
 
 
 def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard_is_the_same(tmp_path, undisturbed):
-    marker = tmp_path / "marker"  # until it is there no run of replicate 2 ends, so the search cannot be over too soon
+    marker = tmp_path / "marker"  # no run of replicate 2 ends before it exists, so the search cannot end too early
     method = SPECIFICATION["method"] | {"trainable": "tests.methods:Patient"}
     write(tmp_path, method=method, space={"marker": str(marker)})
     code, _ = kill_in_the_middle(tmp_path, after=2)
@@ -185,11 +185,11 @@ def test_after_kill_9_nothing_is_repeated_nothing_is_missing_and_the_leaderboard
     assert len(after) == len(set(after)) == 12
     assert "the budget of 12 runs is spent" in output
     expected = board(undisturbed[0])
-    for found, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `marker` only
-        assert found["params"]["x"] == wanted["params"]["x"]
-        assert found["scores"] == wanted["scores"]
+    for row, wanted in zip(board(folder), expected, strict=True):  # the ids differ by the parameter `marker` only
+        assert row["params"]["x"] == wanted["params"]["x"]
+        assert row["scores"] == wanted["scores"]
         for key in ("replicates", "mean", "sd", "ci_low", "ci_high", "tied", "status"):
-            assert found[key] == wanted[key], key
+            assert row[key] == wanted[key], key
 
 
 def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
@@ -205,18 +205,18 @@ def test_tpe_decides_again_what_its_ledger_says(tmp_path, fake_loop):
 
 
 def decides_again(specification, events):
-    """Every line that a decision wrote is written again by the lines before it."""
+    """Every line that a decision wrote follows again from the lines before it."""
     policy, proposer = specification.parts.policy, specification.parts.proposer
     checked = 0
     for index, event in enumerate(events):
         first = event["event"] == "ask" or (event["event"] == "start" and events[index - 1]["event"] != "ask")
         if first and event.get("phase") != "confirm":
             decision = next_run(replay(events[:index]), policy, proposer)
-            for offset, found in enumerate(decision.events):
+            for offset, decided in enumerate(decision.events):
                 line = events[index + offset]
                 if line["event"] == "search":  # killed between the two lines of a decision
                     break
-                assert found == {key: value for key, value in line.items() if key != "time"}
+                assert decided == {key: value for key, value in line.items() if key != "time"}
             checked += 1
     assert checked > 5
 
@@ -273,9 +273,9 @@ def check_race(folder):
 def test_test_sets_are_in_no_process_of_the_search_phase(raced):
     """The method looks through all objects of its process for what `prepare_test` returned."""
     state = read(raced[0] / "ledger.jsonl")
-    for one in state.runs():
-        assert one.metrics["found"] == (1.0 if one.phase == "confirm" else 0.0)
-        assert ("test/value/x" in one.metrics) == (one.phase == "confirm")
+    for result in state.runs():
+        assert result.metrics["secret_in_memory"] == (1.0 if result.phase == "confirm" else 0.0)
+        assert ("test/value/x" in result.metrics) == (result.phase == "confirm")
 
 
 @pytest.mark.extended
@@ -286,16 +286,16 @@ def test_workers_of_a_race_that_was_cut_off_hold_test_sets_in_the_confirmation_a
         cut_off(folder, after=results_left)
         run(tmp_path, "resume", folder)
         check_race(folder)
-        for one in read(folder / "ledger.jsonl").runs():
-            assert one.metrics["found"] == (1.0 if one.phase == "confirm" else 0.0)
-            assert ("test/value/x" in one.metrics) == (one.phase == "confirm")
+        for result in read(folder / "ledger.jsonl").runs():
+            assert result.metrics["secret_in_memory"] == (1.0 if result.phase == "confirm" else 0.0)
+            assert ("test/value/x" in result.metrics) == (result.phase == "confirm")
 
 
 def test_the_best_of_a_race_has_its_fresh_scores_and_reruns_to_them(raced):
     folder, _ = raced
     home = folder.parent.parent
     exported = yaml12.load((folder / "best.yaml").read_text())
-    fresh = [one["metrics"]["value"] for one in exported["replicates"] if one["replicate"] >= 1000]
+    fresh = [replicate["metrics"]["value"] for replicate in exported["replicates"] if replicate["replicate"] >= 1000]
     assert exported["confirmed"]["mean"] == pytest.approx(sum(fresh) / 3)
     assert exported["confirmed"]["optimism"] == pytest.approx(exported["score"]["estimate"] - sum(fresh) / 3)
     assert exported["test"]["test/value"]["x"]["n"] == 3
@@ -315,8 +315,8 @@ def test_an_earlier_search_goes_first_in_a_later_one(raced, fake_loop):
     assert "there is no search here" in run(home, "search", "spec.yaml", "--from", "nowhere", "--out", "x", code=2)
 
 
-def test_a_decomposition_tells_the_streams_apart(undisturbed):
-    """The noise of this method comes from the data order alone."""
+def test_a_decomposition_separates_the_streams(undisturbed):
+    """The noise of this method comes only from the data order."""
     folder, _ = undisturbed
     settings = ("--set", "tracking.uri=off", "--set", "checkpoints.seconds=7")
     output = run(folder, "run", "best.yaml", "--decompose", "--out", "parts", *settings)
@@ -338,19 +338,23 @@ def test_poor_first_runs_are_pruned_and_get_no_more_replicates(tmp_path):
     write(tmp_path, prune="asha", budget={"runs": 30}, space={"epochs": 9})
     run(tmp_path, "search", "spec.yaml")
     state = read(tmp_path / "runs" / "quadratic" / "ledger.jsonl")
-    pruned = [one for one in state.configurations.values() if one.pruned]
+    pruned = [configuration for configuration in state.configurations.values() if configuration.pruned]
     assert pruned
-    assert all(len(one.runs) == 1 and one.runs[0].step in (1, 3) for one in pruned)
-    others = [one for one in state.configurations.values() if not one.pruned]
-    assert all(one.runs[0].step == 9 for one in others)
-    assert sum(sorted(one.runs) != [0, 1, 2] for one in others) <= 1  # where the budget ended
+    assert all(len(configuration.runs) == 1 and configuration.runs[0].step in (1, 3) for configuration in pruned)
+    others = [configuration for configuration in state.configurations.values() if not configuration.pruned]
+    assert all(configuration.runs[0].step == 9 for configuration in others)
+    assert (
+        sum(sorted(configuration.runs) != [0, 1, 2] for configuration in others) <= 1
+    )  # the configuration at which the budget ended
     assert len(state.configurations) > 10  # what pruning saved pays for more configurations
     rows = board(tmp_path / "runs" / "quadratic")
-    assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [one.config_id for one in pruned]
+    assert [row["config_id"] for row in rows if row["status"] == "pruned"] == [
+        configuration.config_id for configuration in pruned
+    ]
     assert rows[0]["status"] != "pruned"
 
 
-def test_a_finished_search_is_a_no_op_that_says_so(undisturbed):
+def test_resuming_a_finished_search_does_nothing_and_says_so(undisturbed):
     folder, _ = undisturbed
     before = (folder / "ledger.jsonl").read_bytes()
     for arguments in (("resume", folder), ("search", "spec.yaml")):
@@ -410,7 +414,7 @@ def test_a_metric_that_is_not_reported_is_a_failure_with_the_names_that_are(tmp_
 
 
 def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
-    """Each of its points once at every replicate, with the scores that the method gives outside Ray."""
+    """Each point of the grid runs once at every replicate, with the scores that the method gives outside Ray."""
     grid = [0.1, 0.3, 0.6, 0.9]
     write(tmp_path, sampler="grid", space={"x": grid}, budget={"runs": 12})
     run(tmp_path, "search", "spec.yaml")
@@ -420,12 +424,12 @@ def test_a_grid_that_was_cut_off_is_whole_in_the_end(tmp_path, fake_loop):
     assert sorted(row["params"]["x"] for row in rows) == grid
     for row in rows:
         alone = [Quadratic(None, {"x": row["params"]["x"]}, Streams(0, replicate), None) for replicate in range(3)]
-        values = [[one.epoch(number)["value"] for number in range(2)][-1] for one in alone]
+        values = [[method.epoch(number)["value"] for number in range(2)][-1] for method in alone]
         assert row["mean"] == pytest.approx(sum(values) / 3, abs=1e-12)
 
 
 def test_a_search_folder_of_the_first_version_still_works(undisturbed, tmp_path):
-    """Its ledger has no confirmation and no freeze; what it says does not change."""
+    """Its ledger has no confirmation and no freeze; its results stay readable."""
     folder, _ = undisturbed
     old = tmp_path / "old"
     old.mkdir()
@@ -482,8 +486,8 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"
     state = read(folder / "ledger.jsonl")
-    found = {c.params["trouble"]: c.runs[1] for c in state.configurations.values()}
-    assert {trouble: run.status for trouble, run in found.items()} == {
+    by_trouble = {c.params["trouble"]: c.runs[1] for c in state.configurations.values()}
+    assert {trouble: run.status for trouble, run in by_trouble.items()} == {
         "none": "done",
         "nan": "failed:nan",
         "collapsed": "failed:collapsed",
@@ -491,8 +495,8 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
         "error": "failed:error",
         "die": "failed:error",
     }
-    assert re.match(r"KeyError: 'lost' \(methods.py:\d+\)", found["error"].error)
-    assert "its worker process died" in found["die"].error
+    assert re.match(r"KeyError: 'lost' \(methods.py:\d+\)", by_trouble["error"].error)
+    assert "its worker process died" in by_trouble["die"].error
     rows = board(folder)
     assert rows[0]["params"]["trouble"] == "none"
     assert rows[0]["failed"] == 0
@@ -513,8 +517,8 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
     folder = tmp_path / "runs" / "quadratic"
     epochs = marker.read_text().split()
     for replicate in ("0", "1"):
-        seen = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
-        assert seen == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
+        done = [entry.split(":")[1] for entry in epochs if entry.startswith(replicate)]
+        assert done == ["0", "1", "2", "3", "3", "4"], "epochs before the checkpoint were repeated, or lost"
     runs = next(iter(read(folder / "ledger.jsonl").configurations.values())).runs
     from seedwise.trainables.streams import Streams
     from tests.methods import Quadratic
@@ -528,7 +532,7 @@ def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
 @pytest.mark.extended
 def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path):
     marker = tmp_path / "marker"
-    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # nobody dies by itself this time
+    marker.write_text("0:3\n0:3\n1:3\n1:3\n")  # no run fails by itself this time
     write(
         tmp_path,
         method={"trainable": "tests.methods:DiesOnce", "space": "tests.methods:space"},
@@ -549,7 +553,7 @@ def test_a_run_goes_on_from_its_checkpoint_after_the_driver_was_killed(tmp_path)
 
 
 @pytest.mark.extended
-def test_the_guide_to_a_method_and_a_policy_of_ones_own_runs_as_written(tmp_path):
+def test_the_guide_to_a_users_method_and_policy_runs_as_written(tmp_path):
     code, specification, policy, replicates = re.findall(
         r"```(?:python|yaml)\n(.*?)```", (ROOT / "docs" / "extending.md").read_text(), re.S
     )
@@ -587,7 +591,7 @@ def test_a_dry_run_shows_everything_and_starts_nothing(tmp_path):
 
 @pytest.fixture
 def removed_sampler(tmp_path, fake_loop):
-    """An unfinished search whose ledger says that a sampler proposed its configurations which is gone."""
+    """An unfinished search whose ledger names a sampler that no longer exists."""
     write(tmp_path, sampler="tpe")
     run(tmp_path, "search", "spec.yaml")
     folder = tmp_path / "runs" / "quadratic"

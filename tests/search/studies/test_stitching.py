@@ -45,15 +45,15 @@ def task(searched):
 def test_equal_tables_are_trained_once(searched):
     folder, _ = searched
     state = read(folder / "runs" / "small" / "ledger.jsonl")
-    own = [one for one in state.configurations.values() if not one.baseline]
-    assert [one.params["k"] for one in own] == [60, 200]
-    runs = [[one.runs[replicate] for replicate in (0, 1)] for one in own]
-    for one, other in zip(*runs, strict=True):
-        assert one.fingerprint == other.fingerprint
-        assert [bool(one.same_as), bool(other.same_as)].count(True) == 1
-        shared = [name for name in one.metrics if "_share/" not in name or name.startswith("dev/")]
-        assert {name: one.metrics[name] for name in shared} == {name: other.metrics[name] for name in shared}
-    assert len(state.frozen) == 1  # there is nothing to confirm in the second
+    own = [configuration for configuration in state.configurations.values() if not configuration.baseline]
+    assert [configuration.params["k"] for configuration in own] == [60, 200]
+    runs = [[configuration.runs[replicate] for replicate in (0, 1)] for configuration in own]
+    for result, equal in zip(*runs, strict=True):
+        assert result.fingerprint == equal.fingerprint
+        assert [bool(result.same_as), bool(equal.same_as)].count(True) == 1
+        shared = [name for name in result.metrics if "_share/" not in name or name.startswith("dev/")]
+        assert {name: result.metrics[name] for name in shared} == {name: equal.metrics[name] for name in shared}
+    assert len(state.frozen) == 1  # the second has nothing to confirm
 
 
 def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, task):
@@ -81,7 +81,7 @@ def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, ta
 
 
 def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_path):
-    """By transformers alone. Where this project is not: test_demo_apart.py."""
+    """With transformers only. test_demo_apart.py tests it without this project."""
     folder, _ = searched
     models = tmp_path / "models"
     output = run(folder, "export", "runs/small", "--model", models)
@@ -93,10 +93,10 @@ def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_pa
     for language in ("qan", "qor"):
         texts, classes = task.split(language, "dev")
         classify = pipeline("text-classification", model=str(models / language))
-        labels = [found["label"] for found in classify(texts, truncation=True)]
+        labels = [answer["label"] for answer in classify(texts, truncation=True)]
         right = sum(label == task.labels[number] for label, number in zip(labels, classes, strict=True))
         assert right / len(texts) == pytest.approx(recorded[f"dev/accuracy/{language}"])
         for label in task.labels:
             assert labels.count(label) / len(labels) == pytest.approx(recorded[f"dev/share_of_{label}/{language}"])
-    # A second export does not write over the first.
+    # A second export does not overwrite the first.
     assert "Name another one." in run(folder, "export", "runs/small", "--model", models, code=2)

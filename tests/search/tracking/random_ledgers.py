@@ -1,4 +1,4 @@
-"""Ledgers of searches that never were: everything that a tracker may have to show, in random order."""
+"""Invented ledgers with everything that a tracker may have to show, in random order."""
 
 import random
 
@@ -17,15 +17,20 @@ class RandomLedger:
         self.decomposed = bool(seed % 2)
         self.open: list[tuple[str, int, str]] = []  # runs without a result
         self.session()
-        asked = [f"c{number}" for number in range(configurations)] + ["flat", "lr"]
-        self.random.shuffle(asked)
-        for number, config_id in enumerate(asked):
+        identities = [f"c{number}" for number in range(configurations)] + ["flat", "lr"]
+        self.random.shuffle(identities)
+        for number, config_id in enumerate(identities):
             self.ask(config_id, number)
-        self.phase("search", [(one, replicate) for one in asked for replicate in range(self.random.randint(0, 3))])
-        chosen = self.random.sample([one for one in asked if one not in ("flat", "lr")], 2)
-        estimates = {one: {"estimate": self.random.random(), "estimate_sd": 0.1, "p_best": 0.5} for one in chosen}
+        self.phase(
+            "search",
+            [(identity, replicate) for identity in identities for replicate in range(self.random.randint(0, 3))],
+        )
+        chosen = self.random.sample([identity for identity in identities if identity not in ("flat", "lr")], 2)
+        estimates = {
+            identity: {"estimate": self.random.random(), "estimate_sd": 0.1, "p_best": 0.5} for identity in chosen
+        }
         self.tell("freeze", because="budget", configs=chosen, baselines=["flat"], estimates=estimates)
-        fresh = [(one, FRESH + replicate) for one in [*chosen, "flat"] for replicate in range(2)]
+        fresh = [(identity, FRESH + replicate) for identity in [*chosen, "flat"] for replicate in range(2)]
         self.phase("confirm", fresh)
         self.tell("end", because="budget")
 

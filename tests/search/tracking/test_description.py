@@ -1,4 +1,4 @@
-"""The description of a search in MLflow, where it is about what cannot be said."""
+"""The description of a search in MLflow, where values are missing."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def described(search, names):
     ("second", "p_best"), [((), "-"), ((None,), "-"), ((0.7,), "1.00")], ids=["none", "failed", "done"]
 )
 def test_p_best_needs_a_configuration_with_two_scores(second, p_best):
-    """A seed that failed is no second score, nor is one of a baseline or of the confirmation."""
+    """Failed seeds, baselines and the confirmation do not count as second scores."""
     search = HandWritten(specification())
     search.ask("a", k=50, weighting="standard")
     search.ask("flat", baseline="constant")

@@ -1,7 +1,7 @@
-"""What the ledger says is what MLflow holds: once, in whole, whatever happened in between.
+"""MLflow holds everything in the ledger exactly once, after any interruption.
 
-MLflow's sqlite store is real, and where something is killed or followed live, so is the follower's process.
-tests/search/tracking/test_tracking_server.py has MLflow's server.
+MLflow's sqlite store is real. Tests that kill a follower or follow live run it in a real process.
+tests/search/tracking/test_tracking_server.py tests MLflow's server.
 """
 
 import contextlib
@@ -30,9 +30,9 @@ from seedwise.search.tracking.sink import Key, Point, Update
 from seedwise.trainables.pictures import checked
 from tests.search.story import (
     FILES,
-    PATIENCE,
     SCORES,
     STEP,
+    TEST_TIMEOUT,
     Story,
     command,
     follow_here,
@@ -51,7 +51,7 @@ from tests.servers import refusing
 
 @pytest.fixture(scope="module")
 def written(database, tmp_path_factory):
-    """The whole story, followed at once."""
+    """The whole ledger, followed in one pass."""
     folder, uri = tmp_path_factory.mktemp("search"), database()
     tell(story_in(folder, uri))
     assert follow_here(folder)
@@ -141,7 +141,7 @@ def test_tags_say_what_a_run_is_and_which_code_made_it(runs):
     assert runs[("search",)].data.tags.items() >= {"sessions": "2", "ended": "budget"}.items()
 
 
-def test_failed_and_unfinished_runs_are_told_apart(runs):
+def test_failed_and_unfinished_runs_are_distinguished(runs):
     status = {key[1:]: run.info.status for key, run in runs.items()}
     assert status.pop(("b", "1")) == "FAILED"
     assert status.pop(("c", "1")) == status.pop(("c",)) == "KILLED"
@@ -156,10 +156,10 @@ def test_a_repeated_step_of_an_interrupted_run_is_there_once(written, runs):
 
 
 def test_files_lie_next_to_the_database(written, runs):
-    place = (
+    folder = (
         Path(written[1].removeprefix("sqlite:///")).parent / "mlartifacts" / runs[("search",)].info.run_id / "artifacts"
     )
-    assert {file.name for file in place.iterdir()} == FILES
+    assert {file.name for file in folder.iterdir()} == FILES
 
 
 def test_the_page_of_the_experiment_sorts_by_the_score(written):
@@ -177,7 +177,7 @@ def test_following_again_changes_nothing(written):
     assert picture(uri) == before
 
 
-def test_a_lost_note_of_how_far_it_came_costs_only_time(database, written, tmp_path):
+def test_a_lost_position_costs_only_time(database, written, tmp_path):
     uri = database()
     folder = twin(written[0], tmp_path / "twin", uri)
     assert follow_here(folder)
@@ -223,7 +223,7 @@ def test_a_search_that_is_extended_goes_on_in_the_same_runs(database, tmp_path):
 
 def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(database, tmp_path):
     folder, uri = tmp_path / "live", database()
-    process = follower.start_follower(folder)  # before there is a ledger
+    process = follower.start_follower(folder)  # before the ledger exists
     story = story_in(folder, uri)
     story.session()
     story.ask("a")
@@ -234,31 +234,31 @@ def test_a_ledger_followed_while_it_is_written_ends_as_one_followed_at_once(data
     )
     with open(folder / "ledger.jsonl", "ab", buffering=0) as torn:
         torn.write((first + second[:40]).encode())
-        wait_for(lambda: steps_in(uri) == {1})  # it has read as far as the torn line, and left that alone
+        wait_for(lambda: steps_in(uri) == {1})  # it has read up to the torn line and no further
         torn.write(second[40:].encode())
     wait_for(lambda: steps_in(uri) == {1, 2})
-    process.send_signal(signal.SIGTERM)  # as a job that is stopped gets, with all its processes: the follower goes on
+    process.send_signal(signal.SIGTERM)  # as all processes of a stopped job get it: the follower continues
     story.result("a", 0, 0.5)
     wait_for(lambda: 3 in steps_in(uri))
     story.run("a", 1, 0.7)
     story.end()
-    assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
+    assert follower.finish(process, TEST_TIMEOUT), (folder / "tracking.log").read_text()
     other = database()
     assert follow_here(twin(folder, tmp_path / "twin", other))
     assert picture(uri) == picture(other)
 
 
-# The store takes no further run: whoever is killed then has not finished, however quick.
+# The store accepts no further run, so even a fast follower is killed before it has finished.
 FULL = """create trigger full before insert on runs when (select count(*) from runs) >= 30
     begin select raise(abort, 'no room'); end"""
 
 
 def execute(uri: str, statement: str) -> None:
-    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=PATIENCE)) as store, store:
+    with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"), timeout=TEST_TIMEOUT)) as store, store:
         store.execute(statement)
 
 
-def test_a_killed_follower_is_made_good_by_the_next_one(database, tmp_path):
+def test_the_next_follower_completes_what_a_killed_follower_left(database, tmp_path):
     folder, uri = tmp_path / "killed", database()
     execute(uri, FULL)
     story = story_in(folder, uri)
@@ -292,7 +292,7 @@ def test_the_second_follower_of_a_folder_waits_for_the_first(database, tmp_path,
     assert "another process" in capsys.readouterr().out
 
 
-def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_password(tmp_path):
+def test_when_mlflow_refuses_the_follower_stops_and_says_how_to_complete_without_keeping_a_password(tmp_path):
     with refusing() as server:
         tell(story_in(tmp_path, f"http://someone:sesame@127.0.0.1:{server.server_port}"))
         ledger = (tmp_path / "ledger.jsonl").read_bytes()
@@ -300,8 +300,8 @@ def test_where_mlflow_refuses_it_gives_up_says_how_to_complete_and_keeps_no_pass
     assert done.returncode == follower.INCOMPLETE
     assert (
         f"This completes the tracking: seedwise resume {tmp_path}" in done.stdout.splitlines()[-1]
-    )  # in a file that is kept
-    assert server.told == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
+    )  # in a file that stays
+    assert server.authorizations == {"Basic c29tZW9uZTpzZXNhbWU="}  # someone:sesame in base 64
     assert "no entry for" in done.stdout
     for shown in (done.stdout, done.stderr, (tmp_path / "tracking.log").read_text()):
         assert "sesame" not in shown
@@ -316,7 +316,7 @@ def test_a_masked_address_without_its_password_is_a_wrong_request(tmp_path, monk
         follow_here(tmp_path)
 
 
-def test_no_ledger_is_no_work(tmp_path):
+def test_without_a_ledger_the_follower_does_nothing(tmp_path):
     assert follow_here(tmp_path)
 
 
@@ -346,14 +346,15 @@ def test_numbers_that_are_not_finite_and_names_that_mlflow_refuses_are_made_harm
 
 @given(st.integers(0, 40), st.integers(1, 50))
 def test_updates_of_any_parts_are_those_of_the_whole(lines, part):
-    events = told()
+    events = search_events()
     late, whole = Mirror(), Mirror()
     parts = late.take(events[:lines])
     for start in range(lines, len(events), part):
         parts += late.take(events[start : start + part])
     assert points_of(parts) == points_of(whole.take(events))
     statuses = [
-        {update.key: (update.status, update.moment) for update in one.take([], last=True)} for one in (late, whole)
+        {update.key: (update.status, update.moment) for update in scribe.take([], last=True)}
+        for scribe in (late, whole)
     ]
     assert statuses[0] == statuses[1]
     assert late.nodes == whole.nodes
@@ -394,7 +395,7 @@ def test_importing_tracking_does_not_import_mlflow():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def told() -> list[dict]:
+def search_events() -> list[dict]:
     """The events of the story."""
     events: list[dict] = []
     tell(Story(lambda event: events.append({**event, "time": len(events) / 8}), "sqlite:///x.db"))
@@ -429,7 +430,7 @@ def test_baselines_are_tagged_and_have_means_and_are_never_the_best():
 
 
 def points_of(updates: list[Update]) -> dict[Key, list[Point]]:
-    """All points by node, in their order."""
+    """All points by node, in order."""
     points: dict[Key, list[Point]] = {}
     for update in updates:
         points.setdefault(update.key, []).extend(update.points)
@@ -444,7 +445,7 @@ def steps_in(uri: str) -> set[int]:
 
 
 def test_the_confirmation_stands_beside_the_search(database, tmp_path):
-    """Fresh seeds and test scores are metrics of their own; the search's score stays what it was at the freeze."""
+    """Fresh seeds and test scores are metrics of their own; the search's score stays as it was at the freeze."""
     uri = database()
     story = story_in(tmp_path, uri)
     story.session()
@@ -466,13 +467,13 @@ def test_the_confirmation_stands_beside_the_search(database, tmp_path):
     story.end()
     assert follow_here(tmp_path)  # restarted after the freeze
     runs = runs_of(uri)
-    found = runs["configuration", "a"].data.metrics
-    assert found["score"] == pytest.approx(np.mean(SCORES["a"]))
-    assert found["fresh_score"] == pytest.approx(np.mean(fresh))
-    assert found["fresh_score_sd"] == pytest.approx(np.std(fresh, ddof=1))
-    assert found["test/macro_f1/bel"] == pytest.approx(np.mean(fresh) - 0.2)
-    assert found["dev/macro_f1/bel"] == pytest.approx(np.mean(SCORES["a"]) - 0.1)
-    assert (found["estimate"], found["p_best"]) == (0.605, 0.8)
+    logged = runs["configuration", "a"].data.metrics
+    assert logged["score"] == pytest.approx(np.mean(SCORES["a"]))
+    assert logged["fresh_score"] == pytest.approx(np.mean(fresh))
+    assert logged["fresh_score_sd"] == pytest.approx(np.std(fresh, ddof=1))
+    assert logged["test/macro_f1/bel"] == pytest.approx(np.mean(fresh) - 0.2)
+    assert logged["dev/macro_f1/bel"] == pytest.approx(np.mean(SCORES["a"]) - 0.1)
+    assert (logged["estimate"], logged["p_best"]) == (0.605, 0.8)
     assert "test/macro_f1/bel" not in runs["configuration", "b"].data.metrics
     assert runs["configuration", "b"].data.metrics["p_best"] == 0.2
     assert runs["run", "a", "1001"].data.tags["phase"] == "confirm"
@@ -502,11 +503,11 @@ def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(
     pictures_of(tmp_path, "a", 1000).write_text(json.dumps(drawn))
 
     def files() -> dict[tuple, dict[str, str]]:
-        client, found = MlflowClient(uri), {}
+        client, pictures = MlflowClient(uri), {}
         for key, run in runs_of(uri).items():
             names = [file.path for file in client.list_artifacts(run.info.run_id, "pictures")]
-            found |= {key: {name: mlflow_text(client, run.info.run_id, name) for name in names}} if names else {}
-        return found
+            pictures |= {key: {name: mlflow_text(client, run.info.run_id, name) for name in names}} if names else {}
+        return pictures
 
     assert follow_here(tmp_path)
     first = files()
@@ -514,7 +515,7 @@ def test_pictures_of_a_run_are_files_of_its_own_mlflow_run_also_after_a_restart(
     assert first["run", "a", "1000"].keys() == {"pictures/loss.svg", "pictures/map.svg"}
     assert first["run", "a", "1000"]["pictures/loss.svg"] == svg(checked(drawn)[0])
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store, store:
-        store.execute("delete from tags where key = ?", [WRITTEN])  # killed before it noted how far it came
+        store.execute("delete from tags where key = ?", [WRITTEN])  # killed before it saved its position
     story.end()
     assert follow_here(tmp_path)
     assert files() == first

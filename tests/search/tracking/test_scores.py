@@ -1,4 +1,4 @@
-"""Scores that grow with the results are those of everything at once."""
+"""Scores updated result by result equal scores computed at once."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.search.tracking.random_ledgers import RandomLedger
 
 @pytest.mark.parametrize("seed", range(40))
 def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_at_once(seed):
-    """Only configurations whose scores differ are named, and each of them."""
+    """Exactly the configurations whose scores changed are returned."""
     selection, state = Selection.from_specification(specification()), State()
     scores, before = Scores(state, selection), {}
     for event in RandomLedger(seed).events:
@@ -22,15 +22,15 @@ def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_
             continue
         changed = scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
         search, fresh = (scores_of(state, selection, phase) for phase in (SEARCH, CONFIRM))
-        now = {one: (search.get(one, {}), fresh.get(one, {})) for one in search.keys() | fresh.keys()}
-        assert {one: rows for one, rows in scores.rows.items() if any(rows)} == now
-        assert changed == sorted(one for one in now if now[one] != before.get(one))
+        now = {key: (search.get(key, {}), fresh.get(key, {})) for key in search.keys() | fresh.keys()}
+        assert {key: rows for key, rows in scores.rows.items() if any(rows)} == now
+        assert changed == sorted(key for key in now if now[key] != before.get(key))
         assert scores.count == sum(map(len, search.values()))
-        known = {one: [score for score in row.values() if score is not None] for one, row in search.items()}
-        own = {one: summary(scores) for one, scores in known.items() if scores and one.startswith("c")}
+        known = {key: [score for score in row.values() if score is not None] for key, row in search.items()}
+        own = {key: summary(values) for key, values in known.items() if values and key.startswith("c")}
         assert scores.summaries == own
         if own:
-            assert scores.best == min(own, key=lambda one: (-own[one].mean, one))
+            assert scores.best == min(own, key=lambda config_id: (-own[config_id].mean, config_id))
         before = now
 
 
@@ -42,7 +42,11 @@ def test_a_result_touches_its_own_configuration_and_a_new_lowest_or_highest_one_
     search.run("c01", 1, metrics("dev", 0.9, 0.6, 0.5))
     search.run("c02", 1, metrics("dev", 0.1, 0.6, 0.5))
     update = Scores._update
-    monkeypatch.setattr(Scores, "_update", lambda self, one: touched.append(one.config_id) or update(self, one))
+    monkeypatch.setattr(
+        Scores,
+        "_update",
+        lambda self, configuration: touched.append(configuration.config_id) or update(self, configuration),
+    )
     state = State()
     scores, counts = Scores(state, Selection.from_specification(search.resolved)), []
     for event in search.events:

@@ -1,4 +1,4 @@
-"""What every tracker has to do, for the follower and by itself: a dictionary and MLflow's database both do it."""
+"""The contract of a tracker, alone and with the follower, checked on a dictionary and on MLflow's database."""
 
 import contextlib
 import json
@@ -31,18 +31,18 @@ often = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    """So that a ledger is several parts, each with a position of its own."""
+    """Small parts, so that a ledger has several, each with its own position."""
     monkeypatch.setattr(follower, "CHUNK", 1500)
     monkeypatch.setattr(follower, "PART", 3)
     monkeypatch.setattr(follower, "POLL", 0.0)
 
 
 class Killed(BaseException):
-    """The process ended at this place."""
+    """The process was killed here."""
 
 
 class Trouble(Exception):
-    """The store is away from this place on."""
+    """The store is unreachable from here on."""
 
 
 def write(folder: Path, events: list[dict]) -> None:
@@ -56,19 +56,19 @@ def tracker(store) -> Tracker:
 
 @contextlib.contextmanager
 def following(folder: Path, store):
-    """A follower that gives up its lock, as it does when its process ends."""
+    """A follower that releases its lock at the end, as a process does."""
     with patch.dict(TRACKERS, store=tracker(store)):
-        one = Follower(folder, threading.Event(), "store://")
+        opened = Follower(folder, threading.Event(), "store://")
         try:
-            yield one
+            yield opened
         finally:
-            one._lock.close()
+            opened._lock.close()
 
 
 def complete(folder: Path, store) -> None:
-    with following(folder, store) as one:
-        one._over.set()
-        assert one.follow(0), one.trouble
+    with following(folder, store) as opened:
+        opened._over.set()
+        assert opened.follow(0), opened.trouble
 
 
 def undisturbed(kind, database, folder: Path, events: list[dict]):
@@ -79,7 +79,7 @@ def undisturbed(kind, database, folder: Path, events: list[dict]):
 
 
 def after(changes: int, error: type[BaseException]):
-    """An interruption at one change of the store; None of the later ones is interrupted."""
+    """An interruption at one change of the store, and at none of the later changes."""
     left = iter(range(changes))
 
     def interrupt() -> None:
@@ -114,14 +114,14 @@ def test_whatever_interrupts_the_writing_the_store_holds_the_same_in_the_end(kin
     chance = random.Random(seed)
     events = RandomLedger(seed).events if kind is MemoryStore else EVENTS
     expected = undisturbed(kind, database, tmp_path, events).content()
-    store, told, saved = kind(database), 1, None
+    store, written, saved = kind(database), 1, None
     for _ in range(chance.randint(3, 8)):
-        told = min(len(events), told + chance.randint(0, 40))
-        write(tmp_path, events[:told])
+        written = min(len(events), written + chance.randint(0, 40))
+        write(tmp_path, events[:written])
         store.interrupt = after(chance.randint(0, 120), chance.choice([Killed, Trouble]))
-        with following(tmp_path, store) as one, contextlib.suppress(Killed):
+        with following(tmp_path, store) as opened, contextlib.suppress(Killed):
             for _ in range(chance.randint(1, 12)):
-                one._advance(last=chance.random() < 0.2)
+                opened._advance(last=chance.random() < 0.2)
         store.interrupt = lambda: None
         known = sorted(store.open("", events[0], tmp_path).known(), key=str)
         if saved is not None and chance.random() < 0.2:
@@ -136,7 +136,7 @@ def test_whatever_interrupts_the_writing_the_store_holds_the_same_in_the_end(kin
 
 @often
 def test_the_position_moves_after_all_before_it_is_written(kind, seed, database, tmp_path):
-    """Whatever is interrupted, and by whom it is continued."""
+    """At any interruption, continued by the same follower or by another."""
     chance, store, marks = random.Random(seed), kind(database), []
     events = RandomLedger(seed).events if kind is MemoryStore else EVENTS
 
@@ -159,9 +159,9 @@ def test_the_position_moves_after_all_before_it_is_written(kind, seed, database,
     write(tmp_path, events)
     for _ in range(3):
         store.interrupt = after(chance.randint(0, 150), chance.choice([Killed, Trouble]))
-        with following(tmp_path, store) as one, contextlib.suppress(Killed):
+        with following(tmp_path, store) as opened, contextlib.suppress(Killed):
             for _ in range(4):
-                one._advance(last=False)
+                opened._advance(last=False)
     store.interrupt = lambda: None
     complete(tmp_path, store)
     assert marks == sorted(marks)
@@ -182,7 +182,7 @@ def test_a_node_that_somebody_deleted_comes_back_with_all_that_it_had(kind, key,
 
 @both
 def test_a_node_that_was_restored_in_part_is_not_taken_for_whole(kind, database, tmp_path, monkeypatch):
-    """The follower is killed while it restores it. The store has all nodes then, and had its position before."""
+    """The follower is killed while it restores the node: the store then has all nodes and its old position."""
     monkeypatch.setattr(follower, "CHUNK", 1 << 20)
     monkeypatch.setattr(follower, "PART", 1)
     store = undisturbed(kind, database, tmp_path, EVENTS)
@@ -217,24 +217,24 @@ def test_a_store_that_loses_something_under_a_follower_is_completed(kind, delete
     """It is set back to an older state, or a run is deleted and the position stays."""
     expected = undisturbed(kind, database, tmp_path, EVENTS).content()
     store = kind(database)
-    with following(tmp_path, store) as one:
-        one._advance(last=False)
+    with following(tmp_path, store) as opened:
+        opened._advance(last=False)
         saved = store.save()
-        while one._behind:
-            one._advance(last=False)
-        assert not one._attempt(lambda: 1 / 0)  # the store is away
+        while opened._behind:
+            opened._advance(last=False)
+        assert not opened._attempt(lambda: 1 / 0)  # the store is unreachable
         if deleted:
             store.delete(RUN)
         else:
             store.set_back(saved)
-        one._over.set()
-        assert one.follow(0)
+        opened._over.set()
+        assert opened.follow(0)
     assert store.content() == expected
 
 
 @both
 def test_writing_again_changes_nothing(kind, database, tmp_path):
-    """All updates, in another sink and in another order of the parts."""
+    """All updates, in another sink and with the parts in another order."""
     store, mirror = kind(database), Mirror()
     updates = mirror.take(EVENTS)
     for _ in range(2):
@@ -258,8 +258,8 @@ def test_a_sink_says_what_the_store_has(kind, database, tmp_path):
     assert sink.known() == {TOP, run[:1], run}  # with its parents
     assert sink.position == ""
     sink.mark("10 lines")
-    for one in (sink, store.open("", EVENTS[0], tmp_path)):
-        assert (one.position, one.known()) == ("10 lines", {TOP, run[:1], run})
+    for opened in (sink, store.open("", EVENTS[0], tmp_path)):
+        assert (opened.position, opened.known()) == ("10 lines", {TOP, run[:1], run})
     store.delete(run)
     again = store.open("", EVENTS[0], tmp_path)
     assert again.known() == {TOP, run[:1]}

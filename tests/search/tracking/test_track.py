@@ -1,4 +1,4 @@
-"""What people see of a search in MLflow, and how any search gets into any store."""
+"""What MLflow shows of a search, and writing a finished search to any store."""
 
 import contextlib
 import fcntl
@@ -22,7 +22,7 @@ from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.mlflow_sink import MlflowSink, _dataset
 from seedwise.search.tracking.mlflow_ui import Pages
 from seedwise.search.tracking.sink import TOP, Key, Node
-from tests.search.story import PATIENCE, Story, follow_here, picture, story_in, tell, twin, wait_for
+from tests.search.story import TEST_TIMEOUT, Story, follow_here, picture, story_in, tell, twin, wait_for
 from tests.servers import silent_port
 
 SUMS = {"task.data": "1" * 64, "model": "2" * 64, "inputs.vectors.bel": "3" * 64, "inputs.text.bel": "4" * 64}
@@ -83,7 +83,7 @@ def test_ledgers_that_do_not_say_what_was_searched_name_configurations_by_their_
     assert nodes(lines)["one", 0].name == "one, replicate 0"
 
 
-def test_two_configurations_that_round_to_one_name_are_told_apart():
+def test_two_configurations_that_round_to_one_name_get_distinct_names():
     lines = events()
     lines[2]["params"] = {"k": 50, "weighting": "softmax", "tau": 0.25004}
     names = [node.name for key, node in nodes(lines).items() if len(key) == 1]
@@ -91,10 +91,10 @@ def test_two_configurations_that_round_to_one_name_are_told_apart():
 
 
 def test_only_runs_say_which_configuration_they_are_of_as_a_parameter():
-    found = nodes(events())
-    assert found["one", 0].params["configuration"] == "k=50 softmax tau=0.25"
-    assert found["one",].params.keys() == {"k", "weighting", "tau", "lr"}
-    assert found["two",].params.keys() == {"k", "lr"}  # tau is not active at k = 1
+    runs = nodes(events())
+    assert runs["one", 0].params["configuration"] == "k=50 softmax tau=0.25"
+    assert runs["one",].params.keys() == {"k", "weighting", "tau", "lr"}
+    assert runs["two",].params.keys() == {"k", "lr"}  # tau is not active at k = 1
 
 
 def test_the_description_has_the_leaderboard_and_how_to_run_it_again():
@@ -111,8 +111,8 @@ def test_a_running_search_says_so_in_its_description():
 
 
 def test_datasets_have_their_path_and_the_start_of_their_checksum():
-    found = [_dataset(one) for one in nodes(events())[TOP].inputs]
-    assert [(one.tags[0].value, one.dataset.name, one.dataset.digest) for one in found] == [
+    datasets = [_dataset(dataset) for dataset in nodes(events())[TOP].inputs]
+    assert [(dataset.tags[0].value, dataset.dataset.name, dataset.dataset.digest) for dataset in datasets] == [
         ("task.data", "data/sib200", "1" * 16),
         ("inputs.vectors.bel", "be.vec", "3" * 16),
         ("inputs.text.bel", "text/{language}.txt", "4" * 16),
@@ -120,36 +120,36 @@ def test_datasets_have_their_path_and_the_start_of_their_checksum():
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """A search folder that never was in MLflow."""
-    folder = tmp_path_factory.mktemp("told")
+def finished(tmp_path_factory):
+    """A search folder that was never written to MLflow."""
+    folder = tmp_path_factory.mktemp("finished")
     tell(story_in(folder, "off"))
     return folder
 
 
-def test_any_search_goes_into_any_store_and_the_second_time_changes_nothing(told, database, capsys):
+def test_any_search_goes_into_any_store_and_the_second_time_changes_nothing(finished, database, capsys):
     uri = database()
-    assert main(["track", str(told), "--uri", uri]) == 0
+    assert main(["track", str(finished), "--uri", uri]) == 0
     assert "complete" in capsys.readouterr().out
     before = picture(uri)
     assert len(before[1]) == 11
     assert before[1][("search",)][0] == "FINISHED"
-    assert main(["track", str(told), "--uri", uri]) == 0
+    assert main(["track", str(finished), "--uri", uri]) == 0
     assert picture(uri) == before
 
 
-def test_a_ledger_is_written_alike_in_parts_of_any_size(told, database, tmp_path, monkeypatch):
+def test_a_ledger_is_written_alike_in_parts_of_any_size(finished, database, tmp_path, monkeypatch):
     whole, parts = database(), database()
-    assert follow_here(twin(told, tmp_path / "whole", whole))
+    assert follow_here(twin(finished, tmp_path / "whole", whole))
     monkeypatch.setattr(follower, "CHUNK", 500)  # bytes: two or three lines
-    assert follow_here(twin(told, tmp_path / "parts", parts))
+    assert follow_here(twin(finished, tmp_path / "parts", parts))
     assert picture(parts) == picture(whole)
 
 
-def test_a_second_follower_that_knows_several_parts_adds_only_the_rest(told, database, tmp_path, monkeypatch):
+def test_a_second_follower_that_knows_several_parts_adds_only_the_rest(finished, database, tmp_path, monkeypatch):
     whole, uri = database(), database()
-    assert follow_here(twin(told, tmp_path / "whole", whole))
-    folder = twin(told, tmp_path / "parts", uri)
+    assert follow_here(twin(finished, tmp_path / "whole", whole))
+    folder = twin(finished, tmp_path / "parts", uri)
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     monkeypatch.setattr(follower, "CHUNK", 500)
     (folder / "ledger.jsonl").write_text("".join(lines[:25]))
@@ -159,57 +159,57 @@ def test_a_second_follower_that_knows_several_parts_adds_only_the_rest(told, dat
     assert picture(uri) == picture(whole)
 
 
-def test_a_store_that_comes_back_empty_gets_everything_again(told, database, tmp_path):
-    """Deleted, or set back to an older state, while the search went on."""
+def test_a_store_that_comes_back_empty_gets_everything_again(finished, database, tmp_path):
+    """Deleted, or set back to an older state, during the search."""
     whole, uri, empty = database(), database(), database()
-    assert follow_here(twin(told, tmp_path / "whole", whole))
-    folder = twin(told, tmp_path / "twin", uri)
+    assert follow_here(twin(finished, tmp_path / "whole", whole))
+    folder = twin(finished, tmp_path / "twin", uri)
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     (folder / "ledger.jsonl").write_text("".join(lines[:25]))
     over = threading.Event()
     following = follower.Follower(folder, over)
     assert following._advance(last=False)
     (folder / "ledger.jsonl").write_text("".join(lines))
-    assert not following._attempt(lambda: 1 / 0)  # the store is away
+    assert not following._attempt(lambda: 1 / 0)  # the store is unreachable
     shutil.copy(empty.removeprefix("sqlite:///"), uri.removeprefix("sqlite:///"))
     over.set()
     assert following.follow(0)
     assert picture(uri) == picture(whole)
 
 
-def test_nothing_is_read_ahead_while_mlflow_is_away(told, tmp_path):
-    """The ledger is the queue: an outage of hours costs no memory."""
+def test_nothing_is_read_ahead_while_mlflow_is_away(finished, tmp_path):
+    """The ledger is the queue: a long outage takes no memory."""
     over = threading.Event()
     over.set()
     with silent_port() as port:
-        following = follower.Follower(twin(told, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
+        following = follower.Follower(twin(finished, tmp_path / "twin", f"http://127.0.0.1:{port}"), over)
         assert not following.follow(0)
     assert following.trouble
     assert following._mirror.lines == 0
 
 
-def test_a_store_that_does_not_answer_is_said_in_one_line(told, capsys, monkeypatch):
+def test_a_store_that_does_not_answer_is_one_line(finished, capsys, monkeypatch):
     monkeypatch.setattr(follower, "TRACK_GRACE", 0.0)
     with silent_port() as port:
-        assert main(["track", str(told), "--uri", f"http://127.0.0.1:{port}"]) == 1
+        assert main(["track", str(finished), "--uri", f"http://127.0.0.1:{port}"]) == 1
     assert "is incomplete" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{told}"], "tracking.uri: it is off in this search. Name a store with --uri."),
-        (["{told}", "--uri", "runs/mlruns"], "MLflow cannot write to 'runs/mlruns'"),
-        (["{told}/nothing"], "there is no search here"),
+        (["{finished}"], "tracking.uri: it is off in this search. Name a store with --uri."),
+        (["{finished}", "--uri", "runs/mlruns"], "MLflow cannot write to 'runs/mlruns'"),
+        (["{finished}/nothing"], "there is no search here"),
     ],
 )
-def test_a_wrong_request_to_track_is_one_line(told, arguments, said, capsys):
-    assert main(["track", *(one.format(told=told) for one in arguments)]) == 2
+def test_a_wrong_request_to_track_is_one_line(finished, arguments, said, capsys):
+    assert main(["track", *(argument.format(finished=finished) for argument in arguments)]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_a_running_search_is_not_tracked_twice(told, tmp_path, capsys):
-    folder = twin(told, tmp_path / "twin", "off")
+def test_a_running_search_is_not_tracked_twice(finished, tmp_path, capsys):
+    folder = twin(finished, tmp_path / "twin", "off")
     ledger = Ledger(folder / "ledger.jsonl")
     try:
         assert main(["track", str(folder), "--uri", "sqlite:////nowhere/mlflow.db"]) == 2
@@ -232,11 +232,11 @@ def test_a_password_in_the_address_of_artifacts_is_refused():
 
 
 def test_artifacts_go_where_the_specification_says(database, tmp_path):
-    uri, place = database(), tmp_path / "elsewhere"
-    story = story_in(tmp_path, uri, tracking={"uri": uri, "artifacts": place.as_uri()})
+    uri, artifacts = database(), tmp_path / "elsewhere"
+    story = story_in(tmp_path, uri, tracking={"uri": uri, "artifacts": artifacts.as_uri()})
     tell(story)
     assert follow_here(tmp_path)
-    files = {file.name for file in place.rglob("*") if file.is_file()}
+    files = {file.name for file in artifacts.rglob("*") if file.is_file()}
     assert {"best.yaml", "leaderboard.csv"} <= files
 
 
@@ -248,12 +248,12 @@ def test_a_relative_folder_of_artifacts_is_looked_up_where_the_search_was_starte
     search = {"name": "story", "search_id": "5ea4c4", "folder": str(home)}
     MlflowSink(uri, search | {"specification": {"tracking": {"artifacts": "my files"}}}, tmp_path)
     with contextlib.closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
-        (place,) = store.execute("select artifact_location from experiments where name = 'story'").fetchone()
-    assert place == (home / "my files").as_uri()
+        (location,) = store.execute("select artifact_location from experiments where name = 'story'").fetchone()
+    assert location == (home / "my files").as_uri()
 
 
 def waited_for(folder: Path) -> bool:
-    """Whether somebody waits for the lock of a folder, by the kernel's own list."""
+    """Whether a process waits for the lock of a folder, by the kernel's list of locks."""
     waiting = [line for line in Path("/proc/locks").read_text().splitlines() if "-> FLOCK" in line]
     return any(f":{folder.stat().st_ino} " in line for line in waiting)
 
@@ -277,7 +277,7 @@ def test_a_store_is_changed_by_one_follower_at_a_time_while_it_is_created(databa
         assert experiments(uri) == 1  # MLflow's own
     finally:
         os.close(first)
-    second.join(PATIENCE)
+    second.join(TEST_TIMEOUT)
     assert experiments(uri) == 2
 
 
@@ -293,15 +293,15 @@ def test_two_followers_that_begin_at_once_create_one_store(tmp_path):
         text = (folder / "ledger.jsonl").read_text()
         (folder / "ledger.jsonl").write_text(text.replace("5ea4c4", f"5ea4c{number}"))
         followers.append(follower.start_follower(folder))
-    assert [follower.finish(one, PATIENCE) for one in followers] == [True, True]
+    assert [follower.finish(process, TEST_TIMEOUT) for process in followers] == [True, True]
     for number in range(2):
         assert "cannot be written" not in (tmp_path / str(number) / "tracking.log").read_text()
 
 
-def test_the_comparison_selects_the_best_of_several_searches(told, database, tmp_path):
+def test_the_comparison_selects_the_best_of_several_searches(finished, database, tmp_path):
     uri, searches = database(), []
     for number in range(2):
-        folder = twin(told, tmp_path / str(number), uri)
+        folder = twin(finished, tmp_path / str(number), uri)
         text = (folder / "ledger.jsonl").read_text()
         (folder / "ledger.jsonl").write_text(
             text.replace("5ea4c4", f"5ea4c{number}").replace('"name": "story"', f'"name": "story{number}"')
@@ -313,13 +313,13 @@ def test_the_comparison_selects_the_best_of_several_searches(told, database, tmp
 
     query = parse_qs(urlsplit(link.replace("#", "")).query)
     client = MlflowClient(uri)
-    found = [client.get_run(run_id) for run_id in json.loads(query["runs"][0])]
-    assert [(run.data.tags["seedwise.search_id"], run.data.tags["config_id"]) for run in found] == [
+    runs = [client.get_run(run_id) for run_id in json.loads(query["runs"][0])]
+    assert [(run.data.tags["seedwise.search_id"], run.data.tags["config_id"]) for run in runs] == [
         ("5ea4c0", "b"),
         ("5ea4c0", "a"),
         ("5ea4c1", "a"),
     ]
-    assert {run.data.tags["level"] for run in found} == {"configuration"}
+    assert {run.data.tags["level"] for run in runs} == {"configuration"}
     assert len(json.loads(query["experiments"][0])) == 2
     replicates = Pages(uri, 5000).comparison([(searches[0], ["b", "a"])], replicates=True)
     assert len(json.loads(parse_qs(urlsplit(replicates.replace("#", "")).query)["runs"][0])) == 5

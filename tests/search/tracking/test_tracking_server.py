@@ -1,4 +1,4 @@
-"""Searches in a real MLflow server: one that comes late, one that is killed in the middle."""
+"""Searches with a real MLflow server that starts late or is killed in the middle."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from seedwise.search.tracking import follower
 from seedwise.search.tracking.mirror import mask
 from tests.search.story import (
     FILES,
-    PATIENCE,
+    TEST_TIMEOUT,
     follow_here,
     history,
     picture,
@@ -30,40 +30,40 @@ pytestmark = pytest.mark.extended
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
-    """A search folder that never was in MLflow."""
-    folder = tmp_path_factory.mktemp("told")
+def finished(tmp_path_factory):
+    """A search folder that was never written to MLflow."""
+    folder = tmp_path_factory.mktemp("finished")
     tell(story_in(folder, "off", searched=["k", "weighting"]))
     return folder
 
 
-def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(told, database, tmp_path):
+def test_everything_arrives_when_the_server_comes_late_and_no_password_is_shown(finished, database, tmp_path):
     from mlflow import MlflowClient
 
     port = own_port()
     uri = f"http://127.0.0.1:{port}"
     whole = f"http://someone:sesame@127.0.0.1:{port}"
-    folder = twin(told, tmp_path / "twin", mask(whole))
+    folder = twin(finished, tmp_path / "twin", mask(whole))
     process = follower.start_follower(folder, whole)
     wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
     assert process.poll() is None
     with server(database(), tmp_path / "files", port):
-        assert follower.finish(process, PATIENCE), (folder / "tracking.log").read_text()
-        found = runs_of(uri)
-        assert len(found) == 11
-        assert history(uri, found["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
-        assert found[("search",)].data.params["tracking.uri"] == f"http://***@127.0.0.1:{port}"
-        files = {file.path for file in MlflowClient(uri).list_artifacts(found[("search",)].info.run_id)}
+        assert follower.finish(process, TEST_TIMEOUT), (folder / "tracking.log").read_text()
+        runs = runs_of(uri)
+        assert len(runs) == 11
+        assert history(uri, runs["run", "a", "1"], "score") == [(1, 0.1), (2, 0.2), (3, 0.64)]
+        assert runs[("search",)].data.params["tracking.uri"] == f"http://***@127.0.0.1:{port}"
+        files = {file.path for file in MlflowClient(uri).list_artifacts(runs[("search",)].info.run_id)}
         assert files == FILES
     assert "answers again" in (folder / "tracking.log").read_text()
     assert "sesame" not in (folder / "tracking.log").read_text()
 
 
-def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(told, database, tmp_path):
+def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(finished, database, tmp_path):
     """The ledger grows meanwhile, and afterwards both stores hold the same, run by run."""
     undisturbed, disturbed, port = database(), database(), own_port()
-    assert follow_here(twin(told, tmp_path / "whole", undisturbed))
-    folder = twin(told, tmp_path / "search", f"http://127.0.0.1:{port}")
+    assert follow_here(twin(finished, tmp_path / "whole", undisturbed))
+    folder = twin(finished, tmp_path / "search", f"http://127.0.0.1:{port}")
     lines = (folder / "ledger.jsonl").read_text().splitlines(keepends=True)
     (folder / "ledger.jsonl").write_text("".join(lines[:8]))
     with server(disturbed, tmp_path / "files", port) as process:
@@ -77,7 +77,7 @@ def test_a_server_that_is_killed_in_the_middle_lacks_nothing_afterwards(told, da
         wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text())
         ledger.write("".join(lines[30:]))
     with server(disturbed, tmp_path / "files", port):
-        assert follower.finish(following, PATIENCE), (folder / "tracking.log").read_text()
+        assert follower.finish(following, TEST_TIMEOUT), (folder / "tracking.log").read_text()
     assert picture(disturbed) == picture(undisturbed)
 
 
@@ -106,12 +106,12 @@ def test_a_search_goes_on_while_its_server_is_killed_and_nothing_is_missing_when
     assert before <= 16
     marker.touch()
     wait_for(lambda: len(results(folder)) >= before + 6 or search.poll() is not None)
-    marker.unlink()  # what has not begun by now waits until the server is back
+    marker.unlink()  # later runs wait until the server is back
     wait_for(lambda: "cannot be written" in (folder / "tracking.log").read_text() or search.poll() is not None)
     assert search.poll() is None
     with server(uri, tmp_path / "files", port):
         marker.touch()
-        output, _ = search.communicate(timeout=PATIENCE)
+        output, _ = search.communicate(timeout=TEST_TIMEOUT)
         assert search.returncode == 0
         assert "MLflow did not answer" not in output
     assert len(results(folder)) == len(set(results(folder))) == 24

@@ -10,7 +10,7 @@ from seedwise.trainables.training.options import STRICT, Positive
 
 @dataclass(frozen=True, config=STRICT)
 class PlainOptions:
-    """The most frequent class of the sentences that were drawn."""
+    """The most frequent class of the drawn sentences."""
 
     title: ClassVar[str] = "most frequent class"
     sentences: Count = 48  # of source training, drawn by the order stream

@@ -1,4 +1,4 @@
-"""The toy method as the rest of the program knows it. No torch here."""
+"""The description of the toy method, without torch."""
 
 from seedwise.trainables.spec import Baseline, Export, Input, MethodSpec, Metric
 from seedwise.trainables.toy.options import PlainOptions, ToyOptions

@@ -24,7 +24,7 @@ def counted(request, split, languages):
     """Counts of pieces, and classes, of a split by language."""
     data, tokenizer = Classification(request.task), Tokenizer.from_file(str(path_of(request.model) / "tokenizer.json"))
     ignored = set(path_of(request.inputs.ignored).read_text().split())
-    found = {}
+    by_language = {}
     for language in languages:
         texts, classes = data.split(language, split)
         counts = np.zeros((len(texts), tokenizer.get_vocab_size()))
@@ -32,8 +32,8 @@ def counted(request, split, languages):
             words = (text.lower() if request.inputs.lower else text).split()
             kept = " ".join(word for word in words if word not in ignored)
             np.add.at(row, tokenizer.encode(kept, add_special_tokens=False).ids, 1)
-        found[language] = counts, np.array(classes)
-    return found
+        by_language[language] = counts, np.array(classes)
+    return by_language
 
 
 class Plain(Method):
@@ -63,7 +63,7 @@ class Plain(Method):
         self.classes = np.zeros(len(inputs.labels))
 
     def step(self, number):
-        """Half of the sentences at a time."""
+        """A step counts half of the sentences."""
         for row in np.array_split(self.order, self.steps)[number]:
             label = self.inputs.train[1][row]
             self.counts[label] += self.inputs.train[0][row]
@@ -76,9 +76,9 @@ class Plain(Method):
     def on_all(self, split, sets):
         metrics = {}
         for language, (counts, classes) in sets.items():
-            found = scores(classes, self.predicted(counts), self.inputs.labels)
-            found["known_words"] = float((counts[:, self.counts.sum(0) > 0].sum()) / counts.sum())
-            metrics |= {f"{split}/{name}/{language}": value for name, value in found.items()}
+            of_language = scores(classes, self.predicted(counts), self.inputs.labels)
+            of_language["known_words"] = float((counts[:, self.counts.sum(0) > 0].sum()) / counts.sum())
+            metrics |= {f"{split}/{name}/{language}": value for name, value in of_language.items()}
         return metrics
 
     def predicted(self, counts):

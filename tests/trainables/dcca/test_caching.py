@@ -44,9 +44,9 @@ def loss_of(encodings):
 
 
 def gradients(encoder):
-    found = {name: one.grad for name, one in encoder.named_parameters() if one.grad is not None}
+    by_name = {name: parameter.grad for name, parameter in encoder.named_parameters() if parameter.grad is not None}
     encoder.zero_grad(set_to_none=True)
-    return found
+    return by_name
 
 
 def straightforward(encoder, size, encode=encoded, loss_of=loss_of):
@@ -66,16 +66,18 @@ def test_the_gradient_is_that_of_the_large_batch_with_the_same_dropout(encoder, 
     assert torch.equal(torch.rand(3), drawn_next)
     torch.testing.assert_close(gradients(encoder), expected, rtol=1e-9, atol=1e-12)
     other_loss, _ = straightforward(encoder, size)
-    assert abs(other_loss - expected_loss) > 1e-3  # dropout is at work
+    assert abs(other_loss - expected_loss) > 1e-3  # dropout is active
 
 
 def test_gradients_are_added_to_those_that_are_there(encoder):
     encoder.eval()
     encode = partial(encoded, encoder)
     cached_backward(encode, batches(8), loss_of, device=CPU)
-    once = {name: one.grad.clone() for name, one in encoder.named_parameters() if one.grad is not None}
+    once = {
+        name: parameter.grad.clone() for name, parameter in encoder.named_parameters() if parameter.grad is not None
+    }
     cached_backward(encode, batches(8), loss_of, device=CPU)
-    torch.testing.assert_close(gradients(encoder), {name: 2 * one for name, one in once.items()})
+    torch.testing.assert_close(gradients(encoder), {name: 2 * gradient for name, gradient in once.items()})
 
 
 def test_a_loss_that_draws_leaves_the_generator_where_it_would_be_without_caching(encoder):
@@ -99,10 +101,12 @@ def test_a_scaler_scales_what_is_differentiated_and_not_what_is_returned(encoder
     scaled = lambda loss: scaler.scale(0.5 * loss)  # noqa: E731
     loss = cached_backward(partial(encoded, encoder), batches(8), loss_of, device=CPU, scaled=scaled)
     assert loss == pytest.approx(expected_loss, abs=1e-12)
-    found = {name: one.grad.clone() for name, one in encoder.named_parameters() if one.grad is not None}
-    torch.testing.assert_close(found, {name: 512 * one for name, one in expected.items()})
+    actual = {
+        name: parameter.grad.clone() for name, parameter in encoder.named_parameters() if parameter.grad is not None
+    }
+    torch.testing.assert_close(actual, {name: 512 * gradient for name, gradient in expected.items()})
     scaler.unscale_(optimiser)
-    torch.testing.assert_close(gradients(encoder), {name: 0.5 * one for name, one in expected.items()})
+    torch.testing.assert_close(gradients(encoder), {name: 0.5 * gradient for name, gradient in expected.items()})
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -112,13 +116,13 @@ def test_under_autocast_the_gradient_is_that_of_the_large_batch_too(encoder, dty
     expected_loss, expected = straightforward(encoder, 8, lambda _, batch: encode(batch))
     torch.manual_seed(3)
     assert cached_backward(encode, batches(8), loss_of, device=CPU) == expected_loss
-    found = gradients(encoder)
-    assert all(one.dtype == torch.float32 for one in found.values())
-    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-5)
+    actual = gradients(encoder)
+    assert all(gradient.dtype == torch.float32 for gradient in actual.values())
+    torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-5)
 
 
 def test_one_micro_batch_is_kept_at_a_time(encoder):
-    """Bytes that the graph holds at its peak: with four batches, those of the one that needs the most."""
+    """Peak bytes held by the graph: with four batches, those of the largest batch."""
     encoder.eval()
     encode = partial(encoded, encoder)
     alone = [peak(lambda batch=batch: encode(batch).square().sum().backward()) for batch in batches(8)]
@@ -129,17 +133,17 @@ def test_one_micro_batch_is_kept_at_a_time(encoder):
 
 
 def peak(work):
-    """The largest number of bytes of distinct tensors that were saved for a backward pass and not yet freed."""
+    """Peak bytes of distinct tensors saved for a backward pass and not yet freed."""
     held, largest = {}, 0
 
     class Kept:
         def __init__(self, tensor):
             self.tensor = tensor
 
-    def freed(place):
-        held[place][0] -= 1
-        if not held[place][0]:
-            del held[place]
+    def freed(address):
+        held[address][0] -= 1
+        if not held[address][0]:
+            del held[address]
 
     def keep(tensor):
         nonlocal largest

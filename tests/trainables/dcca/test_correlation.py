@@ -1,4 +1,4 @@
-"""The losses against loops, numpy and scikit-learn; their gradients where those of the released one fail."""
+"""The losses against loops, numpy and scikit-learn; gradients where those of the released loss fail."""
 
 import math
 
@@ -34,7 +34,7 @@ def random(*shape, seed=0, dtype=torch.float64):
 
 
 def related(words, widths, shared, seed=0, noise=0.5, dtype=torch.float64):
-    """Two views of the same few factors, and the factors: loud in each view, beside faint noise of its own."""
+    """Two views of a few shared factors, and the factors: strong in each view, with weak independent noise."""
     factors = random(words, shared, seed=seed, dtype=dtype)
     mixing = [10 * random(shared, width, seed=7 + side, dtype=dtype) for side, width in enumerate(widths)]
     own = [random(words, shared, seed=seed + 1 + side, dtype=dtype) for side in range(2)]
@@ -56,9 +56,11 @@ def test_the_correlations_are_those_of_scikit_learn_on_principal_components(widt
     views = related(300, widths, shared=4)
     scores = [PCA(4, svd_solver="full").fit_transform(view.numpy()) for view in views]
     variates = CCA(4, max_iter=10_000, tol=1e-12).fit_transform(*scores)
-    expected = [np.corrcoef(first, second)[0, 1] for first, second in zip(*(one.T for one in variates), strict=True)]
-    found = correlations(*views, directions=4, ridge=0.0)
-    np.testing.assert_allclose(found, sorted(expected, reverse=True), atol=1e-5)
+    expected = [
+        np.corrcoef(first, second)[0, 1] for first, second in zip(*(variate.T for variate in variates), strict=True)
+    ]
+    actual = correlations(*views, directions=4, ridge=0.0)
+    np.testing.assert_allclose(actual, sorted(expected, reverse=True), atol=1e-5)
 
 
 @pytest.mark.parametrize("ridge", [1e-6, 0.1, 2.0])
@@ -72,19 +74,19 @@ def test_the_correlations_are_singular_values_of_the_textbooks_matrix(ridge):
         variances, vectors = np.linalg.eigh(covariance + ridge * np.trace(covariance) / 3 * np.eye(3))
         roots.append(vectors / np.sqrt(variances) @ vectors.T)
     textbook = roots[0] @ (scores[0].T @ scores[1] / 79) @ roots[1]
-    found = correlations(*map(torch.from_numpy, views), directions=3, ridge=ridge)
-    np.testing.assert_allclose(found, np.linalg.svd(textbook)[1], atol=1e-7)
+    actual = correlations(*map(torch.from_numpy, views), directions=3, ridge=ridge)
+    np.testing.assert_allclose(actual, np.linalg.svd(textbook)[1], atol=1e-7)
 
 
 def test_chance_is_what_independent_views_correlate_by():
     draw = np.random.default_rng(0)
     for words, directions, top_k in [(64, 8, 3), (300, 20, 20)]:
-        found = []
+        means = []
         for _ in range(40):
             scores = [draw.standard_normal((words, directions)) for _ in range(2)]
-            bases = [np.linalg.qr(one - one.mean(0))[0] for one in scores]
-            found.append(np.linalg.svd(bases[0].T @ bases[1])[1][:top_k].mean())
-        assert chance(words, directions, top_k) == pytest.approx(np.mean(found), abs=0.01)
+            bases = [np.linalg.qr(view - view.mean(0))[0] for view in scores]
+            means.append(np.linalg.svd(bases[0].T @ bases[1])[1][:top_k].mean())
+        assert chance(words, directions, top_k) == pytest.approx(np.mean(means), abs=0.01)
 
 
 def test_chance_in_128_dimensions_of_1024_words_is_the_known_figure():
@@ -96,7 +98,7 @@ def test_chance_in_128_dimensions_of_1024_words_is_the_known_figure():
 def test_independent_views_have_a_loss_near_zero_at_any_number_of_words(top_k, directions):
     means = []
     for words in (64, 512):
-        pairs = [(random(words, 40, seed=2 * one), random(words, 30, seed=2 * one + 1)) for one in range(8)]
+        pairs = [(random(words, 40, seed=2 * number), random(words, 30, seed=2 * number + 1)) for number in range(8)]
         options = {"directions": directions, "ridge": 1e-4}
         losses = [correlation_loss(*pair, top_k=top_k, **options).item() for pair in pairs]
         means.append(np.mean([correlations(*pair, **options)[:top_k].mean().item() for pair in pairs]))
@@ -104,7 +106,7 @@ def test_independent_views_have_a_loss_near_zero_at_any_number_of_words(top_k, d
     assert means[0] > means[1] + 0.2
 
 
-def test_views_that_agree_have_a_loss_of_minus_one():
+def test_equal_views_have_a_loss_of_minus_one():
     view = random(100, 8)
     assert correlation_loss(view, view @ random(8, 8), top_k=3, directions=8, ridge=0.0).item() == pytest.approx(-1)
 
@@ -127,14 +129,14 @@ def test_the_released_loss_is_minus_the_sum_of_roots_of_one_plus_cosines():
 def test_the_released_loss_of_independent_views_depends_on_their_number():
     for words, expected in [(32, -12.15), (64, -11.58), (256, -10.79)]:
         draws = range(5)
-        pairs = [[random(words, 300, seed=2 * one + side, dtype=torch.float32) for side in (0, 1)] for one in draws]
+        pairs = [[random(words, 300, seed=2 * draw + side, dtype=torch.float32) for side in (0, 1)] for draw in draws]
         assert np.mean([reference_loss(*pair).item() for pair in pairs]) == pytest.approx(expected, abs=0.15)
 
 
 def test_the_released_loss_is_constant_once_it_keeps_all_words():
     for seed in range(3):
-        found = reference_loss(random(16, 30, seed=seed), random(16, 20, seed=seed + 9), top_k=16)
-        assert found.item() == pytest.approx(-16 * math.sqrt(2), abs=1e-6)
+        loss = reference_loss(random(16, 30, seed=seed), random(16, 20, seed=seed + 9), top_k=16)
+        assert loss.item() == pytest.approx(-16 * math.sqrt(2), abs=1e-6)
 
 
 def test_the_squared_error_is_a_mean_over_words_and_dimensions():
@@ -151,13 +153,13 @@ def test_the_gradient_is_the_slope_within_fixed_directions():
     bases = [principal(view, 3) for view in (contextual, static)]
 
     def within(view, other):
-        scores = [projected(one, basis) for one, basis in zip((view, other), bases, strict=True)]
+        scores = [projected(encoded, basis) for encoded, basis in zip((view, other), bases, strict=True)]
         return svdvals(coupling(*scores, 0.01)[0])
 
     assert gradcheck(within, (contextual.requires_grad_(), static.requires_grad_()))
     (expected,) = torch.autograd.grad(within(contextual, static)[:2].mean(), contextual)
-    found, _ = gradient(correlation_loss, contextual.detach(), static, top_k=2, directions=3, ridge=0.01)
-    torch.testing.assert_close(found, -expected / (1 - chance(24, 3, 2)))
+    actual, _ = gradient(correlation_loss, contextual.detach(), static, top_k=2, directions=3, ridge=0.01)
+    torch.testing.assert_close(actual, -expected / (1 - chance(24, 3, 2)))
 
 
 def textbook_loss(contextual, static, top_k=10, ridge=1e-4):
@@ -169,12 +171,12 @@ def textbook_loss(contextual, static, top_k=10, ridge=1e-4):
 
 def test_at_1024_words_of_768_dimensions_there_is_a_gradient_where_the_textbook_has_none():
     views = [random(1024, 768, seed=side, dtype=torch.float32) for side in range(2)]
-    found, loss = gradient(correlation_loss, *views, top_k=10, directions=32, ridge=1e-4)
+    slope, loss = gradient(correlation_loss, *views, top_k=10, directions=32, ridge=1e-4)
     dead, constant = gradient(textbook_loss, *views)
     assert constant == pytest.approx(-1, abs=1e-3)  # independent, and all correlations are 1
     assert loss == pytest.approx(0, abs=0.1)
-    assert found.norm() > 100 * dead.norm()
-    moved = views[0] - 0.01 * views[0].norm() * found / found.norm()
+    assert slope.norm() > 100 * dead.norm()
+    moved = views[0] - 0.01 * views[0].norm() * slope / slope.norm()
     assert correlation_loss(moved, views[1], top_k=10, directions=32, ridge=1e-4) < loss - 0.01
     moved = views[0] - 0.01 * views[0].norm() * dead / dead.norm()
     assert textbook_loss(moved, views[1]).item() == pytest.approx(constant, abs=1e-3)
@@ -182,7 +184,7 @@ def test_at_1024_words_of_768_dimensions_there_is_a_gradient_where_the_textbook_
 
 def test_training_raises_the_correlation_on_words_it_has_not_seen():
     def words(count, seed):
-        """Factors of the static side, mixed into inputs among louder ones that it does not have."""
+        """Factors of the static side, mixed into inputs with stronger factors that the static side lacks."""
         factors, other = random(count, 6, seed=seed), random(count, 18, seed=seed + 1)
         static = factors @ random(6, 20, seed=50) + 0.3 * random(count, 20, seed=seed + 2)
         inputs = torch.cat([factors, 2 * other], 1) @ random(24, 24, seed=51)
@@ -195,8 +197,8 @@ def test_training_raises_the_correlation_on_words_it_has_not_seen():
     fitted, held_out = words(512, 1_000_000), words(512, 2_000_000)
 
     def score():
-        found = fit(encoder(fitted[0]), fitted[1], **options)
-        return found.measure(encoder(held_out[0]), held_out[1])
+        directions = fit(encoder(fitted[0]), fitted[1], **options)
+        return directions.measure(encoder(held_out[0]), held_out[1])
 
     before = score()
     for step in range(60):
@@ -209,9 +211,11 @@ def test_training_raises_the_correlation_on_words_it_has_not_seen():
 
 
 def hazards():
-    """Batches of 64 words x 24 dimensions that encoders do give: by name, in float32."""
+    """Degenerate batches of 64 words x 24 dimensions that encoders do produce: by name, in float32."""
     normal = random(64, 24, dtype=torch.float32)
-    normal = normal - normal.mean(0) - normal.mean(1, keepdim=True) + normal.mean()  # so neither centring changes it
+    normal = (
+        normal - normal.mean(0) - normal.mean(1, keepdim=True) + normal.mean()
+    )  # so neither kind of centring changes it
     left, values, right = torch.linalg.svd(normal, full_matrices=False)
     values[10] = values[9] * (1 - 1e-6)
     return {
@@ -233,25 +237,25 @@ def hazards():
 def test_degenerate_batches_have_a_finite_loss_and_gradient(name, directions):
     contextual, static = hazards()[name], random(64, 17, seed=5, dtype=torch.float32)[:, :16]
     options = {"top_k": 10, "directions": directions, "ridge": 1e-4}
-    found, loss = gradient(correlation_loss, contextual, static, **options)
+    slope, loss = gradient(correlation_loss, contextual, static, **options)
     assert math.isfinite(loss)
     assert loss >= -1
-    assert found.isfinite().all()
-    assert found.norm() < 1e5
+    assert slope.isfinite().all()
+    assert slope.norm() < 1e5
     swapped, _ = gradient(correlation_loss, static, contextual, **options)
     assert swapped.isfinite().all()
 
 
 @pytest.mark.parametrize("name", ["five distinct words", "a constant batch", "equal variances", "a tiny gap"])
 def test_the_released_gradient_is_huge_or_not_a_number_there(name):
-    """The hazard that the mended loss is there to avoid, on the same batches."""
+    """The corrected loss avoids this, on the same batches."""
     static = random(64, 16, seed=5, dtype=torch.float32)
-    found, _ = gradient(reference_loss, hazards()[name], static)
+    slope, _ = gradient(reference_loss, hazards()[name], static)
     usual, _ = gradient(reference_loss, random(64, 24, seed=8, dtype=torch.float32), static)
-    assert not found.norm() < 100 * usual.norm()
+    assert not slope.norm() < 100 * usual.norm()
 
 
-# What must not matter, and bounds.
+# Invariances and bounds.
 
 
 @settings(max_examples=25)
@@ -270,13 +274,13 @@ def test_an_invertible_map_of_a_view_changes_nothing_when_all_directions_are_kep
 @given(SEEDS, st.integers(1, 5), st.integers(20, 40), st.sampled_from([0.0, 1e-3, 1.0]))
 def test_correlations_lie_between_0_and_1_and_know_no_order_of_words(seed, directions, words, ridge):
     first, second = related(words, (8, 6), shared=5, seed=seed, noise=0.1)
-    found = correlations(first, second, directions=directions, ridge=ridge)
-    assert found.shape == (directions,)
-    assert (found >= 0).all()
-    assert (found <= 1).all()
-    assert (found.diff() <= 0).all()
+    actual = correlations(first, second, directions=directions, ridge=ridge)
+    assert actual.shape == (directions,)
+    assert (actual >= 0).all()
+    assert (actual <= 1).all()
+    assert (actual.diff() <= 0).all()
     order = torch.randperm(words, generator=torch.Generator().manual_seed(seed))
-    torch.testing.assert_close(correlations(first[order], second[order], directions=directions, ridge=ridge), found)
+    torch.testing.assert_close(correlations(first[order], second[order], directions=directions, ridge=ridge), actual)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -296,10 +300,10 @@ def test_under_autocast_the_loss_is_that_of_float32(dtype):
     torch.testing.assert_close(leaf.grad, expected.to(dtype))
 
 
-# Words that were not fitted on.
+# Held-out words.
 
 
-def test_on_its_own_words_a_fit_measures_the_correlations():
+def test_on_its_training_words_a_fit_measures_the_correlations():
     views = related(200, (12, 9), shared=5, noise=1.0)
     expected = correlations(*views, directions=5, ridge=0.0)[:3].mean().item()
     assert fit(*views, directions=5, top_k=3, ridge=0.0).measure(*views) == pytest.approx(expected, abs=1e-6)
@@ -307,23 +311,23 @@ def test_on_its_own_words_a_fit_measures_the_correlations():
 
 def test_a_measure_is_the_mean_of_pearson_correlations():
     views, directions = related(50, (6, 4), shared=3), [random(6, 2, seed=3), random(4, 2, seed=4)]
-    scores = [(view @ one).numpy().T for view, one in zip(views, directions, strict=True)]
+    scores = [(view @ of_view).numpy().T for view, of_view in zip(views, directions, strict=True)]
     expected = np.mean([np.corrcoef(first, second)[0, 1] for first, second in zip(*scores, strict=True)])
     assert Directions(*directions).measure(*views) == pytest.approx(expected)
 
 
 def test_on_other_words_independent_views_measure_zero_and_related_ones_what_they_share():
-    found = []
+    measures = []
     for seed in range(20):
         fitted = fit(random(80, 20, seed=seed), random(80, 15, seed=seed + 100), directions=10, top_k=5, ridge=1e-4)
-        found.append(fitted.measure(random(80, 20, seed=seed + 200), random(80, 15, seed=seed + 300)))
-    assert np.mean(found) == pytest.approx(0, abs=0.03)
+        measures.append(fitted.measure(random(80, 20, seed=seed + 200), random(80, 15, seed=seed + 300)))
+    assert np.mean(measures) == pytest.approx(0, abs=0.03)
     fitted = fit(*related(2000, (12, 9), shared=4, noise=0.5), directions=4, top_k=4, ridge=1e-4)
     measured = fitted.measure(*related(2000, (12, 9), shared=4, noise=0.5, seed=9))
     assert measured == pytest.approx(1 / 1.25, abs=0.03)  # variance of a factor over that of factor and noise
 
 
-# What has diverged.
+# Diverged encoders.
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -331,7 +335,7 @@ def test_encodings_that_are_not_finite_give_no_number_and_no_error(value):
     views = [random(40, 12, seed=side) for side in range(2)]
     views[0][3, 4] = value
     options = {"top_k": 2, "directions": 4, "ridge": 1e-4}
-    for found, loss in (gradient(correlation_loss, *views, **options), gradient(reference_loss, *views, top_k=2)):
+    for slope, loss in (gradient(correlation_loss, *views, **options), gradient(reference_loss, *views, top_k=2)):
         assert math.isnan(loss)
-        assert found.isnan().all()
+        assert slope.isnan().all()
     assert math.isnan(fit(*views, **options).measure(*views))

@@ -7,7 +7,7 @@ from seedwise.trainables.dcca.pretraining import Draws
 
 
 @given(count=st.integers(1, 60), size=st.integers(1, 20), passes=st.integers(0, 3))
-def test_a_pass_has_everything_once_but_what_is_too_little_for_a_batch(count, size, passes):
+def test_a_pass_has_every_example_once_except_an_incomplete_last_batch(count, size, passes):
     draws = Draws(count, size, lambda number: number)
     size = min(size, count)
     start = passes * (count // size)
@@ -18,14 +18,14 @@ def test_a_pass_has_everything_once_but_what_is_too_little_for_a_batch(count, si
 
 
 @given(steps=st.lists(st.integers(0, 40), min_size=1, max_size=6))
-def test_the_things_of_a_step_depend_on_nothing_before_it(steps):
+def test_the_examples_of_a_step_do_not_depend_on_earlier_steps(steps):
     draws = Draws(17, 4, lambda number: number)
     for step in steps:
         np.testing.assert_array_equal(draws.rows(step), Draws(17, 4, lambda number: number).rows(step))
 
 
-def test_drawn_anew_a_third_is_missed():
+def test_drawing_with_replacement_misses_a_third():
     draws = Draws(1000, 20, lambda number: number, anew=4)
-    seen = {row for step in range(50) for row in draws.rows(step)}
+    rows = {row for step in range(50) for row in draws.rows(step)}
     assert all(len(set(draws.rows(3)[start : start + 4])) == 4 for start in range(0, 20, 4))
-    assert len(seen) == pytest.approx(633, abs=25)  # 1 - 1/e, as measured on the released code
+    assert len(rows) == pytest.approx(633, abs=25)  # 1 - 1/e, as measured on the released code

@@ -24,24 +24,24 @@ def blocks(seed, count=40, length=50):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 1000), rate=st.floats(0.05, 0.6))
-def test_what_is_hidden_is_what_is_asked_for_and_all_else_stays(seed, rate):
+def test_only_chosen_tokens_are_masked_and_all_others_stay(seed, rate):
     ids = blocks(seed)
     hidden, labels = MASKING(ids, rate, seed)
-    asked = labels != IGNORED
-    np.testing.assert_array_equal(labels[asked], ids[asked])
-    np.testing.assert_array_equal(hidden[~asked], ids[~asked])
-    assert not np.isin(ids[asked], SPECIAL).any()
-    assert asked.any(1).all()  # every block teaches something
-    assert not np.isin(hidden[asked], [0, 1, 2, 3]).any()  # a mask or an ordinary token, never another special one
+    targets = labels != IGNORED
+    np.testing.assert_array_equal(labels[targets], ids[targets])
+    np.testing.assert_array_equal(hidden[~targets], ids[~targets])
+    assert not np.isin(ids[targets], SPECIAL).any()
+    assert targets.any(1).all()  # every block has a target
+    assert not np.isin(hidden[targets], [0, 1, 2, 3]).any()  # a mask or an ordinary token, never another special one
 
 
-def test_the_shares_are_berts():
+def test_the_masking_shares_are_those_of_bert():
     ids = np.full((200, 200), 7, dtype=np.int32)
     hidden, labels = MASKING(ids, 0.15, 0)
-    asked = labels != IGNORED
-    assert asked.mean() == pytest.approx(0.15, abs=0.01)
-    assert (hidden[asked] == MASK).mean() == pytest.approx(0.8, abs=0.02)
-    assert (hidden[asked] == 7).mean() == pytest.approx(0.1, abs=0.02)
+    targets = labels != IGNORED
+    assert targets.mean() == pytest.approx(0.15, abs=0.01)
+    assert (hidden[targets] == MASK).mean() == pytest.approx(0.8, abs=0.02)
+    assert (hidden[targets] == 7).mean() == pytest.approx(0.1, abs=0.02)
 
 
 def test_the_same_seed_hides_the_same_tokens():

@@ -26,19 +26,19 @@ def saved(folder, kind, *, head):
 @pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "camembert"])
 @pytest.mark.parametrize("head", [True, False])
 def test_what_is_trained_is_what_the_encoder_has_and_the_rest_stays(tmp_path, kind, head):
-    """In some kinds the head comes before the encoder, and the table that they share goes by the head's name."""
+    """In some kinds the head comes before the encoder, and the shared table has the head's name."""
     before = saved(tmp_path, kind, head=head)
-    found = load_masked(str(tmp_path))
-    assert bool(found.drawn) == (not head)
-    assert bool(found.rest) == (not head)
-    assert all(name.startswith("pooler.") for name in found.rest)
-    model = masked_model(found.model, seed=0)
+    loaded = load_masked(str(tmp_path))
+    assert bool(loaded.drawn) == (not head)
+    assert bool(loaded.rest) == (not head)
+    assert all(name.startswith("pooler.") for name in loaded.rest)
+    model = masked_model(loaded.model, seed=0)
     table = before.get_input_embeddings().weight
     assert torch.equal(model.get_input_embeddings().weight, table)
     assert torch.equal(model.get_output_embeddings().weight, table)
     with torch.no_grad():
         model.get_input_embeddings().weight += 1
-    encoder = encoder_of(model, found.rest)
+    encoder = encoder_of(model, loaded.rest)
     np.testing.assert_array_equal(encoder.weights[WORDS], table.detach().numpy() + 1)
     again, _ = load_encoder(str(tmp_path))
     assert encoder.weights.keys() == again.weights.keys()
@@ -46,12 +46,12 @@ def test_what_is_trained_is_what_the_encoder_has_and_the_rest_stays(tmp_path, ki
     assert all(np.array_equal(encoder.weights[name], again.weights[name]) for name in others)
 
 
-def test_a_head_that_is_there_is_not_drawn():
-    one, two = (masked_model(load_masked("world:multilingual-encoder").model, seed) for seed in (0, 1))
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True))
+def test_an_existing_head_is_not_initialised_again():
+    first, second = (masked_model(load_masked("world:multilingual-encoder").model, seed) for seed in (0, 1))
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
     theirs = AutoModelForMaskedLM.from_pretrained(path("multilingual-encoder"))
     ids = torch.tensor([[2, 30, 31, 3]])
-    torch.testing.assert_close(one.eval()(ids).logits, theirs(ids).logits)
+    torch.testing.assert_close(first.eval()(ids).logits, theirs(ids).logits)
 
 
 def test_an_encoder_of_another_kind_is_refused(tmp_path):

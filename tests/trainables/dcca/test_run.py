@@ -28,7 +28,7 @@ SMALL = {"steps": 10, "words": 128, "directions": 32, "blocks": 4, "block_batch"
 
 @functools.cache
 def demo(*changes):
-    """Without baselines, of which no run here knows: with them it takes three times as long to read."""
+    """Without baselines, which no run here needs: with them reading takes three times as long."""
     return read("demo-dcca", ["baselines={}", *changes]).as_dict()
 
 
@@ -39,7 +39,7 @@ def world():
 
 @functools.cache
 def cut():
-    """The world with few labelled sentences: nothing needs to be learnt from them here."""
+    """The world with few labelled sentences: no test here needs to learn from them."""
     task, train = world().task, world().task.train
     few = {"sentences": train.sentences[:48], "labels": train.labels[:48], "lengths": train.lengths[:48]}
     dev = {name: Encoded(data.ids[:12], data.lengths[:12], data.labels[:12]) for name, data in task.dev.items()}
@@ -63,15 +63,15 @@ def trained():
     return run, finished(run)
 
 
-def test_the_same_replicate_gives_the_same_scores_and_another_one_others():
+def test_equal_replicates_give_equal_scores_and_different_replicates_different_scores():
     _, metrics = trained()
     assert finished(made(**SMALL, weight=10.0)) == metrics
     other = finished(made(**SMALL, weight=10.0, replicate=1))
     assert other["dev/correlation/qan"] != metrics["dev/correlation/qan"]
 
 
-@pytest.mark.parametrize("stop", [3, 10, 11])  # in the middle of pretraining, between both, in the middle of tuning
-def test_a_run_goes_on_from_a_checkpoint_as_if_nothing_had_been(tmp_path, stop):
+@pytest.mark.parametrize("stop", [3, 10, 11])  # during pretraining, between pretraining and tuning, during tuning
+def test_a_run_continues_from_a_checkpoint_as_if_never_interrupted(tmp_path, stop):
     run, metrics = trained()
     assert (run.segments, run.steps) == (10, 12)
     first = made(**SMALL, weight=10.0)
@@ -101,10 +101,10 @@ def test_alignment_raises_the_correlation_of_words_it_never_saw_and_masked_words
     assert not any(name.startswith("dev/macro_f1") for name in aligned)
 
 
-def test_the_baselines_are_what_they_say():
+def test_baselines_equal_dcca_without_alignment_and_plain_fine_tuning():
     masked = {key: SMALL[key] for key in ("steps", "blocks", "block_batch", "lr", *TUNED)}
     assert finished(made(Masked, **masked)) == finished(made(**SMALL, alignment="none"))
-    # The untouched encoder is what EAR's plain fine-tuning of it gives.
+    # The baseline `untouched` equals EAR's plain fine-tuning of the encoder.
     encoder, _ = load_encoder("world:multilingual-encoder")
     inputs = dataclasses.replace(cut().task, encoder=Encoder(encoder.config, encoder.weights))
     plain = FineTuning(inputs, {"epochs": 2, "lr": 2e-3, "batch_size": 8}, Streams(0, 0), CPU)
@@ -132,9 +132,9 @@ def test_the_losses_are_drawn_over_all_steps():
 
 def test_frozen_parts_stay_as_they_are():
     run = made(**{**SMALL, "steps": 2, "tune_epochs": 0}, freeze_embeddings=True, freeze_layers=2)
-    before = {name: one.detach().clone() for name, one in run.model.named_parameters()}
+    before = {name: parameter.detach().clone() for name, parameter in run.model.named_parameters()}
     finished(run)
-    moved = {name for name, one in run.model.named_parameters() if not torch.equal(one, before[name])}
+    moved = {name for name, parameter in run.model.named_parameters() if not torch.equal(parameter, before[name])}
     assert not [name for name in moved if "word_embeddings" in name or "layer.0." in name or "layer.1." in name]
     assert any("layer.2." in name for name in moved)
     assert any("layer.3." in name for name in moved)
@@ -167,12 +167,12 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
     tests = prepare_test(Dcca, demo(parallel))
     assert [len(side) for side in tests.parallel["qan"]] == [12, 12]
     run, _ = trained()
-    found = run.test(tests)
-    assert found["test/retrieval/qan"] == 1.0  # the same sentences on both sides
-    assert {name for name in found if name.startswith("test/macro_f1")} == {
+    metrics = run.test(tests)
+    assert metrics["test/retrieval/qan"] == 1.0  # the same sentences on both sides
+    assert {name for name in metrics if name.startswith("test/macro_f1")} == {
         f"test/macro_f1/{language}" for language in ("qel", "qan", "qor")
     }
-    # Where retrieval selects, it sees every other pair, and the rest is tested.
+    # If retrieval selects, it uses every other pair, and the rest is for the test.
     chosen = (
         "select={metric: retrieval, on: target_dev}",
         "task.targets=[qan]",
@@ -200,14 +200,14 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
         ("inputs.probes={qan: world:lexicons/qel-qan.txt}", r"^inputs\.probes\.qan: all its words are in inputs\.lex"),
     ],
 )
-def test_what_does_not_fit_is_said_before_anything_starts(tmp_path, change, message):
+def test_inputs_that_do_not_fit_are_refused_before_anything_starts(tmp_path, change, message):
     tiny.topics(tmp_path / "topics")
     small = [f"task.data={tmp_path / 'topics'}", f"inputs.text={tiny.text(tmp_path / 'text')}"]
     with pytest.raises(RequestError, match=message):
         prepare(Dcca, demo(*small, change))
 
 
-def test_the_world_has_what_its_files_have():
+def test_inputs_of_the_world_have_all_languages_and_unit_vectors():
     inputs = world()
     assert inputs.languages == ("qel", "qan", "qor")
     assert set(inputs.dev) == set(inputs.static["own"].measured) == set(inputs.languages)

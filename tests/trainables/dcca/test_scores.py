@@ -30,18 +30,18 @@ def test_the_loss_of_hidden_words_is_a_mean_over_all_of_them_whatever_the_batche
     expected = cross_entropy(logits, torch.from_numpy(labels.astype(np.int64)).reshape(-1), ignore_index=IGNORED).item()
     for size in (64, 3):
         monkeypatch.setattr(scores, "BLOCK_BATCH", size)
-        found = scores.masked_words(model, {"a": (ids, labels)}, 0, CPU)
-        assert found["dev/mlm_loss/a"] == pytest.approx(expected, rel=1e-5)
-        assert found["dev/mlm_probability/a"] == pytest.approx(math.exp(-expected), rel=1e-5)
+        metrics = scores.masked_words(model, {"a": (ids, labels)}, 0, CPU)
+        assert metrics["dev/mlm_loss/a"] == pytest.approx(expected, rel=1e-5)
+        assert metrics["dev/mlm_probability/a"] == pytest.approx(math.exp(-expected), rel=1e-5)
 
 
 def test_vectors_come_in_the_order_in_which_they_were_asked_for():
     model, static = small_model().eval(), small_words(150)
     rows = np.random.default_rng(1).permutation(150)[:90]
-    found = scores.vectors(model, static.pieces, rows, ENCODING, CPU)
-    for place in (0, 17, 89):
-        alone = ENCODING(model, ENCODING.batch(static.pieces, rows[place : place + 1], CPU))
-        torch.testing.assert_close(found[place], alone[0], rtol=1e-4, atol=1e-5)
+    vectors = scores.vectors(model, static.pieces, rows, ENCODING, CPU)
+    for row in (0, 17, 89):
+        alone = ENCODING(model, ENCODING.batch(static.pieces, rows[row : row + 1], CPU))
+        torch.testing.assert_close(vectors[row], alone[0], rtol=1e-4, atol=1e-5)
 
 
 def test_a_static_view_of_the_encoder_itself_correlates_with_it_and_a_random_one_does_not():
@@ -69,13 +69,13 @@ def test_retrieval_counts_translations_by_brute_force_in_both_directions():
     def cosine(a, b):
         return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
-    forth = [max(range(30), key=lambda j, one=one: cosine(one, means[1][j])) for one in means[0]]
-    back = [max(range(30), key=lambda j, one=one: cosine(one, means[0][j])) for one in means[1]]
-    found = scores.retrieval(model, {"a": (target, source)}, 2, "test", CPU)
+    forth = [max(range(30), key=lambda j, mean=mean: cosine(mean, means[1][j])) for mean in means[0]]
+    back = [max(range(30), key=lambda j, mean=mean: cosine(mean, means[0][j])) for mean in means[1]]
+    metrics = scores.retrieval(model, {"a": (target, source)}, 2, "test", CPU)
     shares = [sum(best == row for row, best in enumerate(way)) / 30 for way in (forth, back)]
-    assert found["test/retrieval_to_source/a"] == pytest.approx(shares[0])
-    assert found["test/retrieval_from_source/a"] == pytest.approx(shares[1])
-    assert found["test/retrieval/a"] == pytest.approx(sum(shares) / 2)
+    assert metrics["test/retrieval_to_source/a"] == pytest.approx(shares[0])
+    assert metrics["test/retrieval_from_source/a"] == pytest.approx(shares[1])
+    assert metrics["test/retrieval/a"] == pytest.approx(sum(shares) / 2)
     same = scores.retrieval(model, {"a": (target, target)}, 2, "dev", CPU)
     assert same["dev/retrieval/a"] == 1.0
 
@@ -84,11 +84,13 @@ def test_words_that_are_spelled_alike_are_found_by_the_encoders_own_vectors():
     model, pieces = small_model().eval(), small_words(40).pieces
     words = [f"w{number}" for number in range(40)]
     capitals = [word.upper() for word in words]
-    longer = np.flatnonzero(pieces.lengths > 4)[:10]  # none of them twice
+    longer = np.flatnonzero(pieces.lengths > 4)[:10]  # no duplicates
     probe = LexiconTest(words, pieces, capitals, pieces, [(words[row], capitals[row]) for row in longer])
-    found = scores.lexicons(model, {"a": probe}, ENCODING, CPU)
-    assert found["dev/lexicon_nn_p1/a"] == 1.0
-    assert found["dev/lexicon/a"] == found["dev/lexicon_csls_p1/a"] >= 0.8  # CSLS may prefer a lonelier word
+    metrics = scores.lexicons(model, {"a": probe}, ENCODING, CPU)
+    assert metrics["dev/lexicon_nn_p1/a"] == 1.0
+    assert (
+        metrics["dev/lexicon/a"] == metrics["dev/lexicon_csls_p1/a"] >= 0.8
+    )  # CSLS may prefer a word with fewer neighbours
     pairs = [(words[row], words[row + 1].upper()) for row in range(10)]
     shifted = LexiconTest(words, pieces, probe.target, pieces, pairs)
     assert scores.lexicons(model, {"a": shifted}, ENCODING, CPU)["dev/lexicon/a"] <= 0.2

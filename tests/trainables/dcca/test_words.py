@@ -20,12 +20,12 @@ def test_a_word_is_pooled_as_if_it_were_alone(kind, layer, pooling):
     pad = model.config.pad_token_id
     static = small_words(10, pad=pad)
     encoding = Encoding(pad, layer, pooling, "masked")
-    found = encoding(model, encoding.batch(static.pieces, np.arange(10), CPU))
+    vectors = encoding(model, encoding.batch(static.pieces, np.arange(10), CPU))
     for row in range(10):
         ids = torch.tensor(static.pieces.ids[row, : static.pieces.lengths[row]].astype(np.int64))[None]
         states = model(ids, output_hidden_states=True).hidden_states[3 if layer == "last" else layer][0]
         expected = {"pieces": states[1:-1].mean(0), "all": states.mean(0), "cls": states[0]}[pooling]
-        torch.testing.assert_close(found[row], expected, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(vectors[row], expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("pooling", ["pieces", "all"])
@@ -35,13 +35,13 @@ def test_attended_padding_is_read_and_pooled_as_the_released_code_does(pooling):
     encoding = Encoding(1, "last", pooling, "attended")
     ids, there = encoding.batch(static.pieces, np.arange(10), CPU)
     states = model.roberta(ids, attention_mask=torch.ones_like(ids)).last_hidden_state
-    found = encoding(model, (ids, there))
+    vectors = encoding(model, (ids, there))
     for row, length in enumerate(static.pieces.lengths):
-        kept = [place for place in range(ids.shape[1]) if pooling == "all" or place not in (0, length - 1)]
-        torch.testing.assert_close(found[row], states[row, kept].mean(0), rtol=1e-4, atol=1e-5)
+        kept = [position for position in range(ids.shape[1]) if pooling == "all" or position not in (0, length - 1)]
+        torch.testing.assert_close(vectors[row], states[row, kept].mean(0), rtol=1e-4, atol=1e-5)
     apart = Encoding(1, "last", pooling, "masked")(model, (ids, there))
     short = int(static.pieces.lengths.argmin())
-    assert (found[short] - apart[short]).norm() > 0.05 * apart[short].norm()  # D3
+    assert (vectors[short] - apart[short]).norm() > 0.05 * apart[short].norm()  # D3
 
 
 def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monkeypatch):
@@ -50,7 +50,7 @@ def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monke
     draw = np.random.default_rng(0)
     words = {"qel": ["</s>", "dai", "漢字", "se", "ba"], "qan": ["dei", "lam", "ba", "zero"]}
     tables = {language: draw.normal(size=(len(own), 6)).astype(np.float32) for language, own in words.items()}
-    tables["qan"][3] = 0  # no direction
+    tables["qan"][3] = 0  # a zero vector
     sets = {language: Vectors(own, tables[language], ()) for language, own in words.items()}
     static, notes = join(sets, tokenizer, "inputs.static.x")
     kept = [("qel", 1), ("qel", 3), ("qel", 4), ("qan", 0), ("qan", 1), ("qan", 2)]
@@ -68,7 +68,7 @@ def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monke
 
 def test_no_word_is_both_trained_on_and_measured_in_any_language():
     tokenizer = AutoTokenizer.from_pretrained(path("multilingual-encoder"))
-    vocabulary = sorted(tokenizer.get_vocab())  # its own order is another one in every process
+    vocabulary = sorted(tokenizer.get_vocab())  # the order of a set varies by process
     words = [token for token in vocabulary if token.isalpha() and token.islower()][:400]
     table = np.random.default_rng(0).normal(size=(len(words), 8)).astype(np.float32)
     sets = {"qel": Vectors(words, table, ()), "qan": Vectors(words[::-1], table, ())}

@@ -1,4 +1,4 @@
-"""Copies with synonyms: how often, how they are written, and which part of a dictionary is used."""
+"""Copies with synonyms: how often words change, how synonyms are written, and which part of a dictionary is used."""
 
 import unicodedata
 from collections import Counter
@@ -29,12 +29,12 @@ def dictionary(words=WORDS, **changes):
 
 
 @pytest.mark.parametrize("token", ["good", "bad", "at"])
-def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_as_often(token):
-    found = Counter(dictionary().replaced(token, Random(f"draw/{number}")) for number in range(6000))
-    assert found.keys() == {token, *WORDS[token]}
-    assert chisquare([*found.values()]).pvalue > 1e-4
+def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_equally_often(token):
+    frequencies = Counter(dictionary().replaced(token, Random(f"draw/{number}")) for number in range(6000))
+    assert frequencies.keys() == {token, *WORDS[token]}
+    assert chisquare([*frequencies.values()]).pvalue > 1e-4
     synonyms = len(WORDS[token])
-    assert 1 - found[token] / 6000 == pytest.approx(synonyms / (synonyms + 1), abs=0.025)
+    assert 1 - frequencies[token] / 6000 == pytest.approx(synonyms / (synonyms + 1), abs=0.025)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_word_of_n_synonyms_is_replaced_in_n_of_n_plus_one_copies_by_each_as_o
         ("Good,", ["Nice,", "Fine,", "Well made,"]),
         ('"GOOD!?"', ['"NICE!?"', '"FINE!?"', '"WELL MADE!?"']),
         ("(Paris)", ["(Lutetia)"]),
-        ("PARIS", []),  # only what stands in the dictionary in lower case is found in capitals
+        ("PARIS", []),  # capitalised words match only lower-case entries of the dictionary
         ("paris", []),
         ("film", []),
         ("goods", []),
@@ -85,7 +85,7 @@ def test_bare_takes_a_token_apart_at_its_outermost_letters(token):
         ("...", ("...", "", "")),
         ("", ("", "", "")),
         ("3%", ("", "3", "%")),
-        ("(हिन्दी)।", ("(", "हिन्दी", ")।")),  # vowel signs are marks, and part of the word
+        ("(हिन्दी)।", ("(", "हिन्दी", ")।")),  # vowel signs are combining marks and part of the word
     ],
 )
 def test_bare_by_hand(token, expected):
@@ -110,11 +110,11 @@ def test_as_written_by_hand(word, expected):
 
 @given(st.text(st.sampled_from("abcXYZ'-1"), max_size=6), st.text(st.sampled_from("abcXYZ' "), max_size=6))
 def test_as_written_changes_capitals_only(word, synonym):
-    found = as_written(word, synonym)
-    assert found.lower() == synonym.lower()
-    assert found[1:] == synonym[1:] or word.isupper()
+    written = as_written(word, synonym)
+    assert written.lower() == synonym.lower()
+    assert written[1:] == synonym[1:] or word.isupper()
     if word.islower():
-        assert found == synonym
+        assert written == synonym
 
 
 @given(
@@ -123,17 +123,17 @@ def test_as_written_changes_capitals_only(word, synonym):
 def test_a_copy_has_as_many_words_and_says_how_many_changed(sentences, seed):
     sentences = tuple(sentences)
     for exact in (False, True):
-        found = dictionary(exact=exact)
-        copied, changed = found.copy(sentences, Random(seed))
-        assert found.copy(sentences, Random(seed)) == (copied, changed)
+        synonyms = dictionary(exact=exact)
+        copied, changed = synonyms.copy(sentences, Random(seed))
+        assert synonyms.copy(sentences, Random(seed)) == (copied, changed)
         assert [len(words) for words in copied] == [len(words) for words in sentences]
         pairs = [
             (new, old)
-            for one, other in zip(copied, sentences, strict=True)
-            for new, old in zip(one, other, strict=True)
+            for copy, original in zip(copied, sentences, strict=True)
+            for new, old in zip(copy, original, strict=True)
         ]
         assert changed == sum(new != old for new, old in pairs)
-        assert all(new in (old, *found.synonyms_of(old)) for new, old in pairs)
+        assert all(new in (old, *synonyms.synonyms_of(old)) for new, old in pairs)
 
 
 def test_two_synonyms_in_one_stay_one_word():
@@ -142,7 +142,7 @@ def test_two_synonyms_in_one_stay_one_word():
     assert {tuple(sentence) for (sentence,), _ in copies} == {("A", "good", "film"), ("A", "well made", "film")}
 
 
-def test_other_seeds_give_other_copies():
+def test_different_seeds_give_different_copies():
     sentence = (["good", "bad"] * 10,)
     copies = {tuple(dictionary().copy(sentence, Random(seed))[0][0]) for seed in range(20)}
     assert len(copies) == 20
@@ -165,7 +165,7 @@ def test_parts_of_a_dictionary_are_nested_and_drawn_by_their_seed(size, seed):
         assert part == set(dictionary(words, scale=scale, seed=seed).words)
 
 
-def test_another_seed_draws_another_part():
+def test_a_different_seed_draws_a_different_part():
     words = {f"word{number}": ("other",) for number in range(100)}
     first, second = (set(dictionary(words, scale=0.5, seed=seed).words) for seed in range(2))
     assert 10 < len(first & second) < 40  # 25 by chance
@@ -175,7 +175,7 @@ def test_parts_of_the_real_dictionary_are_counted_as_the_paper_counts_them():
     (path,) = real("data/ear/counterfitted_neighbors.json")
     words = read_synonyms(path, "k").words
     assert len(words) == 49975
-    assert len(dictionary(words).words) == 25591  # the others have no synonym
+    assert len(dictionary(words).words) == 25591  # the other words have no synonym
     for scale, size in ((0.75, 37481), (0.5, 24987), (0.25, 12493)):
         # Every word has one here, so that the part shows which words were drawn, those without synonyms too.
         drawn = set(dictionary(dict.fromkeys(words, ("x",)), scale=scale, seed=3).words)
@@ -183,5 +183,7 @@ def test_parts_of_the_real_dictionary_are_counted_as_the_paper_counts_them():
         assert set(dictionary(words, scale=scale, seed=3).words) == {word for word in drawn if words[word]}
     usable = dictionary(words).words
     assert sum(map(len, usable.values())) / len(usable) == pytest.approx(4.26, abs=0.005)
-    assert sum(len(one) / (len(one) + 1) for one in usable.values()) / len(usable) == pytest.approx(0.74, abs=0.005)
+    assert sum(len(synonyms) / (len(synonyms) + 1) for synonyms in usable.values()) / len(usable) == pytest.approx(
+        0.74, abs=0.005
+    )
     assert {"under", "during"} <= set(usable["at"])

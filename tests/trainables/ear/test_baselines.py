@@ -1,4 +1,4 @@
-"""The baselines of EAR on the embedded world: against trainings written out, and counted passes."""
+"""The baselines of EAR on the embedded world, against explicit training loops and counted passes."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ def straight(few):
     return {name: run(name, few)[1] for name in BASELINES}
 
 
-def test_each_baseline_is_the_methods_and_has_its_title():
+def test_each_baseline_belongs_to_the_method_and_has_its_title():
     assert Ear.baselines is BASELINES
     assert {name: kind.options_type.title for name, kind in BASELINES.items()} == {
         "plain": "plain",
@@ -60,23 +60,23 @@ def test_each_baseline_is_the_methods_and_has_its_title():
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_a_run_is_its_streams_and_nothing_else(name, few, straight):
+def test_a_run_depends_only_on_its_streams(name, few, straight):
     torch.rand(100)
     np.random.rand(100)  # noqa: NPY002 (the global generator is what must not matter)
     assert run(name, few)[1] == straight[name]
     assert run(name, few, replicate=1, until=1)[1] != straight[name][:1]
 
 
-def test_no_two_of_them_are_the_same_training(few, straight):
+def test_no_two_baselines_train_alike(few, straight):
     ear = made(few).step(0)
-    losses = {one[0]["train/loss/qel"] for one in straight.values()} | {ear["train/robust/qel"] / 2}
+    losses = {epochs[0]["train/loss/qel"] for epochs in straight.values()} | {ear["train/robust/qel"] / 2}
     assert len(losses) == 5
-    for one in straight.values():
-        assert set(one[0]) < set(ear)  # what they report is called as in EAR
+    for epochs in straight.values():
+        assert set(epochs[0]) < set(ear)  # their metrics have the names of EAR's
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_the_streams_that_are_named_are_those_that_change_a_run(name, few, straight):
+def test_exactly_the_named_streams_change_a_run(name, few, straight):
     used = BASELINES[name].streams_used(SPACES[name].complete({}))
     assert used == ("head", "order", "dropout", "augmentation")[: 3 + (name == "rs_da")]
     for stream in STREAMS:
@@ -84,7 +84,7 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(name, few, strai
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_going_on_from_a_checkpoint_is_bit_identical(name, few, straight, tmp_path):
+def test_continuing_from_a_checkpoint_is_bit_identical(name, few, straight, tmp_path):
     half, metrics = run(name, few, until=1)
     assert metrics == straight[name][:1]
     half.save(tmp_path)
@@ -102,7 +102,7 @@ def test_a_classifier_that_predicts_one_class_reports_its_scores(name, few):
 
 
 def passes(method):
-    """How many sequences the model reads with gradients in one epoch, per example: what a run costs."""
+    """The sequences that the model reads with gradients per example in an epoch: the cost of a run."""
     counted = []
 
     def count(module, arguments, named):
@@ -133,7 +133,7 @@ def test_the_encoder_passes_that_are_reported_are_those_that_are_made(few, name,
 
 
 def test_plain_is_ordinary_fine_tuning(few, straight):
-    """The same training, written out: ids once, transformers' own loss."""
+    """The same training as an explicit loop with transformers' own loss."""
     tokenizer, train, streams = few.train.tokenizer, few.train, Streams(0, 0)
     ids = tokenizer([" ".join(words) for (words,) in train.sentences])["input_ids"]
     data = encode(ids, train.labels.tolist(), pad=tokenizer.pad_token_id)
@@ -152,15 +152,15 @@ def test_rs_da_is_plain_training_on_copies_alone(few, straight):
     copies = [copies_by_hand(epoch)[1] for epoch in range(2)]
     assert copies[0] != copies[1]
     for number in range(2):
-        # Plain training that is given the copies of each epoch for its sentences, in the order of the originals.
+        # Plain training on the copies of each epoch instead of the sentences, in the order of the originals.
         plain = baseline("plain", few)
         for epoch in range(number + 1):
             sentences = [(words,) for words in copies[epoch]]
             plain.inputs = dataclasses.replace(few, train=dataclasses.replace(few.train, sentences=sentences))
-            found = plain.step(epoch)
-        own = {name: value for name, value in straight["rs_da"][number].items() if name in found}
-        assert own == found
-        assert set(straight["rs_da"][number]) - set(found) == {"train/changed_share/qel", "train/unchanged_pairs/qel"}
+            metrics = plain.step(epoch)
+        own = {name: value for name, value in straight["rs_da"][number].items() if name in metrics}
+        assert own == metrics
+        assert set(straight["rs_da"][number]) - set(metrics) == {"train/changed_share/qel", "train/unchanged_pairs/qel"}
     changed = np.mean([a != b for a, b in zip(*copies_by_hand(0), strict=True)])
     assert straight["rs_da"][0]["train/unchanged_pairs/qel"] == pytest.approx(1 - changed)
 
@@ -172,13 +172,13 @@ def test_a_random_move_is_anywhere_in_the_ball():
     lengths = moved.norm(dim=-1)
     assert lengths.max() <= 0.7 * (1 + 1e-5)
     shares = np.sort((lengths / 0.7).ravel().numpy())
-    np.testing.assert_allclose(shares, np.linspace(0, 1, len(shares)), atol=0.05)  # evenly drawn
+    np.testing.assert_allclose(shares, np.linspace(0, 1, len(shares)), atol=0.05)  # drawn uniformly
     directions = torch.nn.functional.normalize(moved, dim=-1).reshape(-1, 16)
-    assert directions.mean(0).norm() < 0.06  # nowhere in particular
+    assert directions.mean(0).norm() < 0.06  # no preferred direction
     assert not torch.equal(within_ball(output, torch.tensor(0.7)) - output, moved)
 
 
-def test_an_ascent_is_along_the_gradient_and_back_onto_the_ball():
+def test_an_ascent_follows_the_gradient_and_is_projected_onto_the_ball():
     gradient = torch.tensor([[[3.0, 4.0], [0.0, 0.0], [0.0, 1e-6]]])
     step, radius = torch.tensor(0.5), torch.tensor(0.8)
     once = ascended(torch.zeros(1, 3, 2), gradient, step, radius)
@@ -229,29 +229,29 @@ def test_adv_climbs_within_its_ball_and_beyond_what_a_random_move_does(few, asce
     rows = np.arange(FEW)
     final, losses, unmoved, lengths, ball = moves(method, rows)
     assert len(losses) == ascents + 1
-    assert losses[0] == pytest.approx(unmoved, rel=1e-5)  # it starts in the middle
+    assert losses[0] == pytest.approx(unmoved, rel=1e-5)  # it starts at the centre
     assert losses == sorted(losses)
     assert final.item() == losses[-1] > unmoved + 0.01
     for number, length in enumerate(lengths):
         assert length.max().item() <= 0.3 * ball * max(number / ascents, 1e-5) * (1 + 1e-4)
-    assert lengths[1].min().item() == pytest.approx(0.3 * ball / ascents, rel=1e-4)  # a whole step, for every token
+    assert lengths[1].min().item() == pytest.approx(0.3 * ball / ascents, rel=1e-4)  # a full step for every token
     random = moves(baseline("rs_rp", few, radius=0.3), rows)[0].item()
     assert final.item() > random
-    final.backward()  # and the loss where it ended is what trains
+    final.backward()  # the loss at the end point is the training loss
     assert method.learner.model.classifier.weight.grad.norm() > 0
 
 
 def test_the_ascent_leaves_no_gradient_behind(few):
-    """Its own gradients are for the move alone: an update with moves of no length is one of plain training."""
+    """Gradients of the ascent only move the embeddings: with moves of length zero an update equals plain training."""
     inputs = without_dropout(few)
-    found = []
+    gradients = []
     for method in (baseline("adv", inputs, radius=1e-9, ascents=2), baseline("plain", inputs)):
         method.learner.model.train()
         method.loss_of(np.arange(8)).backward()
-        found.append({name: part.grad for name, part in method.learner.model.named_parameters()})
-    for name, gradient in found[1].items():
+        gradients.append({name: part.grad for name, part in method.learner.model.named_parameters()})
+    for name, gradient in gradients[1].items():
         if gradient is not None:
-            torch.testing.assert_close(found[0][name], gradient, rtol=1e-3, atol=1e-6)
+            torch.testing.assert_close(gradients[0][name], gradient, rtol=1e-3, atol=1e-6)
 
 
 def test_a_baseline_draws_the_words_and_exports_its_model(few, tmp_path):
@@ -262,8 +262,8 @@ def test_a_baseline_draws_the_words_and_exports_its_model(few, tmp_path):
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     dev = first(few.dev["qor"], 1)
     with torch.no_grad():
-        found = model(input_ids=torch.from_numpy(dev.ids[:, : dev.lengths[0]].astype(np.int64))).logits.argmax(-1)
-    assert found.tolist() == method.learner.predict(dev).tolist()
+        labels = model(input_ids=torch.from_numpy(dev.ids[:, : dev.lengths[0]].astype(np.int64))).logits.argmax(-1)
+    assert labels.tolist() == method.learner.predict(dev).tolist()
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -1,4 +1,4 @@
-"""Sentences as batches of ids, and which word every token is of, for the world's tokenizer and for real ones."""
+"""Sentences as batches of ids and word numbers, for the world's tokenizer and for real tokenizers."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ def world():
 
 
 def reader(tokenizer, max_length=64):
-    """Makes batches of any sentences; there are no examples in it."""
+    """Makes batches of any sentences; it holds no examples of its own."""
     return Examples([], np.array([]), np.array([]), tokenizer, max_length)
 
 
-def words_by_letters(found, row, sentences):
-    """Letter by letter: a token is of the word of its last letter, and a space is of the word after it."""
+def words_by_letters(encoded, row, sentences):
+    """Letter by letter: a token belongs to the word of its last letter, and a space to the word after it."""
     owners, before = [], 0
     for sentence in sentences:
         owner = []
@@ -46,7 +46,7 @@ def words_by_letters(found, row, sentences):
         owners.append(owner)
         before += len(sentence)
     words, special = [], before
-    for sequence, (start, end) in zip(found.sequence_ids(row), found["offset_mapping"][row], strict=True):
+    for sequence, (start, end) in zip(encoded.sequence_ids(row), encoded["offset_mapping"][row], strict=True):
         if sequence is None:
             words.append(special)
             special += 1
@@ -56,34 +56,34 @@ def words_by_letters(found, row, sentences):
 
 
 def words_one_by_one(tokenizer, sentences):
-    """The tokenizer reads each word for itself: ids, and the word of each token, None for special ones."""
-    found = tokenizer(*map(list, sentences), is_split_into_words=True, max_length=256, truncation=True)
+    """The tokenizer reads each word alone: ids, and the word of each token, None for special tokens."""
+    encoded = tokenizer(*map(list, sentences), is_split_into_words=True, max_length=256, truncation=True)
     first = [0, len(sentences[0])]
-    pairs = zip(found.sequence_ids(0), found.word_ids(0), strict=True)
-    return found["input_ids"], [None if sequence is None else first[sequence] + word for sequence, word in pairs]
+    pairs = zip(encoded.sequence_ids(0), encoded.word_ids(0), strict=True)
+    return encoded["input_ids"], [None if sequence is None else first[sequence] + word for sequence, word in pairs]
 
 
 @pytest.mark.parametrize(
     "sentences", [(SENTENCE,), (SENTENCE, OTHER), (OTHER, SENTENCE)], ids=["one", "two", "swapped"]
 )
 def test_words_are_those_of_the_letters_and_those_of_a_tokenizer_that_reads_words_one_by_one(tokenizer, sentences):
-    found = tokenise(tokenizer, [tuple(map(" ".join, sentences))], 256)
-    words = word_numbers(found.sequence_ids(0), found["offset_mapping"][0], sentences).tolist()
-    assert words == words_by_letters(found, 0, sentences)
+    encoded = tokenise(tokenizer, [tuple(map(" ".join, sentences))], 256)
+    words = word_numbers(encoded.sequence_ids(0), encoded["offset_mapping"][0], sentences).tolist()
+    assert words == words_by_letters(encoded, 0, sentences)
     count = sum(map(len, sentences))
     real_words = [word if word < count else None for word in words]
-    assert (found["input_ids"][0], real_words) == words_one_by_one(tokenizer, sentences)
+    assert (encoded["input_ids"][0], real_words) == words_one_by_one(tokenizer, sentences)
     assert {*words} >= {*range(count)}
 
 
 @settings(max_examples=60)
 @given(sentences=st.lists(SENTENCES, min_size=1, max_size=2).map(tuple))
 def test_word_numbers_any_letters(tokenizer, sentences):
-    found = tokenise(tokenizer, [tuple(map(" ".join, sentences))], 256)
-    words = word_numbers(found.sequence_ids(0), found["offset_mapping"][0], sentences).tolist()
-    assert words == words_by_letters(found, 0, sentences)
+    encoded = tokenise(tokenizer, [tuple(map(" ".join, sentences))], 256)
+    words = word_numbers(encoded.sequence_ids(0), encoded["offset_mapping"][0], sentences).tolist()
+    assert words == words_by_letters(encoded, 0, sentences)
     ids, expected = words_one_by_one(tokenizer, sentences)
-    if ids == found["input_ids"][0]:  # not where letters of two words became one
+    if ids == encoded["input_ids"][0]:  # except where letters of two words were merged
         count = sum(map(len, sentences))
         assert [word if word < count else None for word in words] == expected
 
@@ -99,7 +99,7 @@ def test_words_by_hand(world):
     assert batch["input_ids"][1].tolist() == [*world(["ba"], ["se"])["input_ids"][0], *[world.pad_token_id] * 6]
 
 
-def test_a_token_is_of_the_word_of_its_last_letter():
+def test_a_token_belongs_to_the_word_of_its_last_letter():
     sentences = (["ab", "cde"], ["f"])  # letters 0 1, a space, 3 4 5
     places = [(0, 0), (0, 2), (2, 3), (0, 6), (3, 3), (1, 3), (0, 0), (0, 1), (1, 1)]
     sequences = [None, 0, 0, 0, 0, 0, None, 1, 1]
@@ -107,7 +107,7 @@ def test_a_token_is_of_the_word_of_its_last_letter():
 
 
 def test_copies_of_a_sentence_number_their_words_alike(tokenizer):
-    """Though a synonym has more pieces, and more words of its own."""
+    """Although a synonym may have more pieces and more words."""
     sentences = (["good", "films", "."], OTHER)
     copy = (["extraordinarily well made", "films", "."], OTHER)
     _, (first, second), count = reader(tokenizer).batch([sentences, copy], CPU)
@@ -119,7 +119,7 @@ def test_copies_of_a_sentence_number_their_words_alike(tokenizer):
 
 def test_special_tokens_come_after_the_words_in_their_order(tokenizer):
     batch, words, count = reader(tokenizer).batch([(SENTENCE, OTHER)], CPU)
-    special = torch.tensor([one in tokenizer.all_special_ids for one in batch["input_ids"][0]])
+    special = torch.tensor([token in tokenizer.all_special_ids for token in batch["input_ids"][0]])
     special &= batch["input_ids"][0] != tokenizer.unk_token_id
     first = len(SENTENCE) + len(OTHER)
     assert words[0][special].tolist() == list(range(first, count))
@@ -137,7 +137,7 @@ def test_an_empty_sentence_is_a_word_without_tokens(world):
 def test_batches_are_what_the_tokenizer_gives_and_padding_is_no_word(world, sentences, longest):
     batch, words, count = reader(world, longest).batch(sentences, CPU)
     padded, padded_words, same = reader(world, longest).batch(sentences, CPU, to_longest=True)
-    texts = [[" ".join(one) for one in part] for part in zip(*sentences, strict=True)]
+    texts = [[" ".join(sentence) for sentence in part] for part in zip(*sentences, strict=True)]
     expected = world(*texts, truncation="longest_first", max_length=longest, padding=True, return_tensors="pt")
     assert torch.equal(batch["input_ids"], expected["input_ids"])
     assert torch.equal(batch["attention_mask"], expected["attention_mask"])
@@ -168,13 +168,13 @@ def test_of_a_pair_the_longer_sentence_is_cut_first(world):
 
 def test_examples_are_split_at_white_space_and_counted_in_tokens(world):
     texts = [("  ba\tpatrovol, \u00a0noda ", "se"), ("ba " * 100, "se"), ("", "se")]
-    found = examples(texts, [1, 0, 2], world, 16)
-    assert found.sentences[0] == (["ba", "patrovol,", "noda"], ["se"])
-    assert found.sentences[2] == ([], ["se"])
-    assert found.labels.tolist() == [1, 0, 2]
-    assert len(found) == 3
-    assert found.lengths.tolist() == [10, 16, 4]
-    assert found.lengths.dtype == found.labels.dtype == np.int64
+    read = examples(texts, [1, 0, 2], world, 16)
+    assert read.sentences[0] == (["ba", "patrovol,", "noda"], ["se"])
+    assert read.sentences[2] == ([], ["se"])
+    assert read.labels.tolist() == [1, 0, 2]
+    assert len(read) == 3
+    assert read.lengths.tolist() == [10, 16, 4]
+    assert read.lengths.dtype == read.labels.dtype == np.int64
 
 
 def test_kinds_of_tokens_travel_where_the_encoder_tells_sentences_apart(world):
@@ -189,13 +189,13 @@ def test_kinds_of_tokens_of_a_real_bert():
     (path,) = real("models/minilm-en")
     batch, words, _ = reader(AutoTokenizer.from_pretrained(path)).batch([(SENTENCE, OTHER)], CPU)
     second = (words >= len(SENTENCE)) & (words < len(SENTENCE) + len(OTHER))
-    second[0, -1] = True  # its [SEP]
+    second[0, -1] = True  # the [SEP] of the sentence
     assert torch.equal(batch["token_type_ids"], second.long())
 
 
 def test_words_that_were_cut_off_take_no_room():
     words = torch.tensor([[900, 0, 0, 7, 901], [5, 5, 6, 6, -1], [900, 0, 7, 8, 901], [5, 4, -1, -1, -1]])
-    found, count = compacted(words)
+    actual, count = compacted(words)
     # The first pair has words 0, 7, 8, 900 and 901 in either stream, the second 4, 5 and 6.
-    assert found.tolist() == [[3, 0, 0, 1, 4], [1, 1, 2, 2, -1], [3, 0, 1, 2, 4], [1, 0, -1, -1, -1]]
+    assert actual.tolist() == [[3, 0, 0, 1, 4], [1, 1, 2, 2, -1], [3, 0, 1, 2, 4], [1, 0, -1, -1, -1]]
     assert count == 5

@@ -23,7 +23,7 @@ BATCH = {
 
 
 def classifier(kind, head="standard", **changes):
-    """A classifier with random weights, those of the encoder alike for every head."""
+    """A classifier with random weights; the encoder has the same weights for every head."""
     torch.manual_seed(0)
     config = AutoConfig.for_model(kind, **{**SIZES, **changes}, pad_token_id=0, initializer_range=0.3)
     model = AutoModelForSequenceClassification.from_config(config)
@@ -40,7 +40,7 @@ def undropped(kind, head):
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta", "electra"])
 def test_a_linear_head_is_equation_3_and_nothing_else(kind, training):
-    """In training too: there is no dropout in it."""
+    """In training mode too, since the head has no dropout."""
     changes = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "classifier_dropout": 0.5}
     model = classifier(kind, "linear", **changes).train(training)
     states = model.base_model(**BATCH).last_hidden_state[:, 0].tolist()
@@ -57,18 +57,18 @@ def test_a_linear_head_is_equation_3_and_nothing_else(kind, training):
 
 
 def dropouts(model):
-    """The shares of all dropouts outside the encoder's layers, in the order of a pass."""
-    found = []
+    """The rates of all dropouts outside the encoder's layers, in forward order."""
+    rates = []
 
     def note(module, arguments, output):
-        found.append(module.p)
+        rates.append(module.p)
 
     inside = {*model.base_model.embeddings.modules(), *model.base_model.encoder.modules()}
     for module in model.modules():
         if isinstance(module, nn.Dropout) and module not in inside:
             module.register_forward_hook(note)
     model.train()(**BATCH)
-    return found
+    return rates
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_without_dropout_the_released_head_is_transformers_own(kind):
 def test_the_released_dropout_drops_all_states_before_the_head():
     model = classifier("xlm-roberta", "released", hidden_dropout_prob=0.4)
     assert model.classifier[0].p == 0.4
-    seen = []
-    model.classifier[1].register_forward_hook(lambda module, arguments, output: seen.append(arguments[0]))
+    inputs = []
+    model.classifier[1].register_forward_hook(lambda module, arguments, output: inputs.append(arguments[0]))
     model.train()(**BATCH)
-    assert 0.2 < (seen[0] == 0).float().mean() < 0.6
-    assert seen[0].shape == (2, 5, 16)
+    assert 0.2 < (inputs[0] == 0).float().mean() < 0.6
+    assert inputs[0].shape == (2, 5, 16)
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])

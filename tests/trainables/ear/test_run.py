@@ -40,8 +40,8 @@ from tests.prepared import prepare, prepare_test, request
 
 CPU = torch.device("cpu")
 ENCODER = FILES / "multilingual-encoder"
-FEW, BATCH = 8, 4  # examples, where nothing needs to be learnt
-# Runs stop before the third epoch: see `run`. Memory is no concern here.
+FEW, BATCH = 8, 4  # examples, for tests that need no learning
+# Runs stop before the third epoch: see `run`. Memory does not matter here.
 FIXED = {"lr": 2e-3, "epochs": 3, "batch_size": BATCH, "layer": 2, "gradient_checkpointing": False}
 ROUNDING = 1e-10  # of a mean of squares whose terms should be equal: halves of a batch may be summed in another order
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -63,7 +63,7 @@ def texts_of(language, split):
 
 
 def cut(count, shown=10):
-    """The world with so many training examples, and few sentences in all other sets."""
+    """The world with `count` training examples, and few sentences in all other sets."""
     inputs, train = world(), world().train
     rows = {"sentences": train.sentences[:count], "labels": train.labels[:count], "lengths": train.lengths[:count]}
     return dataclasses.replace(
@@ -94,7 +94,7 @@ def made(inputs, replicate=0, vary=None, **changes):
 
 
 def run(inputs, replicate=0, until=2, **changes):
-    """A run up to but not into its last epoch: a model that has seen so little may well end with one class."""
+    """A run without its last epoch: a model trained on so little may predict a single class at the end."""
     method = made(inputs, replicate, **changes)
     return method, [method.step(number) for number in range(until)]
 
@@ -106,36 +106,38 @@ def straight(few):
 
 @pytest.fixture(scope="module")
 def trained():
-    """A run to its end, on enough to learn from."""
+    """A complete run, on enough examples to learn from."""
     method = made(cut(96, shown=30), epochs=2, batch_size=8)
     return method, [method.step(number) for number in range(2)]
 
 
 def gradients(method):
-    """The metrics of an epoch, and the gradients of its updates, none of which is made."""
-    found, model = [], method.learner.model
+    """The metrics of an epoch, and the gradients of its updates, which are not applied."""
+    recorded, model = [], method.learner.model
 
     def update():
-        found.append({name: part.grad.clone() for name, part in model.named_parameters() if part.grad is not None})
+        recorded.append({name: part.grad.clone() for name, part in model.named_parameters() if part.grad is not None})
         model.zero_grad()
 
     method.learner.update = update
-    return method.step(0), found
+    return method.step(0), recorded
 
 
 def assert_close(ones, others):
-    """Gradients that are equal but for rounding, in each update and each weight."""
+    """Gradients are equal up to rounding, in each update and each weight."""
     assert len(ones) == len(others) > 1
-    for one, other in zip(ones, others, strict=True):
-        assert one.keys() == other.keys()
-        for name, gradient in one.items():
-            torch.testing.assert_close(gradient, other[name], rtol=1e-3, atol=2e-6, msg=lambda text, at=name: at + text)
+    for actual, expected in zip(ones, others, strict=True):
+        assert actual.keys() == expected.keys()
+        for name, gradient in actual.items():
+            torch.testing.assert_close(
+                gradient, expected[name], rtol=1e-3, atol=2e-6, msg=lambda text, at=name: at + text
+            )
 
 
 def copies_by_hand(epoch, seed=0, *, copies=1, **options):
     """The words of the source's first sentences and of their copies, from the files of the world."""
     texts, _ = texts_of("qel", "train")
-    words = {word: tuple(found) for word, found in json.loads((FILES / "synonyms" / "qel.json").read_text()).items()}
+    words = {word: tuple(known) for word, known in json.loads((FILES / "synonyms" / "qel.json").read_text()).items()}
     streams = Streams(0, seed)
     dictionary = Dictionary(words, **{"scale": 1.0, "exact": False, **options}, seed=streams.seed("augmentation"))
     drawn = streams.seed("augmentation", epoch)
@@ -153,19 +155,19 @@ def test_the_targets_learn_from_the_source_alone(trained):
     assert not any("/share_of_" in name for name in metrics[0])
 
 
-def test_a_run_is_its_streams_and_nothing_else(few, straight):
+def test_a_run_depends_only_on_its_streams(few, straight):
     method, metrics = straight
     torch.rand(100)
     np.random.rand(100)  # noqa: NPY002 (the global generator is what must not matter)
     run(few, replicate=3, until=1, push="nt", pull="srpt", shared_dropout=False)
-    again, found = run(few)
-    assert found == metrics
+    again, repeated = run(few)
+    assert repeated == metrics
     assert again.curves == method.curves
     assert run(few, replicate=1)[1] != metrics
 
 
 @pytest.mark.parametrize("changes", [{}, {"push": "nt", "shared_dropout": False, "attention": "padded"}])
-def test_going_on_from_a_checkpoint_is_bit_identical(few, straight, tmp_path, changes):
+def test_continuing_from_a_checkpoint_is_bit_identical(few, straight, tmp_path, changes):
     method, metrics = straight if not changes else run(few, **changes)
     half, first_epoch = run(few, until=1, **changes)
     assert first_epoch == metrics[:1]
@@ -194,11 +196,11 @@ def test_recomputing_activations_changes_no_bit(few, checkpointing, changes):
     ],
 )
 def test_batches_that_are_accumulated_are_one_batch(few, changes):
-    """Losses are per pair, so nothing in them depends on who else is in a batch. Without dropout, but for rounding."""
+    """Losses are per pair, so they do not depend on the rest of the batch: without dropout, up to rounding."""
     inputs = without_dropout(few)
-    whole, one = gradients(made(inputs, batch_size=BATCH, **changes))
-    parts, other = gradients(made(inputs, batch_size=BATCH // 2, accumulation=2, **changes))
-    assert_close(one, other)
+    whole, of_whole = gradients(made(inputs, batch_size=BATCH, **changes))
+    parts, of_parts = gradients(made(inputs, batch_size=BATCH // 2, accumulation=2, **changes))
+    assert_close(of_whole, of_parts)
     assert whole == pytest.approx(parts, rel=1e-4, abs=1e-7)
     assert whole["train/push/qel"] < 0 < whole["train/pull/qel"]
 
@@ -206,15 +208,15 @@ def test_batches_that_are_accumulated_are_one_batch(few, changes):
 @pytest.mark.parametrize("options", [{"copies": 2}, {"scale": 0.5}, {"matching": "exact"}, {"redraw": "once"}])
 def test_the_shares_of_changed_words_and_unchanged_pairs_are_counted(few, options):
     _, metrics = run(few, **options)
-    found = {"exact": options.get("matching") == "exact", "scale": options.get("scale", 1.0)}
+    how = {"exact": options.get("matching") == "exact", "scale": options.get("scale", 1.0)}
     for number in range(2):
         epoch = 0 if options.get("redraw") == "once" else number
-        pairs = list(zip(*copies_by_hand(epoch, copies=options.get("copies", 1), **found), strict=True))
+        pairs = list(zip(*copies_by_hand(epoch, copies=options.get("copies", 1), **how), strict=True))
         shares = [sum(a != b for a, b in zip(*pair, strict=True)) / len(pair[0]) for pair in pairs]
         assert 0 < np.mean(shares) < 1
         assert metrics[number]["train/changed_share/qel"] == pytest.approx(np.mean(shares))
         assert metrics[number]["train/unchanged_pairs/qel"] == pytest.approx(np.mean([a == b for a, b in pairs]))
-        # Two streams, as often as there are copies, in each epoch.
+        # Two streams for each copy in each epoch.
         assert metrics[number]["train/encoder_passes/qel"] == 2 * options.get("copies", 1) * (number + 1)
 
 
@@ -226,15 +228,15 @@ def test_push_and_pull_are_those_of_transformers_own_passes(few):
     model = AutoModel.from_pretrained(ENCODER, attn_implementation="eager").eval()
     push, pull = [], []
     for pair in zip(*copies_by_hand(0), strict=True):
-        seen = []
+        passes = []
         for words in pair:
             with torch.no_grad():
                 batch = tokenizer(" ".join(words), return_tensors="pt")
-                seen.append(model(**batch, output_attentions=True, output_hidden_states=True))
-        (mean, of_copy) = (one.hidden_states[0][0].mean(0) for one in seen)
-        maps = [one.attentions[1][0] for one in seen]
-        longest = max(one.shape[-1] for one in maps)
-        padded = [torch.nn.functional.pad(one, (0, longest - one.shape[-1]) * 2) for one in maps]
+                passes.append(model(**batch, output_attentions=True, output_hidden_states=True))
+        (mean, of_copy) = (output.hidden_states[0][0].mean(0) for output in passes)
+        maps = [output.attentions[1][0] for output in passes]
+        longest = max(attention.shape[-1] for attention in maps)
+        padded = [torch.nn.functional.pad(attention, (0, longest - attention.shape[-1]) * 2) for attention in maps]
         push.append(-(mean - of_copy).square().mean().item())
         pull.append((padded[0] - padded[1]).square().mean().item())
     assert metrics["train/push/qel"] == pytest.approx(np.mean(push), rel=1e-4)
@@ -254,7 +256,7 @@ def test_identical_inputs_differ_by_dropout_alone(few, pull):
     assert separate[0]["train/push_floor/qel"] < -1e3 * ROUNDING
     assert separate[0]["train/pull_floor/qel"] > 1e3 * ROUNDING
     points = method.curves["push_floor"]
-    assert [point[0] for point in points] == list(range(FEW // BATCH))  # six batches in all: at each of them
+    assert [point[0] for point in points] == list(range(FEW // BATCH))  # six batches in total, the floor at each
     assert separate[0]["train/push_floor/qel"] == points[-1][1]
 
 
@@ -264,13 +266,13 @@ def test_measuring_the_floor_leaves_no_trace_in_the_training(few, monkeypatch, c
         monkeypatch.setattr(ear_trainable, "FLOORS", floors)
         method, metrics = run(few, **changes, **more)
         return len(method.curves.get("push_floor", [])), [
-            {name: value for name, value in one.items() if "floor" not in name} for one in metrics
+            {name: value for name, value in epoch.items() if "floor" not in name} for epoch in metrics
         ]
 
     seldom, expected = without_floors(1)
-    often, found = without_floors(1000)
+    often, actual = without_floors(1000)
     assert (seldom, often) == (1, 2 * FEW // BATCH)
-    assert found == expected
+    assert actual == expected
     monkeypatch.setattr(Ear, "measure_floor", lambda *arguments: None)
     assert without_floors(1) == (0, expected)
 
@@ -278,7 +280,7 @@ def test_measuring_the_floor_leaves_no_trace_in_the_training(few, monkeypatch, c
 @pytest.mark.parametrize(
     "changes", [{"push": "none", "pull": "none", "copies": 2}, {"push": "nt", "pull": "srpt", "scale": 0.5}]
 )
-def test_the_streams_that_are_named_are_those_that_change_a_run(few, changes):
+def test_exactly_the_named_streams_change_a_run(few, changes):
     used = Ear.streams_used(made(few, **changes).params)
     assert used == ("head", "order", "dropout", "augmentation")
     (reference,) = run(few, until=1, **changes)[1]
@@ -287,10 +289,10 @@ def test_the_streams_that_are_named_are_those_that_change_a_run(few, changes):
 
 
 def test_without_push_and_pull_it_is_cross_entropy_on_both_streams(few):
-    """The same training, written out: two ordinary passes of transformers' own classifier."""
+    """The same training as an explicit loop: two ordinary passes of transformers' own classifier."""
     inputs, streams = without_dropout(few), Streams(0, 0)
     method = made(inputs, push="none", pull="none")
-    metrics, found = gradients(method)
+    metrics, actual = gradients(method)
     labels, copies = torch.from_numpy(inputs.train.labels), copies_by_hand(0)
     tokenizer = AutoTokenizer.from_pretrained(ENCODER)
     model = skeleton(inputs.encoder, len(inputs.labels))
@@ -311,7 +313,7 @@ def test_without_push_and_pull_it_is_cross_entropy_on_both_streams(few):
     expected, learner.update = [], update
     seeds = {"order": streams.seed("order", 0), "dropout": streams.seed("dropout", 0)}
     loss = learner.epoch_of_rows(inputs.train.lengths, **seeds, loss_of=loss_of)
-    assert_close(found, expected)
+    assert_close(actual, expected)
     assert metrics["train/loss/qel"] == metrics["train/robust/qel"] == pytest.approx(loss, rel=1e-5)
     assert metrics["train/push/qel"] == metrics["train/pull/qel"] == 0.0
 
@@ -327,7 +329,7 @@ def test_without_push_and_pull_it_is_cross_entropy_on_both_streams(few):
         ({"epochs": 1}, {"redraw": "epoch"}, {"redraw": "once"}),
     ],
 )
-def test_what_the_canonical_form_drops_changes_no_bit_of_a_run(few, common, ones, others):
+def test_parameters_dropped_by_the_canonical_form_change_no_bit_of_a_run(few, common, ones, others):
     metrics, forms = [], []
     for options in (ones, others):
         params = {**default.defaults, **FIXED, **common, **options}
@@ -351,22 +353,22 @@ def test_what_the_canonical_form_drops_changes_no_bit_of_a_run(few, common, ones
 )
 def test_a_weight_of_zero_trains_as_no_target_does(few, zero, plain):
     params = [{**default.defaults, **FIXED, **changes} for changes in (zero, plain)]
-    (_, one), (_, other) = (gradients(Ear(without_dropout(few), each, Streams(0, 0), CPU)) for each in params)
-    assert_close(one, other)
+    (_, actual), (_, second) = (gradients(Ear(without_dropout(few), each, Streams(0, 0), CPU)) for each in params)
+    assert_close(actual, second)
 
 
 def test_unchanged_pairs_have_nothing_to_skip_where_dropout_is_shared(few):
-    def found(**changes):
+    def gradients_of(**changes):
         params = {**default.defaults, **FIXED, "alpha": 100.0, "beta": 100.0, **changes}
         return gradients(Ear(few, params, Streams(0, 0), CPU))[1]
 
-    assert_close(found(unchanged="skip"), found(unchanged="keep"))
+    assert_close(gradients_of(unchanged="skip"), gradients_of(unchanged="keep"))
     separate = {"shared_dropout": False}
     with pytest.raises(AssertionError):
-        assert_close(found(unchanged="skip", **separate), found(unchanged="keep", **separate))
+        assert_close(gradients_of(unchanged="skip", **separate), gradients_of(unchanged="keep", **separate))
 
 
-def test_what_the_canonical_form_keeps_matters(few):
+def test_parameters_kept_by_the_canonical_form_change_the_run(few):
     changes = [
         {},
         {"alpha": 2.0},
@@ -392,28 +394,28 @@ def test_what_the_canonical_form_keeps_matters(few):
 def test_noise_is_on_the_copies_alone_in_units_of_the_embeddings_spread():
     torch.manual_seed(0)
     output = 3 * torch.randn(64, 20, 32) + 5
-    output[:, 15:] = 1000.0  # padding, which says nothing of the spread
-    found = (gaussian(output, 0.2, torch.arange(20).expand(64, -1) < 15) - output)[:, :15]
-    assert torch.equal(found[:32], torch.zeros(32, 15, 32))
-    assert found[32:].std().item() == pytest.approx(0.2 * 3, rel=0.03)
-    assert found[32:].mean().item() == pytest.approx(0.0, abs=0.02)
+    output[:, 15:] = 1000.0  # padding, which does not count for the spread
+    noise = (gaussian(output, 0.2, torch.arange(20).expand(64, -1) < 15) - output)[:, :15]
+    assert torch.equal(noise[:32], torch.zeros(32, 15, 32))
+    assert noise[32:].std().item() == pytest.approx(0.2 * 3, rel=0.03)
+    assert noise[32:].mean().item() == pytest.approx(0.0, abs=0.02)
 
 
 def test_the_noise_of_a_run_reaches_its_copies_alone(few, monkeypatch):
     method = made(without_dropout(few), push="nt", sigma=0.5)
-    seen, call = [], TwoStream.__call__
-    monkeypatch.setattr(TwoStream, "__call__", lambda *given: seen.append(call(*given)) or seen[-1])
+    outputs, call = [], TwoStream.__call__
+    monkeypatch.setattr(TwoStream, "__call__", lambda *given: outputs.append(call(*given)) or outputs[-1])
     rows = np.arange(8)
     sentences = method.originals(rows)
     for noise in (False, True):
         method.terms([*sentences, *sentences], rows, noise=noise)
-    (plain, same), (kept, moved) = (one.halves("embeddings") for one in seen)
+    (plain, same), (kept, moved) = (output.halves("embeddings") for output in outputs)
     assert torch.equal(plain, same)
     assert torch.equal(plain, kept)
     assert (moved - plain).std().item() == pytest.approx(0.5 * plain.std().item(), rel=0.05)
-    (one, _), (kept, moved) = (each.halves("logits") for each in seen)
-    torch.testing.assert_close(kept, one)
-    assert not torch.allclose(moved, one, atol=1e-3)
+    (logits, _), (kept, moved) = (each.halves("logits") for each in outputs)
+    torch.testing.assert_close(kept, logits)
+    assert not torch.allclose(moved, logits, atol=1e-3)
 
 
 def test_a_classifier_that_predicts_one_class_reports_its_scores(few):
@@ -426,21 +428,23 @@ def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):
     method, _ = trained
     (folder,) = method.export(request(demo()), tmp_path)
     assert folder == tmp_path / "model"
-    assert "seedwise" not in (folder / "config.json").read_text()  # the way it attends is no part of the model
+    assert (
+        "seedwise" not in (folder / "config.json").read_text()
+    )  # the attention implementation is not part of the model
     classify = pipeline("text-classification", model=str(folder))
     for language, dev in method.inputs.dev.items():
         texts = texts_of(language, "dev")[0][: len(dev)]
-        found = [one["label"] for one in classify(texts, truncation=True, max_length=64)]
+        labels = [answer["label"] for answer in classify(texts, truncation=True, max_length=64)]
         predicted = [method.inputs.labels[number] for number in method.learner.predict(dev)]
-        assert found == predicted
-        assert len(set(found)) > 1
+        assert labels == predicted
+        assert len(set(labels)) > 1
     assert 'pipeline("text-classification", model="model")' in (folder / "README.md").read_text()
 
 
 def test_a_head_that_nobody_could_load_is_not_exported(few, tmp_path):
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as error:
         made(few, head="linear").export(request(demo()), tmp_path)
-    assert str(found.value) == ("--model: transformers has no head: linear, so nobody could load it. Use standard.")
+    assert str(error.value) == ("--model: transformers has no head: linear, so nobody could load it. Use standard.")
     assert not list(tmp_path.iterdir())
 
 
@@ -452,8 +456,8 @@ def test_the_released_head_of_xlm_r_is_exported_as_the_standard_one(few, tmp_pat
     set_head(model, "released")
     initialise(model, encoder, seed=3)
     inputs = dataclasses.replace(few, encoder=encoder)
-    one = SimpleNamespace(options=EarOptions(head="released"), inputs=inputs, learner=SimpleNamespace(model=model))
-    folder = export_model(one, request(demo()), tmp_path / "model")
+    method = SimpleNamespace(options=EarOptions(head="released"), inputs=inputs, learner=SimpleNamespace(model=model))
+    folder = export_model(method, request(demo()), tmp_path / "model")
     loaded = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     ids = torch.tensor([[0, 7, 9, 11, 2]])
     with torch.no_grad():
@@ -482,19 +486,19 @@ def test_the_pictures_are_the_losses_beside_their_floor_and_the_words_of_every_t
     assert words["columns"] == losses["columns"] == 2
     for panel in words["panels"]:
         target = panel["title"].partition(",")[0]
-        assert [one["name"] for one in panel["series"]] == ["qel", target]
-        for one in panel["series"]:
-            sentences = method.inputs.parallel[one["name"]]
-            assert len(one["x"]) == sum(min(WORDS, len(sentence)) for sentence in sentences)
+        assert [series["name"] for series in panel["series"]] == ["qel", target]
+        for series in panel["series"]:
+            sentences = method.inputs.parallel[series["name"]]
+            assert len(series["x"]) == sum(min(WORDS, len(sentence)) for sentence in sentences)
             shown = [word for sentence in sentences[:2] for word in sentence[:WORDS]]
-            assert one["labels"] == shown + [""] * (len(one["x"]) - len(shown))
+            assert series["labels"] == shown + [""] * (len(series["x"]) - len(shown))
     before, after = (words["panels"][number]["series"][0] for number in (0, 1))
     assert before["x"] != after["x"]
 
 
 def test_the_floor_of_separate_dropout_is_drawn_as_it_was_measured(few):
     method, _ = run(dataclasses.replace(few, parallel={}), until=1, shared_dropout=False)
-    (losses,) = checked(method.pictures())  # and no words, where there are no parallel sentences
+    (losses,) = checked(method.pictures())  # and no words without parallel sentences
     for panel, name, sign in zip(losses["panels"][:2], ("push", "pull"), (-1, 1), strict=True):
         floor = panel["series"][1]
         assert floor["y"] == [sign * point[1] for point in method.curves[f"{name}_floor"]]
@@ -506,11 +510,11 @@ def test_the_share_of_translations_found_is_that_of_the_encoder_itself(trained, 
     tokenizer, model = AutoTokenizer.from_pretrained(ENCODER), AutoModel.from_pretrained(ENCODER).eval()
     means = {}
     for language in ("qel", "qor"):
-        found = []
+        vectors = []
         for words in method.inputs.parallel[language]:
             with torch.no_grad():
-                found.append(model(**tokenizer(" ".join(words), return_tensors="pt")).last_hidden_state[0].mean(0))
-        means[language] = torch.stack(found)
+                vectors.append(model(**tokenizer(" ".join(words), return_tensors="pt")).last_hidden_state[0].mean(0))
+        means[language] = torch.stack(vectors)
     cosines = cosine_similarity(means["qor"][:, None], means["qel"][None], dim=-1)
     share = sum(row.argmax().item() == number for number, row in enumerate(cosines)) / len(cosines)
     assert translations_found(means["qel"], means["qor"]) == pytest.approx(share)
@@ -544,19 +548,19 @@ def test_translations_are_found_by_the_angle_alone(order, share):
 
 
 def specification(**changes):
-    found = demo()
-    return found | {
-        key: {**found[key], **value} if isinstance(value, dict) else value for key, value in changes.items()
+    content = demo()
+    return content | {
+        key: {**content[key], **value} if isinstance(value, dict) else value for key, value in changes.items()
     }
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """The world's task, in a place where its files may be changed."""
+    """A copy of the world's task, whose files may be changed."""
     return shutil.copytree(FILES / "topics", tmp_path / "topics")
 
 
-def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folder):
+def test_the_search_reads_no_test_set_and_the_confirmation_no_test_set_of_a_pivot(folder):
     wanted = specification(task={"data": str(folder), "targets": ["qan"], "pivots": ["qor"]})
     for language in ("qel", "qan", "qor"):
         (folder / language / "test.tsv").rename(folder / language / "hidden.tsv")
@@ -588,25 +592,25 @@ def test_a_test_row_without_a_label_is_an_error_and_never_a_class(folder):
     lines = path.read_text().splitlines()
     number, _, text = lines[5].split("\t")
     path.write_text("\n".join([*lines[:5], f"{number}\t\t{text}", *lines[6:]]) + "\n")
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as error:
         prepare_test(Ear, specification(task={"data": str(folder)}))
-    assert str(found.value) == f"task.data: {path} row 5 has no label. Correct it, or remove the row."
+    assert str(error.value) == f"task.data: {path} row 5 has no label. Correct it, or remove the row."
 
 
 def test_a_layer_that_the_encoder_does_not_have_is_refused_with_those_it_has():
     for space in ({"layer": [1, 12]}, {"layer": {"choices": [2, 12]}}, {"layer": 12}):
-        with pytest.raises(RequestError) as found:
+        with pytest.raises(RequestError) as error:
             prepare(Ear, specification(space=space))
-        assert str(found.value) == (
+        assert str(error.value) == (
             "space.layer: 12, but world:multilingual-encoder has 4 layers. Write space.layer: [1, 4], or fewer."
         )
 
 
 @pytest.mark.parametrize("params", [{"layer": 6}, {"alpha": 1.0}])
 def test_a_layer_of_an_enqueued_configuration_counts_its_default_too(params):
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as error:
         prepare(Ear, specification(enqueue=[{"push": "none", "pull": "none"}, params]))
-    assert str(found.value) == ("enqueue.1.layer: 6, but world:multilingual-encoder has 4 layers. Write 4 or less.")
+    assert str(error.value) == ("enqueue.1.layer: 6, but world:multilingual-encoder has 4 layers. Write 4 or less.")
 
 
 def test_a_space_without_a_pull_asks_for_no_layer():
@@ -617,9 +621,9 @@ def test_a_space_without_a_pull_asks_for_no_layer():
 def test_a_dictionary_of_another_language_is_refused(tmp_path):
     path = tmp_path / "english.json"
     path.write_text(json.dumps({"good": ["fine", "nice"], "bad": []}))
-    with pytest.raises(RequestError) as found:
+    with pytest.raises(RequestError) as error:
         prepare(Ear, specification(inputs={"synonyms": str(path)}))
-    assert str(found.value) == (
+    assert str(error.value) == (
         f"inputs.synonyms: {path} has no synonym for any word of the training set. "
         "Name a dictionary of the source language."
     )
@@ -656,8 +660,8 @@ def test_low_precision_gives_the_same_losses_whatever_is_recomputed(few, method,
     losses = []
     for recomputed in (False, True, "selective"):
         params = {"lr": 1e-4, "epochs": 2, "batch_size": BATCH, "precision": precision, **own}
-        one = method(few, {**params, "gradient_checkpointing": recomputed}, Streams(0, 0), CPU)
-        losses.append(one.step(0)["train/loss/qel"])
+        run_of = method(few, {**params, "gradient_checkpointing": recomputed}, Streams(0, 0), CPU)
+        losses.append(run_of.step(0)["train/loss/qel"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
     assert losses[0] == pytest.approx(losses[2], rel=1e-3)
 

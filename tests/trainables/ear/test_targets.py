@@ -1,4 +1,4 @@
-"""The targets as formulas, and what a run makes of them, against loops and against plain passes of transformers."""
+"""The targets as formulas and in a run, against loops and against plain passes of transformers."""
 
 import math
 
@@ -37,8 +37,8 @@ def maps(seed, pairs, heads, tokens, padding=0):
     return scores.softmax(-1)
 
 
-def tensors(*found):
-    return [torch.from_numpy(one) for one in found]
+def tensors(*values):
+    return [torch.from_numpy(value) for value in values]
 
 
 def random(*shape, seed=0):
@@ -46,7 +46,7 @@ def random(*shape, seed=0):
     return torch.randn(*shape, generator=draw, dtype=torch.float64).requires_grad_()
 
 
-# Each formula against one written with loops.
+# Each formula against a loop.
 
 
 def squared_distance(first, second, reduction):
@@ -55,38 +55,38 @@ def squared_distance(first, second, reduction):
 
 
 def squared_difference(first, second, cells, reduction):
-    """Of the maps of one pair, each a list of heads; `cells` are the places that count."""
-    heads = [sum((one[i][j] - other[i][j]) ** 2 for i, j in cells) for one, other in zip(first, second, strict=True)]
+    """Of the maps of one pair, each a list of heads; `cells` are the cells that count."""
+    heads = [sum((left[i][j] - right[i][j]) ** 2 for i, j in cells) for left, right in zip(first, second, strict=True)]
     total = sum(heads) / len(heads)
     return total if reduction == "sum" else total / len(cells)
 
 
 def mean_of_tokens(states, mask):
-    kept = [state for state, one in zip(states, mask, strict=True) if one]
+    kept = [state for state, is_there in zip(states, mask, strict=True) if is_there]
     return [sum(values) / len(kept) for values in zip(*kept, strict=True)]
 
 
 def word_map(attention, words):
     """A map between words, from one between tokens: the mean of what the pieces give, the sum of what they get."""
-    present = sorted({word for word in words if word >= 0})
-    found = {}
-    for one in present:
-        givers = [place for place, word in enumerate(words) if word == one]
-        for other in present:
-            takers = [place for place, word in enumerate(words) if word == other]
-            found[one, other] = sum(attention[i][j] for i in givers for j in takers) / len(givers)
-    return found
+    present = sorted({of_token for of_token in words if of_token >= 0})
+    weights = {}
+    for giver in present:
+        givers = [token for token, of_token in enumerate(words) if of_token == giver]
+        for taker in present:
+            takers = [token for token, of_token in enumerate(words) if of_token == taker]
+            weights[giver, taker] = sum(attention[i][j] for i in givers for j in takers) / len(givers)
+    return weights
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @given(vectors=VECTORS)
 def test_the_distance_is_the_loop_symmetric_not_negative_and_zero_for_equals(reduction, vectors):
     first, second = tensors(*vectors)
-    found = targets.distance(first, second, reduction)
+    actual = targets.distance(first, second, reduction)
     expected = [squared_distance(a, b, reduction) for a, b in zip(*(part.tolist() for part in vectors), strict=True)]
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
-    assert torch.equal(found, targets.distance(second, first, reduction))
-    assert (found >= 0).all()
+    np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-15)
+    assert torch.equal(actual, targets.distance(second, first, reduction))
+    assert (actual >= 0).all()
     assert not targets.distance(first, first, reduction).any()
 
 
@@ -101,13 +101,13 @@ def test_a_sum_is_a_mean_times_the_dimensions(vectors):
 @given(vectors=VECTORS, cap=st.sampled_from([0.0, 0.05, 1.0, 4.0]))
 def test_the_push_is_minus_the_distance_and_no_lower_than_its_cap(reduction, vectors, cap):
     first, second = tensors(*vectors)
-    found = targets.push(first, second, reduction, cap)
-    for value, a, b in zip(found.tolist(), first.tolist(), second.tolist(), strict=True):
+    actual = targets.push(first, second, reduction, cap)
+    for value, a, b in zip(actual.tolist(), first.tolist(), second.tolist(), strict=True):
         apart = squared_distance(a, b, reduction)
         most = math.inf if cap == 0 else cap * len(a) if reduction == "sum" else cap
         assert value == pytest.approx(-min(apart, most), rel=1e-12, abs=1e-15)
-    assert (found <= 0).all()
-    assert torch.equal(found, targets.push(second, first, reduction, cap))
+    assert (actual <= 0).all()
+    assert torch.equal(actual, targets.push(second, first, reduction, cap))
 
 
 def test_the_push_has_no_bound_without_a_cap():
@@ -123,9 +123,9 @@ def test_pooling_is_the_mean_over_the_tokens_that_are_there(seed, sizes, data):
     states = random(pairs, tokens, dimensions, seed=seed).detach()
     lengths = data.draw(st.lists(st.integers(1, tokens), min_size=pairs, max_size=pairs))
     mask = (torch.arange(tokens) < torch.tensor(lengths)[:, None]).long()
-    expected = [mean_of_tokens(*one) for one in zip(states.tolist(), mask.tolist(), strict=True)]
+    expected = [mean_of_tokens(*row) for row in zip(states.tolist(), mask.tolist(), strict=True)]
     np.testing.assert_allclose(targets.pooled(states, mask), expected, atol=1e-12)
-    states[mask == 0] = 1e6  # what padding holds does not matter
+    states[mask == 0] = 1e6  # the values at padding do not matter
     np.testing.assert_allclose(targets.pooled(states, mask), expected, atol=1e-12)
 
 
@@ -136,14 +136,14 @@ def test_the_pull_is_the_loop_symmetric_not_negative_and_zero_for_equals(reducti
     first, second = maps(seed, *sizes), maps(seed + 1, *sizes)
     cells = data.draw(arrays.arrays(bool, (pairs, tokens, tokens)))
     cells[:, 0, 0] = True
-    found = targets.pull(first, second, torch.from_numpy(cells), reduction)
+    actual = targets.pull(first, second, torch.from_numpy(cells), reduction)
     expected = [
         squared_difference(a, b, np.argwhere(which).tolist(), reduction)
         for a, b, which in zip(first.tolist(), second.tolist(), cells, strict=True)
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert torch.equal(found, targets.pull(second, first, torch.from_numpy(cells), reduction))
-    assert (found >= 0).all()
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
+    assert torch.equal(actual, targets.pull(second, first, torch.from_numpy(cells), reduction))
+    assert (actual >= 0).all()
     assert not targets.pull(first, first, torch.from_numpy(cells), reduction).any()
 
 
@@ -171,7 +171,7 @@ def test_the_pull_without_a_cell_is_zero():
 
 @given(SEEDS, st.integers(1, 4), st.integers(2, 4))
 def test_the_robust_target_is_minus_the_log_likelihood_of_both_streams(seed, pairs, classes):
-    first, second = (random(pairs, classes, seed=seed + one).detach() for one in range(2))
+    first, second = (random(pairs, classes, seed=seed + stream).detach() for stream in range(2))
     labels = [(seed + row) % classes for row in range(pairs)]
     expected = [
         -sum(math.log(math.exp(row[label]) / sum(map(math.exp, row))) for row in (a, b))
@@ -187,22 +187,22 @@ def test_attention_over_words_is_the_loop_and_keeps_rows_that_sum_to_one(seed, s
     real = st.lists(st.integers(0, 3), min_size=tokens - padding, max_size=tokens - padding)
     words = [data.draw(real) + [-1] * padding for _ in range(pairs)]
     attention = maps(seed, *sizes, padding=padding)
-    found, present = targets.over_words(attention, torch.tensor(words), 5)
-    assert found.shape == (pairs, heads, 5, 5)
+    actual, present = targets.over_words(attention, torch.tensor(words), 5)
+    assert actual.shape == (pairs, heads, 5, 5)
     for pair, of_tokens in enumerate(words):
         assert present[pair].nonzero().flatten().tolist() == sorted({word for word in of_tokens if word >= 0})
         for head in range(heads):
             expected = np.zeros((5, 5))
-            for place, value in word_map(attention[pair, head].tolist(), of_tokens).items():
-                expected[place] = value
-            np.testing.assert_allclose(found[pair, head], expected, atol=1e-12)
-        np.testing.assert_allclose(found[pair].sum(-1)[:, present[pair]], 1, atol=1e-12)
+            for cell, value in word_map(attention[pair, head].tolist(), of_tokens).items():
+                expected[cell] = value
+            np.testing.assert_allclose(actual[pair, head], expected, atol=1e-12)
+        np.testing.assert_allclose(actual[pair].sum(-1)[:, present[pair]], 1, atol=1e-12)
 
 
 def test_attention_over_words_of_one_piece_each_is_the_attention():
     attention = maps(0, 2, 3, 4)
-    found, present = targets.over_words(attention, torch.arange(4).expand(2, 4), 4)
-    torch.testing.assert_close(found, attention)
+    actual, present = targets.over_words(attention, torch.arange(4).expand(2, 4), 4)
+    torch.testing.assert_close(actual, attention)
     assert present.all()
 
 
@@ -211,10 +211,10 @@ def test_attention_over_tokens_is_zero_where_either_token_is_padding(seed, sizes
     pairs, heads, tokens = sizes
     lengths = data.draw(st.lists(st.integers(1, tokens), min_size=pairs, max_size=pairs))
     attention, mask = maps(seed, *sizes), torch.arange(tokens) < torch.tensor(lengths)[:, None]
-    found = targets.over_tokens(attention, mask.long())
-    for place in np.ndindex(pairs, heads, tokens, tokens):
-        pair, _, i, j = place
-        assert found[place] == (attention[place] if i < lengths[pair] and j < lengths[pair] else 0)
+    actual = targets.over_tokens(attention, mask.long())
+    for cell in np.ndindex(pairs, heads, tokens, tokens):
+        pair, _, i, j = cell
+        assert actual[cell] == (attention[cell] if i < lengths[pair] and j < lengths[pair] else 0)
     cells = targets.squared(mask)
     assert cells.sum((1, 2)).tolist() == [length**2 for length in lengths]
     assert all(cells[pair, i, j] == (max(i, j) < lengths[pair]) for pair, i, j in np.ndindex(*cells.shape))
@@ -255,8 +255,8 @@ def test_gradients_of_the_pull_over_words_tokens_and_all_cells(reduction):
     mask = words >= 0
 
     def over_words(scores):
-        found, present = targets.over_words(scores.softmax(-1), words, 3)
-        return found, targets.squared(present)
+        attention, present = targets.over_words(scores.softmax(-1), words, 3)
+        return attention, targets.squared(present)
 
     def over_tokens(scores):
         return targets.over_tokens(scores.softmax(-1), mask), targets.squared(mask)
@@ -282,7 +282,7 @@ def test_gradients_of_the_robust_target_and_of_the_total(reduction):
         mask = words >= 0
         first, present = targets.over_words(scores.softmax(-1), words, 3)
         second, _ = targets.over_words(other_scores.softmax(-1), words, 3)
-        pooled = (targets.pooled(one, mask) for one in (states, other_states))
+        pooled = (targets.pooled(stream, mask) for stream in (states, other_states))
         push = targets.push(*pooled, reduction, 0.5)
         pull = targets.pull(first, second, targets.squared(present), reduction)
         return (targets.robust(logits, other_logits, labels) + 0.7 * push + 1.3 * pull).mean()
@@ -293,17 +293,17 @@ def test_gradients_of_the_robust_target_and_of_the_total(reduction):
 # What a run computes, against plain passes of transformers' own classifier with eager attention.
 
 CPU = torch.device("cpu")
-LONGEST = 16  # tokens, which cuts the last pair
-ROOM = 32  # which leaves padding in all of them
+LONGEST = 16  # tokens: the last pair is cut
+ROOM = 32  # this leaves padding in all pairs
 TEXTS = [
     ("ba patrovol mumele tre noda", "se fuletulen ."),
     ("tu lilefi nanunta ba busepur .", "noda se mumele"),
-    ("zzz qqq", "ba ba"),  # nothing to replace in it
+    ("zzz qqq", "ba ba"),  # without a word to replace
     ("dri se ledofai libral bridol se fipalol nai se gaisonai", "mumele lilefi , dri se ledofai ."),  # cut
 ]
 SYNONYMS = {
     "patrovol": ("nai", "fuletulen"),
-    "mumele": ("busepurvaibrekuen", "tre"),  # of many pieces
+    "mumele": ("busepurvaibrekuen", "tre"),  # a word of many pieces
     "noda": ("se",),
     "lilefi": ("libral bridol",),
     "se": ("ba", "tu", "nai"),
@@ -321,7 +321,7 @@ def classifier(kind, dropout, **options):
         max_position_embeddings=40,
         type_vocab_size=2,
         pad_token_id=0,
-        initializer_range=0.3,  # so that attention is far from even
+        initializer_range=0.3,  # so that attention is far from uniform
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
         num_labels=3,
@@ -352,7 +352,7 @@ def plain_passes(ear, dropout, streams, to_longest):
     weights = ear.learner.model.state_dict()
     model.load_state_dict({name.replace("classifier.1.", "classifier."): value for name, value in weights.items()})
     model.to(ear.learner.model.dtype).train(ear.learner.model.training)
-    found = []
+    passes = []
     for sentences in streams:
         texts = [[" ".join(example[part]) for example in sentences] for part in range(2)]
         batch = ear.inputs.train.tokenizer(
@@ -365,8 +365,8 @@ def plain_passes(ear, dropout, streams, to_longest):
         read = {name: batch[name] for name in ("input_ids", "attention_mask")}
         with torch.no_grad():
             passed = model(**read, output_attentions=True, output_hidden_states=True)
-        found.append((batch, passed))
-    return found
+        passes.append((batch, passed))
+    return passes
 
 
 @pytest.mark.parametrize(("training", "dropout"), [(False, 0.1), (True, 0.0)])
@@ -391,12 +391,12 @@ def test_compat_reference_is_the_released_normalisation(kind, layer, training, d
     entropy = torch.nn.CrossEntropyLoss()
     robust = entropy(ours.logits, labels) + entropy(theirs.logits, labels)
     with torch.no_grad():
-        found = ear.terms([*originals, *copies], rows, noise=False)
+        actual = ear.terms([*originals, *copies], rows, noise=False)
         loss = ear.loss_of(rows)
     assert apt > 1e-5
     assert ept < -1e-3
     expected = [part.item() for part in (robust, ept, apt)]
-    assert [part.mean().item() for part in found] == pytest.approx(expected, abs=1e-6, rel=1e-4)
+    assert [part.mean().item() for part in actual] == pytest.approx(expected, abs=1e-6, rel=1e-4)
     assert loss.item() == pytest.approx((robust + 0.7 * ept + 3.0 * apt).item(), abs=2e-6)
 
 
@@ -409,17 +409,17 @@ def words_by_letters(batch, row, example):
             owner += [before + number] * (len(word) + bool(number))  # the space before it is the word's
         owners.append(owner)
         before += len(sentence)
-    found, special = [], before
-    for place in range(len(batch["input_ids"][row])):
-        sequence, letters = batch.sequence_ids(row)[place], batch.token_to_chars(row, place)
-        if not batch["attention_mask"][row][place]:
-            found.append(-1)
+    numbers, special = [], before
+    for token in range(len(batch["input_ids"][row])):
+        sequence, letters = batch.sequence_ids(row)[token], batch.token_to_chars(row, token)
+        if not batch["attention_mask"][row][token]:
+            numbers.append(-1)
         elif sequence is None:
-            found.append(special)
+            numbers.append(special)
             special += 1
         else:
-            found.append(owners[sequence][letters.end - 1])
-    return found
+            numbers.append(owners[sequence][letters.end - 1])
+    return numbers
 
 
 @pytest.mark.parametrize(
@@ -452,15 +452,15 @@ def test_the_loss_of_a_batch_is_equation_5_over_plain_passes(changes):
             attended.append(passed.attentions[1][row].tolist())
             words.append(words_by_letters(batch, row, sentences[row]))
             entropies.append(-passed.logits[row].log_softmax(-1)[ear.inputs.train.labels[row]].item())
-        masks = [[word >= 0 for word in one] for one in words]
+        masks = [[word >= 0 for word in numbers] for numbers in words]
         push = pull = 0.0
         if options.push == "ept":
-            means = [mean_of_tokens(one[0], mask) for one, mask in zip(states, masks, strict=True)]
+            means = [mean_of_tokens(hidden[0], mask) for hidden, mask in zip(states, masks, strict=True)]
             apart = squared_distance(*means, options.reduction)
             cap = options.cap * (24 if options.reduction == "sum" else 1)
             push = -min(apart, cap or math.inf)
         if options.pull == "srpt":
-            means = [mean_of_tokens(one[2], mask) for one, mask in zip(states, masks, strict=True)]
+            means = [mean_of_tokens(hidden[2], mask) for hidden, mask in zip(states, masks, strict=True)]
             pull = squared_distance(*means, options.reduction)
         if options.pull == "apt":
             pull = pull_of_one(attended, words, options)
@@ -480,10 +480,11 @@ def pull_of_one(attended, words, options):
             [word_map(head, of_tokens) for head in heads] for heads, of_tokens in zip(attended, words, strict=True)
         ]
         nested = [
-            [{one: {other: head[one, other] for other in both} for one in both} for head in heads] for heads in joined
+            [{giver: {taker: head[giver, taker] for taker in both} for giver in both} for head in heads]
+            for heads in joined
         ]
         return squared_difference(*nested, [(i, j) for i in both for j in both], options.reduction)
-    # Tokens: what is padding in one stream counts as zero there, and what is padding in both does not count.
+    # Tokens: padding of one stream counts as zero there, and padding of both streams does not count.
     lengths = [sum(word >= 0 for word in of_tokens) for of_tokens in words]
     places = range(max(lengths))
     cut = [
@@ -496,7 +497,7 @@ def pull_of_one(attended, words, options):
 @pytest.mark.parametrize("push", ["ept", "nt"])
 @pytest.mark.parametrize("unchanged", ["skip", "keep"])
 def test_a_pair_that_did_not_change_counts_only_where_it_should_or_where_noise_changed_it(unchanged, push):
-    """Its push and pull are the noise of dropout alone."""
+    """The push and pull of such a pair are only the noise of dropout."""
     ear = run(dropout=0.3, shared_dropout=False, unchanged=unchanged, push=push)
     ear.learner.model.train()
     torch.manual_seed(0)
@@ -513,8 +514,8 @@ def test_the_gradient_of_the_loss_of_a_batch_is_its_slope(pull, attention):
     """Along a random direction of all weights of the encoder, in float64."""
     ear = run(pull=pull, attention=attention, alpha=0.7, beta=3.0, cap=0.0)
     model, draw = ear.learner.model.double(), torch.Generator().manual_seed(0)
-    way = [torch.randn(one.shape, generator=draw, dtype=torch.float64) for one in model.parameters()]
-    way[0][0] = 0.0  # the embedding of padding, which never learns
+    way = [torch.randn(parameter.shape, generator=draw, dtype=torch.float64) for parameter in model.parameters()]
+    way[0][0] = 0.0  # the embedding of padding is never trained
     assert way[0].shape == model.get_input_embeddings().weight.shape
 
     def moved(step):
@@ -524,6 +525,6 @@ def test_the_gradient_of_the_loss_of_a_batch_is_its_slope(pull, attention):
         return ear.loss_of(np.arange(4))
 
     moved(0.0).backward()
-    slope = sum((one.grad * part).sum() for one, part in zip(model.parameters(), way, strict=True))
+    slope = sum((parameter.grad * part).sum() for parameter, part in zip(model.parameters(), way, strict=True))
     ahead, behind = moved(1e-7), moved(-2e-7)
     assert slope.item() == pytest.approx(((ahead - behind) / 2e-7).item(), rel=1e-7)

@@ -1,4 +1,4 @@
-"""Two streams in one pass, against transformers' own eager attention and against passes one by one."""
+"""Two streams in one pass, against transformers' own eager attention and against two separate passes."""
 
 import math
 
@@ -32,7 +32,7 @@ NAMES = {  # of the sizes, and of the dropout of states and of attention, for ea
         "dropout",
         "attention_dropout",
     ),
-    "modernbert": (  # layers 2 and 3 look at a window only
+    "modernbert": (  # layers 2 and 3 attend to a window only
         BERT | {"local_attention": 4, "bos_token_id": 1, "cls_token_id": 1, "eos_token_id": 2, "sep_token_id": 2},
         "embedding_dropout",
         "attention_dropout",
@@ -43,7 +43,7 @@ MODES = [False, True, "selective"]  # of gradient checkpointing
 
 
 def classifier(kind, dropout=0.0, attention_dropout=None, **options):
-    """A classifier with random weights, the same ones at every call."""
+    """A classifier with random weights, equal at every call."""
     sizes, of_states, of_attention = NAMES[kind]
     dropouts = {"seq_classif_dropout": dropout} if kind == "distilbert" else {}
     dropouts |= {of_states: dropout, of_attention: dropout if attention_dropout is None else attention_dropout}
@@ -65,11 +65,11 @@ def sentences(count, tokens, lengths, seed=0):
 
 
 def joined(*streams):
-    return {name: torch.cat([one[name] for one in streams]) for name in streams[0]}
+    return {name: torch.cat([stream[name] for stream in streams]) for name in streams[0]}
 
 
 FIRST, SECOND = sentences(3, 7, [7, 4, 2]), sentences(3, 7, [6, 7, 1], seed=1)
-# As many tokens as any kernel takes at once, in both halves alike: a matrix product rounds a row by where it stands.
+# A multiple of every kernel's block size in both halves: the rounding of a row depends on its position.
 SAME = joined(*[sentences(48, 4, [4, 4, 3, 2] * 12)] * 2)
 
 
@@ -80,7 +80,7 @@ def checkpointed(read, mode):
     return read.model.train()
 
 
-# What is read.
+# Reading maps and states.
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -94,11 +94,11 @@ def test_the_maps_of_every_layer_are_those_of_eager_attention(kind, training):
     for layer in range(1, LAYERS + 1):
         read = two_stream(classifier(kind).train(training), maps=layer)
         assert read.layers == LAYERS
-        found = read(batch)
-        assert found.attention.shape == (6, HEADS, 7, 7)
-        torch.testing.assert_close(found.attention, expected.attentions[layer - 1], atol=1e-6, rtol=0)
-        torch.testing.assert_close(found.logits, plain(**batch).logits, atol=2e-6, rtol=1e-5)
-        torch.testing.assert_close(found.logits, expected.logits, atol=2e-6, rtol=1e-5)
+        output = read(batch)
+        assert output.attention.shape == (6, HEADS, 7, 7)
+        torch.testing.assert_close(output.attention, expected.attentions[layer - 1], atol=1e-6, rtol=0)
+        torch.testing.assert_close(output.logits, plain(**batch).logits, atol=2e-6, rtol=1e-5)
+        torch.testing.assert_close(output.logits, expected.logits, atol=2e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
@@ -106,8 +106,8 @@ def test_maps_without_padding_too(kind):
     batch = joined(*[sentences(2, 5, [5, 5], seed=seed) for seed in range(2)])
     expected = classifier(kind, attn_implementation="eager").eval()(**batch, output_attentions=True)
     for layer in range(1, LAYERS + 1):
-        found = two_stream(classifier(kind).eval(), maps=layer)(batch)
-        torch.testing.assert_close(found.attention, expected.attentions[layer - 1], atol=1e-6, rtol=0)
+        output = two_stream(classifier(kind).eval(), maps=layer)(batch)
+        torch.testing.assert_close(output.attention, expected.attentions[layer - 1], atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
@@ -115,17 +115,17 @@ def test_embeddings_and_states_are_the_hidden_states(kind):
     batch = joined(FIRST, SECOND)
     expected = classifier(kind, attn_implementation="eager").eval()(**batch, output_hidden_states=True).hidden_states
     for layer in range(1, LAYERS + 1):
-        found = two_stream(classifier(kind).eval(), maps=None, states=layer)(batch)
-        assert found.attention is None
-        torch.testing.assert_close(found.embeddings, expected[0], atol=1e-6, rtol=0)
-        torch.testing.assert_close(found.states, expected[layer], atol=2e-6, rtol=1e-5)
-    first, second = found.halves("embeddings")
-    assert torch.equal(first, found.embeddings[:3])
-    assert torch.equal(second, found.embeddings[3:])
+        output = two_stream(classifier(kind).eval(), maps=None, states=layer)(batch)
+        assert output.attention is None
+        torch.testing.assert_close(output.embeddings, expected[0], atol=1e-6, rtol=0)
+        torch.testing.assert_close(output.states, expected[layer], atol=2e-6, rtol=1e-5)
+    first, second = output.halves("embeddings")
+    assert torch.equal(first, output.embeddings[:3])
+    assert torch.equal(second, output.embeddings[3:])
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
-def test_what_moves_the_embeddings_is_what_the_first_layer_gets(kind):
+def test_the_first_layer_receives_the_moved_embeddings(kind):
     batch, model = joined(FIRST, SECOND), classifier(kind).eval()
     read = two_stream(model)
     moved = read(batch, lambda output: output + 1.5)
@@ -137,7 +137,7 @@ def test_what_moves_the_embeddings_is_what_the_first_layer_gets(kind):
 
 @pytest.mark.parametrize("shared_dropout", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_evaluation_is_that_of_the_classifier_as_it_was(kind, shared_dropout):
+def test_evaluation_equals_that_of_the_original_classifier(kind, shared_dropout):
     batch, model = joined(FIRST, SECOND), classifier(kind, 0.3).eval()
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     with torch.no_grad():
@@ -164,7 +164,7 @@ def test_an_encoder_without_the_attention_interface_is_refused(kind):
 
 
 def test_an_encoder_whose_layers_share_one_attention_is_refused():
-    """ALBERT: the map that is left in the end would be the last layer's, whichever is asked for."""
+    """ALBERT: the recorded map would be the last layer's, whichever layer is requested."""
     model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("albert", **BERT, vocab_size=40))
     with pytest.raises(RequestError, match=r"model: albert: .*share.* Choose BERT, XLM-R"):
         two_stream(model)
@@ -189,9 +189,9 @@ def test_a_pass_that_computes_no_maps_is_an_error_not_an_empty_answer():
 
 def loss(logits, embeddings, attention, mask, labels):
     """Equation 5 over both streams, each argument a pair; weights as large as the cross entropy's."""
-    push = targets.push(*(targets.pooled(*one) for one in zip(embeddings, mask, strict=True)), "sum")
-    present = [one.bool() for one in mask]
-    maps = (targets.over_tokens(*one) for one in zip(attention, mask, strict=True))
+    push = targets.push(*(targets.pooled(*stream) for stream in zip(embeddings, mask, strict=True)), "sum")
+    present = [of_stream.bool() for of_stream in mask]
+    maps = (targets.over_tokens(*stream) for stream in zip(attention, mask, strict=True))
     pull = targets.pull(*maps, targets.squared(present[0] | present[1]), "sum")
     return (cross_entropy(logits[0], labels) + cross_entropy(logits[1], labels)) + (0.7 * push + 3 * pull).mean()
 
@@ -205,18 +205,18 @@ def gradients(model):
 def test_loss_and_gradients_are_those_of_two_passes(kind, shared_dropout):
     labels, mask = torch.tensor([0, 2, 1]), (FIRST["attention_mask"], SECOND["attention_mask"])
     apart = classifier(kind, attn_implementation="eager").train()
-    passes = [apart(**one, output_attentions=True, output_hidden_states=True) for one in (FIRST, SECOND)]
+    passes = [apart(**stream, output_attentions=True, output_hidden_states=True) for stream in (FIRST, SECOND)]
     expected = loss(
-        [one.logits for one in passes],
-        [one.hidden_states[0] for one in passes],
-        [one.attentions[1] for one in passes],
+        [each_pass.logits for each_pass in passes],
+        [each_pass.hidden_states[0] for each_pass in passes],
+        [each_pass.attentions[1] for each_pass in passes],
         mask,
         labels,
     )
     expected.backward()
     model = classifier(kind).train()
-    found = two_stream(model, shared_dropout=shared_dropout)(joined(FIRST, SECOND))
-    ours = loss(*map(found.halves, ("logits", "embeddings", "attention")), mask, labels)
+    output = two_stream(model, shared_dropout=shared_dropout)(joined(FIRST, SECOND))
+    ours = loss(*map(output.halves, ("logits", "embeddings", "attention")), mask, labels)
     ours.backward()
     torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-6)
     ours, theirs = gradients(model), gradients(apart)
@@ -224,7 +224,7 @@ def test_loss_and_gradients_are_those_of_two_passes(kind, shared_dropout):
         torch.testing.assert_close(
             ours[name], theirs[name], atol=2e-5, rtol=1e-4, msg=lambda text, n=name: f"{n} {text}"
         )
-    assert sum(bool(one.abs().max() > 1e-3) for one in theirs.values()) > len(theirs) / 2
+    assert sum(bool(gradient.abs().max() > 1e-3) for gradient in theirs.values()) > len(theirs) / 2
 
 
 @pytest.mark.parametrize("mode", [True, "selective"])
@@ -232,19 +232,19 @@ def test_loss_and_gradients_are_those_of_two_passes(kind, shared_dropout):
 @pytest.mark.parametrize(("maps", "states"), [(1, None), (2, None), (3, None), (None, 2)])
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_checkpointing_changes_no_gradient_that_of_the_maps_included(kind, maps, states, shared_dropout, mode):
-    found = {}
+    by_mode = {}
     for each in (False, mode):
         read = two_stream(classifier(kind, 0.2), maps=maps, states=states, shared_dropout=shared_dropout)
         model = checkpointed(read, each)
         torch.manual_seed(7)
-        seen = read(joined(FIRST, SECOND))
-        first, second = seen.halves("attention" if maps else "states")
-        ((first - second).square().sum() + seen.logits.square().sum() + seen.embeddings.sin().sum()).backward()
-        found[each] = gradients(model)
-        assert read.maps is None  # what is computed once more is not kept
-    for name, value in found[False].items():
-        torch.testing.assert_close(found[mode][name], value, atol=1e-6, rtol=1e-5)
-    of_query = next(value for name, value in found[False].items() if "layer.0" in name and "query.weight" in name)
+        output = read(joined(FIRST, SECOND))
+        first, second = output.halves("attention" if maps else "states")
+        ((first - second).square().sum() + output.logits.square().sum() + output.embeddings.sin().sum()).backward()
+        by_mode[each] = gradients(model)
+        assert read.maps is None  # recomputed maps are not kept
+    for name, value in by_mode[False].items():
+        torch.testing.assert_close(by_mode[mode][name], value, atol=1e-6, rtol=1e-5)
+    of_query = next(value for name, value in by_mode[False].items() if "layer.0" in name and "query.weight" in name)
     assert of_query.abs().max() > 1e-3
 
 
@@ -257,24 +257,24 @@ def test_identical_inputs_with_shared_dropout_are_identical_to_the_last_bit(kind
     for layer in range(1, LAYERS + 1):
         read, mask = two_stream(classifier(kind, 0.3), maps=layer), SAME["attention_mask"]
         checkpointed(read, mode)
-        one, other = read(SAME), read(SAME)
-        assert torch.equal(*one.halves("logits"))
-        push = targets.push(*targets.pooled(one.embeddings, mask).chunk(2), "sum")
-        pull = targets.pull(*one.halves("attention"), torch.ones(48, 4, 4, dtype=torch.bool), "sum")
+        output, again = read(SAME), read(SAME)
+        assert torch.equal(*output.halves("logits"))
+        push = targets.push(*targets.pooled(output.embeddings, mask).chunk(2), "sum")
+        pull = targets.pull(*output.halves("attention"), torch.ones(48, 4, 4, dtype=torch.bool), "sum")
         assert push.tolist() == pull.tolist() == [0.0] * 48
-        assert not torch.equal(one.logits, other.logits)  # dropout there is
-        one.logits.sum().backward()  # and it can be gone through once more
+        assert not torch.equal(output.logits, again.logits)  # dropout is active
+        output.logits.sum().backward()  # and a backward pass works
 
 
 @pytest.mark.parametrize("tokens", [5, 7, 11])
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_identical_inputs_of_any_shape_differ_by_rounding_at_most_and_push_is_exactly_zero(kind, tokens):
     batch = joined(*[sentences(3, tokens, [tokens, tokens - 1, 2])] * 2)
-    found = two_stream(classifier(kind, 0.3).train())(batch)
-    push = targets.push(*targets.pooled(found.embeddings, batch["attention_mask"]).chunk(2), "sum")
+    output = two_stream(classifier(kind, 0.3).train())(batch)
+    push = targets.push(*targets.pooled(output.embeddings, batch["attention_mask"]).chunk(2), "sum")
     assert push.tolist() == [0.0] * 3
-    torch.testing.assert_close(*found.halves("logits"), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(*found.halves("attention"), atol=1e-6, rtol=0)
+    torch.testing.assert_close(*output.halves("logits"), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(*output.halves("attention"), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("head", ["standard", "linear", "released"])
@@ -288,12 +288,12 @@ def test_every_head_shares_its_dropout(kind, head):
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_sharing_identical_inputs_are_far_apart(kind):
     read, mask = two_stream(classifier(kind, 0.3).train(), shared_dropout=False), SAME["attention_mask"]
-    found = read(SAME)
-    push = targets.push(*targets.pooled(found.embeddings, mask).chunk(2), "mean")
-    pull = targets.pull(*found.halves("attention"), targets.squared(mask.bool()[:48]), "sum")
+    output = read(SAME)
+    push = targets.push(*targets.pooled(output.embeddings, mask).chunk(2), "mean")
+    pull = targets.pull(*output.halves("attention"), targets.squared(mask.bool()[:48]), "sum")
     assert (push < -1e-3).all()
     assert (pull > 1e-2).all()
-    assert not torch.isclose(*found.halves("logits")).any()
+    assert not torch.isclose(*output.halves("logits")).any()
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
@@ -306,16 +306,16 @@ def test_shared_masks_differ_from_pair_to_pair_and_keep_the_mean(kind):
     assert not torch.equal(dropped[0], dropped[1])
     model = classifier(kind, 0.3)
     two_stream(model)
-    assert not any(type(one) is torch.nn.Dropout for one in model.modules())
-    assert any(isinstance(one, SharedDropout) and one.p == 0.3 for one in model.modules())
+    assert not any(type(module) is torch.nn.Dropout for module in model.modules())
+    assert any(isinstance(module, SharedDropout) and module.p == 0.3 for module in model.modules())
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_the_noise_of_attention_dropout_is_as_large_as_derived(kind):
     """Two masks of dropout p on one map a differ by 2 p / (1 - p) a^2 in each entry, on average."""
-    p, draws, one = 0.1, 4000, sentences(1, 5, [4])
-    batch = {name: value.repeat(2 * draws, 1) for name, value in one.items()}
-    clean = two_stream(classifier(kind).eval(), maps=1)(joined(one, one)).attention[0]
+    p, draws, sentence = 0.1, 4000, sentences(1, 5, [4])
+    batch = {name: value.repeat(2 * draws, 1) for name, value in sentence.items()}
+    clean = two_stream(classifier(kind).eval(), maps=1)(joined(sentence, sentence)).attention[0]
     read = two_stream(classifier(kind, 0.0, p).train(), maps=1, shared_dropout=False)
     with torch.no_grad():
         first, second = read(batch).halves("attention")
@@ -326,11 +326,11 @@ def test_the_noise_of_attention_dropout_is_as_large_as_derived(kind):
     error = math.sqrt((1 - 2 * p * (1 - p)) / (2 * p * (1 - p)) / draws)
     assert (ratio - 1).abs().max().item() < 5 * error
     assert ratio.mean().item() == pytest.approx(1, abs=5 * error / math.sqrt(ratio.numel()))
-    assert not noise[..., 4:].any()  # padding gets nothing, and no noise
+    assert not noise[..., 4:].any()  # padding gets no attention and no noise
 
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
-def test_maps_are_those_before_dropout_where_it_is_shared_and_those_after_it_else(kind):
+def test_maps_are_before_shared_dropout_and_after_separate_dropout(kind):
     batch = joined(FIRST, FIRST)
     clean = two_stream(classifier(kind).eval(), maps=1)(batch).attention
     before = two_stream(classifier(kind, 0.0, 0.5).train(), maps=1)(batch).attention

@@ -107,7 +107,8 @@ WORD = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=5)
 def test_lines_and_json_read_alike(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("synonyms")
     expected = {
-        word: tuple(one for one in dict.fromkeys(synonyms) if one != word) for word, synonyms in content.items()
+        word: tuple(synonym for synonym in dict.fromkeys(synonyms) if synonym != word)
+        for word, synonyms in content.items()
     }
     files = {"a.json": json.dumps(content, ensure_ascii=False), "b.json": json.dumps(content, indent=1)}
     files |= {

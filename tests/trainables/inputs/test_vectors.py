@@ -64,7 +64,7 @@ def test_what_is_written_is_read_bit_for_bit(tmp_path_factory, words, table):
 
 
 def test_malformed_lines_are_left_out_counted_and_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors_text, "BLOCK", 4)  # so that there are several blocks
+    monkeypatch.setattr(vectors_text, "BLOCK", 4)  # several blocks
     content = b"a 1 2\nb 1\nc 1 x\nd nan 1\ne 1 -inf\n 1 2\ng 1e60 1\nh 3 4\ni 5 6\nNA 7 8\nj 9 0.1-0.2\n"
     result = read_vectors(written(tmp_path, "a.vec", content), KEY, rows=10)
     assert result.words == ["a", "h", "i", "NA"]

@@ -184,7 +184,7 @@ def test_fewer_words_of_real_text_are_unknown_than_with_plain_splitting(language
     known = set(vocabulary)
     plain = [word for text in texts for word in text.split()]
     share_plain = sum(not {word, word.lower()} & known for word in plain) / len(plain)
-    # Signs apart, for the Turkish vectors have none.
+    # Separate signs are added, since the Turkish vectors have none.
     rows = [
         made.spellings.get(word, -1) for split in made.split(texts) for word in split if any(map(str.isalnum, word))
     ]

@@ -1,4 +1,4 @@
-"""Which points there are and what models weigh there, against the paper's own list and equations."""
+"""The points and the weights of the models there, against the paper's list and equations."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def thetas():
 
 def at(job, point):
     """The weighted sum of the models that a job names, for these numbers as their parameters."""
-    models = [thetas()[one.on] for one in job.models(0, shared=False)]
+    models = [thetas()[part.on] for part in job.models(0, shared=False)]
     return sum(weight * model for weight, model in zip(job.weights(point), models, strict=True))
 
 
@@ -88,9 +88,9 @@ def test_parameters_of_a_job_come_back_beside_those_of_the_method():
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_there_are_as_many_runs_as_the_arithmetic_says(shared):
-    found = list(jobs(["a", "b"], OPTIONS, shared=shared))
-    counts = {kind: sum(job.landscape == kind for job, _ in found) for kind in (TRAIN, LINE, PLANE, SEEDS, AROUND)}
-    own = 1 if shared else 2  # source models, and those that all begin as
+    planned = list(jobs(["a", "b"], OPTIONS, shared=shared))
+    counts = {kind: sum(job.landscape == kind for job, _ in planned) for kind in (TRAIN, LINE, PLANE, SEEDS, AROUND)}
+    own = 1 if shared else 2  # source models, and initial models
     assert counts == {
         TRAIN: 3 * (2 * own + 2 * 2),
         LINE: 3 * 3 * 2 * 2,  # replicates, parts, directions, targets
@@ -98,7 +98,7 @@ def test_there_are_as_many_runs_as_the_arithmetic_says(shared):
         SEEDS: 3 * own,  # pairs of three replicates
         AROUND: 2 * 3 * (own + 2 * 2),
     }
-    assert len(set(found)) == len(found)
+    assert len(set(planned)) == len(planned)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -112,8 +112,8 @@ def test_every_model_that_a_run_needs_is_trained_before_it(shared):
 
 
 def test_without_labels_no_run_has_to_do_with_target_labels():
-    found = list(jobs(["a", "b"], OPTIONS | {"labels": False}, shared=False))
-    assert {(job.landscape, job.on) for job, _ in found} == {
+    planned = list(jobs(["a", "b"], OPTIONS | {"labels": False}, shared=False))
+    assert {(job.landscape, job.on) for job, _ in planned} == {
         (TRAIN, INITIAL),
         (TRAIN, SOURCE),
         (SEEDS, SOURCE),

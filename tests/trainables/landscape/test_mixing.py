@@ -1,4 +1,4 @@
-"""Parameters written in place, against models that are loaded anew and arithmetic by hand."""
+"""Parameters written in place, against newly loaded models and arithmetic by hand."""
 
 import copy
 
@@ -54,9 +54,9 @@ def output(model) -> torch.Tensor:
 
 @given(st.floats(-0.5, 1.5), st.floats(-0.5, 1.5))
 def test_a_mixture_is_the_model_that_loads_the_mixed_state_dict(first, second):
-    one, two, three = moved(0), moved(1), moved(2)
+    model_a, model_b, model_c = moved(0), moved(1), moved(2)
     weights = [1 - first - second, first, second]
-    states = [model.state_dict() for model in (one, two, three)]
+    states = [model.state_dict() for model in (model_a, model_b, model_c)]
     mixed = {
         name: sum(weight * state[name] for weight, state in zip(weights, states, strict=True))
         if states[0][name].is_floating_point() and name != "table.weight"
@@ -67,7 +67,7 @@ def test_a_mixture_is_the_model_that_loads_the_mixed_state_dict(first, second):
     expected.load_state_dict(mixed)
     model = moved(0)
     parameters = Parameters(model, HEADS)
-    parameters.write(weights, [parameters.vector(of(other)) for other in (one, two, three)])
+    parameters.write(weights, [parameters.vector(of(other)) for other in (model_a, model_b, model_c)])
     for name, value in expected.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], value, atol=1e-5, rtol=1e-5)
 
@@ -76,7 +76,7 @@ def test_a_model_that_weighs_1_comes_out_to_the_last_bit_wherever_one_was_before
     model, other = moved(0), moved(1)
     own, theirs = output(model), output(other)
     parameters = Parameters(model, HEADS)
-    vectors = [parameters.vector(of(one)) for one in (moved(0), other, moved(2))]
+    vectors = [parameters.vector(of(moved_model)) for moved_model in (moved(0), other, moved(2))]
     for weights in ([0.3, 0.3, 0.4], [0.0, 1.0, 0.0]):
         parameters.write(weights, vectors)
     assert torch.equal(output(model), theirs)
@@ -87,10 +87,10 @@ def test_a_model_that_weighs_1_comes_out_to_the_last_bit_wherever_one_was_before
 def test_integer_buffers_and_frozen_parameters_are_left_alone_and_nothing_is_allocated_anew():
     model, table, places = moved(0), moved(0).table.weight.clone(), moved(0).places.clone()
     parameters = Parameters(model, HEADS)
-    before = {name: (one.data_ptr(), id(one)) for name, one in model.named_parameters()}
-    vectors = [parameters.vector(of(one)) for one in (moved(1), moved(2))]
+    before = {name: (parameter.data_ptr(), id(parameter)) for name, parameter in model.named_parameters()}
+    vectors = [parameters.vector(of(moved_model)) for moved_model in (moved(1), moved(2))]
     parameters.write([0.25, 0.75], vectors)
-    assert {name: (one.data_ptr(), id(one)) for name, one in model.named_parameters()} == before
+    assert {name: (parameter.data_ptr(), id(parameter)) for name, parameter in model.named_parameters()} == before
     assert torch.equal(model.table.weight, table)
     assert torch.equal(model.places, places)
     assert model.norm.num_batches_tracked.dtype == torch.int64
@@ -114,7 +114,7 @@ def test_encoder_and_head_move_apart():
 def test_half_precision_becomes_float32():
     model = moved(0).half()
     parameters = Parameters(model, HEADS)
-    assert {one.dtype for one in model.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert parameters.values.dtype == torch.float32
 
 
@@ -147,5 +147,5 @@ def test_a_direction_follows_from_its_seed():
 def test_tensors_begin_where_torch_would_put_them():
     model = moved(0)
     parameters = Parameters(model, HEADS)
-    assert {one.data_ptr() % 64 for one in model.parameters() if one.requires_grad} == {0}
+    assert {parameter.data_ptr() % 64 for parameter in model.parameters() if parameter.requires_grad} == {0}
     assert parameters.parts[ALL] == slice(None)

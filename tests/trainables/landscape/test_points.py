@@ -1,4 +1,4 @@
-"""Points of a toy model whose surface is known: a quadratic, and what a landscape makes of it."""
+"""Points of a landscape of a toy model with a known quadratic surface."""
 
 from types import SimpleNamespace
 
@@ -29,7 +29,7 @@ def surface(theta: np.ndarray, language: str) -> float:
 
 
 class Toy:
-    """A model of four parameters, one of them the head's, that is scored by the surface itself."""
+    """A model of four parameters, one of them in the head; its score is the surface itself."""
 
     def __init__(self, inputs, on, target, params, streams, device):
         self.model = nn.Module()
@@ -60,40 +60,42 @@ def evaluated(monkeypatch):
     return run
 
 
-def of(found, language):
-    return [metrics[f"dev/macro_f1/{language}"] for metrics in found]
+def of(points, language):
+    return [metrics[f"dev/macro_f1/{language}"] for metrics in points]
 
 
 @pytest.mark.parametrize("on", [SOURCE, TARGET])
 @pytest.mark.parametrize("language", list(TOP))
 def test_a_line_over_a_quadratic_is_the_parabola_that_the_formula_gives(evaluated, on, language):
-    found = evaluated(Job(LINE, on, "target", ALL), MODELS[on], MODELS[BOTH])
-    a = np.array([metrics["point/a"] for metrics in found])
+    points = evaluated(Job(LINE, on, "target", ALL), MODELS[on], MODELS[BOTH])
+    a = np.array([metrics["point/a"] for metrics in points])
     step, off = MODELS[BOTH] - MODELS[on], MODELS[on] - TOP[language]
     by_hand = 1 - (SPREAD * off**2).sum() - 2 * a * (SPREAD * off * step).sum() - a**2 * (SPREAD * step**2).sum()
-    np.testing.assert_allclose(of(found, language), by_hand, atol=1e-4)
+    np.testing.assert_allclose(of(points, language), by_hand, atol=1e-4)
 
 
 @pytest.mark.parametrize("language", list(TOP))
 def test_a_plane_over_a_quadratic_is_its_surface_at_every_point(evaluated, language):
     towards = [MODELS[SOURCE] - MODELS[BOTH], MODELS[TARGET] - MODELS[BOTH]]
     for row in (0, 3, 18):
-        found = evaluated(Job(PLANE, "", "target", ALL, row=row), MODELS[BOTH], MODELS[SOURCE], MODELS[TARGET])
-        thetas = [MODELS[BOTH] + one["point/a"] * towards[0] + one["point/b"] * towards[1] for one in found]
-        np.testing.assert_allclose(of(found, language), [surface(theta, language) for theta in thetas], atol=1e-4)
+        points = evaluated(Job(PLANE, "", "target", ALL, row=row), MODELS[BOTH], MODELS[SOURCE], MODELS[TARGET])
+        thetas = [
+            MODELS[BOTH] + metrics["point/a"] * towards[0] + metrics["point/b"] * towards[1] for metrics in points
+        ]
+        np.testing.assert_allclose(of(points, language), [surface(theta, language) for theta in thetas], atol=1e-4)
 
 
 def test_only_the_head_moves_where_only_the_head_is_asked_for(evaluated):
-    found = evaluated(Job(LINE, SOURCE, "target", HEAD), MODELS[SOURCE], MODELS[BOTH])
-    for metrics in found:
+    points = evaluated(Job(LINE, SOURCE, "target", HEAD), MODELS[SOURCE], MODELS[BOTH])
+    for metrics in points:
         theta = MODELS[SOURCE].copy()
         theta[3] += metrics["point/a"] * (MODELS[BOTH][3] - theta[3])
         assert metrics["dev/macro_f1/target"] == pytest.approx(surface(theta, "target"), abs=1e-4)
 
 
 def test_the_path_between_a_model_and_itself_is_flat(evaluated):
-    found = of(evaluated(Job(SEEDS, SOURCE, "target", ALL, other=1), MODELS[SOURCE], MODELS[SOURCE]), "target")
-    np.testing.assert_allclose(found, surface(MODELS[SOURCE], "target"), atol=1e-5)
+    scores = of(evaluated(Job(SEEDS, SOURCE, "target", ALL, other=1), MODELS[SOURCE], MODELS[SOURCE]), "target")
+    np.testing.assert_allclose(scores, surface(MODELS[SOURCE], "target"), atol=1e-5)
 
 
 def test_ends_and_corners_are_the_models_to_the_last_bit(evaluated):
@@ -103,8 +105,8 @@ def test_ends_and_corners_are_the_models_to_the_last_bit(evaluated):
     assert (at[0.0], at[1.0]) == (exact[SOURCE], exact[BOTH])
     corners = {}
     for row in range(0, 21, 3):
-        for one in evaluated(Job(PLANE, "", "target", ALL, row=row), MODELS[BOTH], MODELS[SOURCE], MODELS[TARGET]):
-            corners[one["point/a"], one["point/b"]] = one["dev/macro_f1/target"]
+        for scored in evaluated(Job(PLANE, "", "target", ALL, row=row), MODELS[BOTH], MODELS[SOURCE], MODELS[TARGET]):
+            corners[scored["point/a"], scored["point/b"]] = scored["dev/macro_f1/target"]
     assert [corners[point] for point in ((0, 0), (1, 0), (0, 1))] == [exact[BOTH], exact[SOURCE], exact[TARGET]]
 
 

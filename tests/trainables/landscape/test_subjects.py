@@ -1,4 +1,4 @@
-"""Methods as subjects of a landscape, on the embedded world: other data, the same start, ends that are the models."""
+"""Methods in a landscape, on the embedded world: training data, initialisation, and scores at the trained models."""
 
 import contextlib
 import dataclasses
@@ -37,31 +37,33 @@ from seedwise.trainables.world import FILES
 from tests.prepared import prepare
 
 CPU = torch.device("cpu")
-FEW, SHOWN = 48, 40  # training and dev examples: nothing needs to be learnt well
+TRAIN_EXAMPLES, DEV_EXAMPLES = 48, 40  # examples: no test needs a good model
 CASES = ["ear", "plain", "pairs", "stitching"]
 STITCHED = "enqueue=[{k: 10, weighting: softmax, tau: 0.1, epochs: 2, batch_size: 8}]"
-DRAWN = STITCHED.replace("k: 10", "k: 10, anchors: 100")  # each replicate of a search has other anchors
+DRAWN = STITCHED.replace("k: 10", "k: 10, anchors: 100")  # each replicate of a search has different anchors
 TUNED = "enqueue=[{alpha: 1.0, beta: 0.1, layer: 2, lr: 2e-3, epochs: 2, batch_size: 8, gradient_checkpointing: false}]"
 
 
 @functools.cache
-def folder_of_pairs(place):
-    """The world's topics as a task of sentence pairs: is the second sentence of the first one's topic?"""
+def folder_of_pairs(folder):
+    """The world's topics as a task of sentence pairs: do both sentences have the same topic?"""
     for language in ("qel", "qan", "qor"):
         for split in ("train", "dev"):
             lines = (FILES / "topics" / language / f"{split}.tsv").read_text().splitlines()[1:]
             rows = [line.split("\t")[1:] for line in lines[:120]]
             both = zip(rows, rows[1:] + rows[:1], strict=True)
-            text = "".join(f"{one[1]}\t{two[1]}\t{'same' if one[0] == two[0] else 'other'}\n" for one, two in both)
-            (place / f"{split}-{language}.tsv").write_text("first\tsecond\tlabel\n" + text)
-    return place
+            text = "".join(
+                f"{first[1]}\t{second[1]}\t{'same' if first[0] == second[0] else 'other'}\n" for first, second in both
+            )
+            (folder / f"{split}-{language}.tsv").write_text("first\tsecond\tlabel\n" + text)
+    return folder
 
 
 @pytest.fixture(scope="module")
 def inputs_of(tmp_path_factory):
-    """What a landscape of each kind reads, cut to a few examples, and the parameters of its runs."""
-    place = folder_of_pairs(tmp_path_factory.mktemp("pairs"))
-    pairs = f"task={{name: text, data: '{place}/{{split}}-{{language}}.tsv', source: qel, targets: [qan, qor], "
+    """The inputs of a landscape of each kind, cut to a few examples, and the parameters of its runs."""
+    folder = folder_of_pairs(tmp_path_factory.mktemp("pairs"))
+    pairs = f"task={{name: text, data: '{folder}/{{split}}-{{language}}.tsv', source: qel, targets: [qan, qor], "
     pairs += "text: first, second: second, label: label}"
 
     @functools.cache
@@ -77,17 +79,20 @@ def inputs_of(tmp_path_factory):
 
 def cut(inputs: LandscapeInputs) -> LandscapeInputs:
     """Fewer examples of the targets than of the source, so that equal updates and equal epochs are two things."""
-    own, few, shown = inputs.own, np.arange(FEW), np.arange(SHOWN)
+    own, few, shown = inputs.own, np.arange(TRAIN_EXAMPLES), np.arange(DEV_EXAMPLES)
     if inputs.method == "ear":
         dev = {language: data.take(shown) for language, data in own.dev.items()}
         own = dataclasses.replace(own, train=own.train.take(few), dev=dev)
         labelled = {language: data.take(few[:32]) for language, data in inputs.labelled.items()}
     else:
-        targets = {language: dataclasses.replace(one, dev=one.dev.take(shown)) for language, one in own.targets.items()}
+        targets = {
+            language: dataclasses.replace(target, dev=target.dev.take(shown))
+            for language, target in own.targets.items()
+        }
         own = dataclasses.replace(own, train=own.train.take(few), dev=own.dev.take(shown), targets=targets)
         labelled = {
-            language: dataclasses.replace(one, data=one.data.take(few[:32]))
-            for language, one in inputs.labelled.items()
+            language: dataclasses.replace(pool, data=pool.data.take(few[:32]))
+            for language, pool in inputs.labelled.items()
         }
     return dataclasses.replace(inputs, own=own, labelled=labelled)
 
@@ -101,8 +106,8 @@ KNOWN = {}
 
 
 def trained(inputs, params, on, replicate=0):
-    """The last metrics and the parameters of a trained model, which began as the stored one. Trained once."""
-    key = (id(inputs), on, replicate)  # what `inputs_of` makes stays, and has parameters of its own
+    """The last metrics and the parameters of a model trained from the stored initialisation. Trained once."""
+    key = (id(inputs), on, replicate)  # `inputs_of` is cached and has its own parameters
     if key not in KNOWN:
         KNOWN[key] = newly_trained(inputs, params, on, replicate)
     metrics, product = KNOWN[key]
@@ -116,7 +121,7 @@ def newly_trained(inputs, params, on, replicate):
     for number in range(run.steps):
         try:
             metrics = run.step(number)
-        except RunFailed as error:  # so few examples may well end in a single class
+        except RunFailed as error:  # a model of so few examples may predict a single class
             metrics = error.metrics
     return metrics, run.product()
 
@@ -138,11 +143,11 @@ def test_ends_of_lines_and_corners_of_planes_are_the_trained_models_scores_exact
         ends = {(0.0,): used[0], (1.0,): used[-1]} if job.landscape == LINE else corners
         for number, point in enumerate(run.job.points()):
             if point in ends:
-                found = run.step(number)
+                metrics = run.step(number)
                 for name in ("macro_f1", "accuracy"):
                     for language in ("qel", "qan"):
                         key = f"dev/{name}/{language}"
-                        assert found[key] == models[ends[point]][0][key], (job, point, key)
+                        assert metrics[key] == models[ends[point]][0][key], (job, point, key)
 
 
 @pytest.mark.parametrize("kind", ["ear", "stitching", "drawn"])
@@ -154,19 +159,19 @@ def test_ends_of_the_line_between_two_seeds_are_their_models_scores_exactly(inpu
     run = Points(inputs, Job(SEEDS, SOURCE, target, ALL, other=1).params() | params, Streams(0, 0), CPU)
     run.receive([product for _, product in models])
     for end, (metrics, _) in enumerate(models):
-        found = run.step(run.job.points().index((float(end),)))
+        scores = run.step(run.job.points().index((float(end),)))
         for key in (f"dev/{name}/{language}" for name in ("macro_f1", "accuracy") for language in ("qel", "qan")):
-            assert found[key] == metrics[key], (end, key)
+            assert scores[key] == metrics[key], (end, key)
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_all_three_begin_as_the_stored_initialisation_and_end_elsewhere(inputs_of, kind):
+def test_all_three_models_start_at_the_stored_initialisation_and_are_trained(inputs_of, kind):
     inputs, params = inputs_of(kind)
     _, initial = trained(inputs, params, INITIAL)
     ends = [trained(inputs, params, on)[1] for on in (SOURCE, TARGET, BOTH)]
-    for one in ends:
-        assert one.keys() == initial.keys()
-        assert any(not np.array_equal(one[name], initial[name]) for name in one)
+    for end in ends:
+        assert end.keys() == initial.keys()
+        assert any(not np.array_equal(end[name], initial[name]) for name in end)
     stored = {name: value + 0.5 for name, value in initial.items()}
     run = built(inputs, params, BOTH)
     run.receive([stored])
@@ -186,7 +191,7 @@ def test_replicates_have_heads_of_their_own_and_one_encoder(inputs_of):
 @pytest.mark.parametrize("kind", ["ear", "stitching"])
 def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, kind):
     inputs, params = inputs_of(kind)
-    found, product = trained(inputs, params, SOURCE)
+    metrics, product = trained(inputs, params, SOURCE)
     if kind == "ear":
         run = Ear(inputs.own, params, Streams(0, 0), CPU)
         model = run.learner.model
@@ -199,17 +204,17 @@ def test_the_source_model_is_the_one_that_the_method_itself_trains(inputs_of, ki
             alone = run.step(number)
         except RunFailed as error:
             alone = error.metrics
-    assert {name: value for name, value in alone.items() if name in found} == found
+    assert {name: value for name, value in alone.items() if name in metrics} == metrics
     state = model.state_dict()
     assert all(np.array_equal(state[name].numpy(), value) for name, value in product.items())
 
 
 @pytest.mark.parametrize("kind", ["ear", "stitching"])
 @pytest.mark.parametrize(("equal", "updates"), [("updates", [12, 12, 12]), ("epochs", [12, 8, 20])])
-def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
+def test_either_updates_or_epochs_are_equal(inputs_of, kind, equal, updates):
     """48, 32 and 80 examples in batches of 8, twice."""
     inputs, params = inputs_of(kind, equal)
-    found = []
+    counts = []
     for on in (SOURCE, TARGET, BOTH):
         run = built(inputs, params, on)
         done = []
@@ -218,9 +223,9 @@ def test_updates_are_equal_or_epochs_are(inputs_of, kind, equal, updates):
         for number in range(run.steps):
             with contextlib.suppress(RunFailed):
                 run.step(number)
-        found.append(len(done))
-        assert run.subject.learner.schedule.get_last_lr() == [0.0, 0.0]  # the schedule is sized for what there is
-    assert found == updates
+        counts.append(len(done))
+        assert run.subject.learner.schedule.get_last_lr() == [0.0, 0.0]  # the schedule fits the number of examples
+    assert counts == updates
 
 
 @given(st.integers(1, 60), st.integers(1, 40), st.integers(0, 3))
@@ -257,10 +262,10 @@ def test_ids_of_a_joined_set_name_the_vectors_that_the_pair_itself_would_look_up
     subject.train_on(subject.pool)
     rows = pair.tables.target(labelled.vectors)[0]
     theirs = torch.cat([pair.learner.model.get_input_embeddings().weight.detach()[pair.specials], rows])
-    for place in (0, 17, 31):
-        length = labelled.data.lengths[place]
-        wanted = theirs[torch.from_numpy(labelled.data.ids[place, :length].astype(np.int64))]
-        joined = subject.pool.ids[len(source) + place, :length].astype(np.int64)
+    for row in (0, 17, 31):
+        length = labelled.data.lengths[row]
+        wanted = theirs[torch.from_numpy(labelled.data.ids[row, :length].astype(np.int64))]
+        joined = subject.pool.ids[len(source) + row, :length].astype(np.int64)
         assert torch.equal(pair.lookup[torch.from_numpy(joined)], wanted)
     own = source.ids[5, : source.lengths[5]].astype(np.int64)
     assert np.array_equal(subject.pool.ids[5, : source.lengths[5]], own)
@@ -268,15 +273,15 @@ def test_ids_of_a_joined_set_name_the_vectors_that_the_pair_itself_would_look_up
     assert np.array_equal(subject.pool.labels, np.concatenate([source.labels, labelled.data.labels]))
 
 
-def test_sets_of_other_widths_join_without_touching_each_other(inputs_of):
+def test_sets_of_different_widths_join_without_mixing(inputs_of):
     inputs, _ = inputs_of("stitching")
     short = inputs.own.train.take(inputs.own.train.lengths.argsort()[:4])
     short = dataclasses.replace(short, ids=short.ids[:, : short.lengths.max()])
     words = shifted(inputs.labelled["qan"].data, inputs.own)
     both = joined_ids(short, words)
     assert both.ids.shape == (4 + 32, max(short.ids.shape[1], words.ids.shape[1]))
-    for row, (one, length) in enumerate(zip([*short.ids, *words.ids], both.lengths, strict=True)):
-        assert np.array_equal(both.ids[row, :length], one[:length])
+    for row, (ids, length) in enumerate(zip([*short.ids, *words.ids], both.lengths, strict=True)):
+        assert np.array_equal(both.ids[row, :length], ids[:length])
 
 
 def test_the_word_table_of_stitching_is_not_among_what_is_moved(inputs_of):
@@ -291,7 +296,7 @@ def test_the_word_table_of_stitching_is_not_among_what_is_moved(inputs_of):
     assert not any("word_embeddings" in name for name in products[0])
 
 
-def test_the_head_is_what_the_encoder_did_not_bring(inputs_of):
+def test_the_head_is_every_parameter_outside_the_encoder(inputs_of):
     inputs, params = inputs_of("ear")
     parameters = built(inputs, params, SOURCE).subject.parameters
     head = [name for name in parameters.names if parameters.starts[name] >= parameters.parts[HEAD].start]

@@ -1,4 +1,4 @@
-"""One shared space: what stays, what moves, and when a language is left alone."""
+"""One shared space: what stays, what moves, and when a language stays unaligned."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def turned(fixed):
 
 @pytest.fixture(scope="module")
 def same_encoder(fixed):
-    """A language that is in the fixed one's space already, but for some noise."""
+    """A language that is already in the space of the fixed language, up to noise."""
     return vectors(fixed.table + 0.1 * np.random.default_rng(3).normal(size=fixed.table.shape), "mot")
 
 
@@ -49,14 +49,14 @@ def precision(fixed, options, table):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_dictionary_brings_a_turned_language_into_the_space(fixed, turned, preset):
+def test_a_dictionary_aligns_a_rotated_language(fixed, turned, preset):
     options = AlignOptions(preset=preset)
-    found = align(fixed, {"fr": turned}, {"fr": lexicon(range(WORDS))}, options, seed=0)["fr"]
-    assert found.aligned
-    assert found.measure == "precision_at_1"
-    assert found.before < 0.2 < 0.9 < found.after
-    assert precision(fixed, options, found.table) > 0.95
-    assert len(found.pairs) == WORDS - WORDS // 10
+    result = align(fixed, {"fr": turned}, {"fr": lexicon(range(WORDS))}, options, seed=0)["fr"]
+    assert result.aligned
+    assert result.measure == "precision_at_1"
+    assert result.before < 0.2 < 0.9 < result.after
+    assert precision(fixed, options, result.table) > 0.95
+    assert len(result.pairs) == WORDS - WORDS // 10
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -83,35 +83,35 @@ def test_a_language_that_a_wrong_dictionary_spoils_is_left_unaligned(fixed, same
     shuffled[fitted] = np.random.default_rng(0).permutation(rows[fitted])
     dictionary = {"fr": lexicon(range(WORDS), of=lambda row: shuffled[row])}
     options = AlignOptions()
-    found = align(fixed, {"fr": same_encoder}, dictionary, options, seed=0)["fr"]
-    assert not found.aligned
-    assert found.after < 0.3 < 0.9 < found.before
-    np.testing.assert_array_equal(found.table, normalise(same_encoder.table, PRESETS["supervised"].normalise))
+    result = align(fixed, {"fr": same_encoder}, dictionary, options, seed=0)["fr"]
+    assert not result.aligned
+    assert result.after < 0.3 < 0.9 < result.before
+    np.testing.assert_array_equal(result.table, normalise(same_encoder.table, PRESETS["supervised"].normalise))
     forced = align(fixed, {"fr": same_encoder}, dictionary, AlignOptions(selection=False), seed=0)["fr"]
     assert (forced.aligned, forced.before, forced.after, len(forced.pairs)) == (True, None, None, WORDS)
-    assert precision(fixed, options, forced.table) < 0.3 < 0.9 < precision(fixed, options, found.table)
+    assert precision(fixed, options, forced.table) < 0.3 < 0.9 < precision(fixed, options, result.table)
 
 
 def test_without_a_dictionary_mutual_neighbours_decide(fixed, same_encoder):
-    """Noise has nothing to match, so induction maps it anywhere; a language that is there already does not suffer."""
+    """Noise has nothing to match, so induction maps it anywhere; a language already in the space is kept."""
     noise = vectors(np.random.default_rng(9).normal(size=(WORDS, DIMENSIONS)), "bruit")
     options = AlignOptions(patience=3)
     lines = []
-    found = align(fixed, {"fr": same_encoder, "xx": noise}, {"fr": None}, options, seed=0, progress=lines.append)
-    assert found["fr"].measure == "mutual_csls"
-    assert precision(fixed, options, found["fr"].table) > 0.9
-    for one in found.values():
-        assert one.aligned == (one.after >= one.before)
+    results = align(fixed, {"fr": same_encoder, "xx": noise}, {"fr": None}, options, seed=0, progress=lines.append)
+    assert results["fr"].measure == "mutual_csls"
+    assert precision(fixed, options, results["fr"].table) > 0.9
+    for result in results.values():
+        assert result.aligned == (result.after >= result.before)
     assert lines[0].startswith("fr: iteration 1, keeps 0.1, mean cosine ")
     assert any(line.startswith("xx: iteration") for line in lines)
 
 
-def test_where_dimensions_differ_there_is_nothing_to_go_back_to(fixed, turned):
+def test_with_different_dimensions_the_alignment_is_always_kept(fixed, turned):
     wide = vectors(np.hstack([turned.table, np.zeros((WORDS, 3))]), "mot")
-    found = align(fixed, {"fr": wide}, {"fr": lexicon(range(WORDS))}, AlignOptions(), seed=0)["fr"]
-    assert (found.aligned, found.before) == (True, None)
-    assert found.after > 0.9
-    assert "dimensions differ" in found.notes[-1]
+    result = align(fixed, {"fr": wide}, {"fr": lexicon(range(WORDS))}, AlignOptions(), seed=0)["fr"]
+    assert (result.aligned, result.before) == (True, None)
+    assert result.after > 0.9
+    assert "dimensions differ" in result.notes[-1]
 
 
 def test_self_learning_makes_up_for_a_small_dictionary(fixed, turned):
@@ -155,7 +155,7 @@ def test_self_learning_says_when_the_cutoff_leaves_no_start(fixed, turned):
     ("name", "value"),
     [("preset", "vecmap"), ("keep", 0.0), ("keep_factor", 1.0), ("cutoff", 0), ("dimensions", -1), ("threshold", 0.0)],
 )
-def test_an_option_that_cannot_be_is_named(name, value):
+def test_an_impossible_option_is_named(name, value):
     with pytest.raises(ValueError, match=f"\\b{name}\\b"):
         AlignOptions(**{name: value})
 

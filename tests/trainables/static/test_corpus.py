@@ -34,8 +34,8 @@ def read(file, filters=None, **options):
 def test_short_sentences_lone_ones_and_overlong_lines_are_left_out_and_counted(tmp_path, name):
     lines = ["A headline of no less than seven words", "", f"  {SEVEN}\t", "only six words are here now\r"]
     lines += [f"{SEVEN} {'x' * 2000}", "", f"{SEVEN} a\r", f"{SEVEN} b"]
-    found, left_out = read(written(tmp_path, "\n".join(lines), name))
-    assert found == [SEVEN, f"{SEVEN} a", f"{SEVEN} b"]
+    kept, left_out = read(written(tmp_path, "\n".join(lines), name))
+    assert kept == [SEVEN, f"{SEVEN} a", f"{SEVEN} b"]
     assert left_out.notes() == (
         "1 short sentence (line 4)",
         "1 small-paragraph sentence (line 1)",
@@ -51,8 +51,8 @@ def test_a_file_without_blank_lines_has_no_paragraphs_to_judge(tmp_path):
 def test_reading_ends_when_there_are_enough_sentences(tmp_path):
     lines = [f"{SEVEN} {number}" for number in range(5)]
     file = written(tmp_path, "\n".join([*lines[:2], "short", *lines[2:]]))
-    found, left_out = read(file, Filters(most_sentences=2))
-    assert found == lines[:2]
+    kept, left_out = read(file, Filters(most_sentences=2))
+    assert kept == lines[:2]
     assert left_out.notes() == ("1 short sentence (line 3)", "all from line 4 on, unread")
     assert read(file, Filters(most_sentences=5))[1].unread_from == 0
 
@@ -79,17 +79,17 @@ def test_the_stream_is_what_a_reading_of_the_whole_text_finds(tmp_path_factory, 
     for paragraph in paragraphs:
         if len(paragraph) >= least or len(paragraphs) == 1:
             expected += [line for line in paragraph if len(line.split()) >= words and len(line) <= longest]
-    found, left_out = read(file, Filters(least_words=words, least_sentences=least, longest=longest))
-    assert found == expected
+    kept, left_out = read(file, Filters(least_words=words, least_sentences=least, longest=longest))
+    assert kept == expected
     left = left_out.short.count + left_out.lonely.count + left_out.long.count
-    assert len(found) + left == sum(bool(line.strip()) for line in lines)
+    assert len(kept) + left == sum(bool(line.strip()) for line in lines)
 
 
 def test_the_worlds_corpus_is_read_whole_but_for_its_short_sentences():
     lines = gzip.decompress(world("text/qan.txt.gz").read_bytes()).decode().splitlines()
-    found, left_out = read(world("text/qan.txt.gz"))
-    assert found == [line for line in lines if len(line.split()) >= 7]
-    assert left_out.short.count == 4000 - len(found) > 0
+    kept, left_out = read(world("text/qan.txt.gz"))
+    assert kept == [line for line in lines if len(line.split()) >= 7]
+    assert left_out.short.count == 4000 - len(kept) > 0
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_memory_depends_neither_on_the_number_of_lines_nor_on_their_length(tmp_p
 
 
 @pytest.mark.parametrize("values", [{"most_sentences": 0}, {"longest": 0}, {"least_words": "7"}])
-def test_values_that_make_no_sense_are_refused(values):
+def test_impossible_values_are_refused(values):
     with pytest.raises(ValueError, match=next(iter(values))):
         Filters(**values)
 
 
 class Watched:
-    """Numbers from 0 on; knows how many of them were taken."""
+    """Numbers from 0; counts how many were taken."""
 
     def __init__(self, count):
         self.count, self.taken = count, 0
@@ -147,16 +147,16 @@ class Watched:
 @given(st.integers(0, 60), st.integers(1, 70), st.integers(0, 2**63 - 1))
 @settings(max_examples=100)
 def test_a_shuffle_is_a_repeatable_permutation_that_holds_no_more_than_its_size(count, size, seed):
-    source, found = Watched(count), []
+    source, drawn = Watched(count), []
     for item in shuffled(source, size, seed):
-        assert source.taken - len(found) <= size
-        assert item < len(found) + size  # none comes more than `size` places early
-        found.append(item)
-    assert sorted(found) == list(range(count))
-    assert found == list(shuffled(range(count), size, seed))
+        assert source.taken - len(drawn) <= size
+        assert item < len(drawn) + size  # no item is more than `size` positions early
+        drawn.append(item)
+    assert sorted(drawn) == list(range(count))
+    assert drawn == list(shuffled(range(count), size, seed))
 
 
 def test_seeds_shuffle_differently_and_all_orders_are_equally_likely():
     assert len({tuple(shuffled(range(50), 10, seed)) for seed in range(20)}) == 20
-    seen = Counter(tuple(shuffled("abc", 3, seed)) for seed in range(3000))
-    assert chisquare([seen[order] for order in permutations("abc")]).pvalue > 0.001
+    orders = Counter(tuple(shuffled("abc", 3, seed)) for seed in range(3000))
+    assert chisquare([orders[order] for order in permutations("abc")]).pvalue > 0.001

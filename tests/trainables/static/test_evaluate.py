@@ -16,8 +16,8 @@ FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six"]
 
 
 def test_a_perfect_space_translates_everything():
-    found = lexicon_induction(ENGLISH, SIX, FRENCH, SIX, zip(ENGLISH, FRENCH, strict=True), ks=(1, 5))
-    assert found == {
+    scores = lexicon_induction(ENGLISH, SIX, FRENCH, SIX, zip(ENGLISH, FRENCH, strict=True), ks=(1, 5))
+    assert scores == {
         "words": 6.0,
         "coverage": 1.0,
         **{f"{kind}_p{k}{part}": 1.0 for kind in ("nn", "csls") for k in (1, 5) for part in ("", "_all")},
@@ -33,20 +33,20 @@ def test_any_translation_counts_and_words_without_vectors_are_left_out_or_wrong(
         ("four", "vier"),  # its translation has no vector
         ("seven", "six"),  # has no vector itself
     ]
-    found = lexicon_induction(ENGLISH, SIX, FRENCH, SIX, pairs, ks=(1, 6))
-    assert found["words"] == 5
-    assert found["coverage"] == pytest.approx(3 / 5)
-    assert found["nn_p1"] == pytest.approx(2 / 3)
-    assert found["nn_p1_all"] == pytest.approx(2 / 5)
-    assert found["nn_p6"] == 1
-    assert found["nn_p6_all"] == pytest.approx(3 / 5)
+    scores = lexicon_induction(ENGLISH, SIX, FRENCH, SIX, pairs, ks=(1, 6))
+    assert scores["words"] == 5
+    assert scores["coverage"] == pytest.approx(3 / 5)
+    assert scores["nn_p1"] == pytest.approx(2 / 3)
+    assert scores["nn_p1_all"] == pytest.approx(2 / 5)
+    assert scores["nn_p6"] == 1
+    assert scores["nn_p6_all"] == pytest.approx(3 / 5)
 
 
 def test_where_no_pair_has_vectors_there_is_no_precision_but_the_count_over_all_is_zero():
-    found = lexicon_induction(ENGLISH, SIX, FRENCH, SIX, [("seven", "sept")], ks=(1,))
-    assert found["coverage"] == found["nn_p1_all"] == found["csls_p1_all"] == 0
-    assert math.isnan(found["nn_p1"])
-    assert math.isnan(found["csls_p1"])
+    scores = lexicon_induction(ENGLISH, SIX, FRENCH, SIX, [("seven", "sept")], ks=(1,))
+    assert scores["coverage"] == scores["nn_p1_all"] == scores["csls_p1_all"] == 0
+    assert math.isnan(scores["nn_p1"])
+    assert math.isnan(scores["csls_p1"])
 
 
 @settings(max_examples=30)
@@ -56,7 +56,7 @@ def test_precision_is_that_of_loops(seed):
     source, target = draw.normal(size=(15, 3)), draw.normal(size=(20, 3))
     words = [str(number) for number in range(20)]
     pairs = [(str(a), str(b)) for a, b in draw.integers(0, 25, size=(12, 2))]
-    found = lexicon_induction(words[:15], source, words, target, pairs, ks=(1, 3), neighbours=4)
+    measured = lexicon_induction(words[:15], source, words, target, pairs, ks=(1, 3), neighbours=4)
     cosine = (source / np.linalg.norm(source, axis=1)[:, None]) @ (target / np.linalg.norm(target, axis=1)[:, None]).T
     crowding = np.sort(cosine, axis=0)[-4:].mean(axis=0)
     usable = [(int(a), int(b)) for a, b in pairs if int(a) < 15 and int(b) < 20]
@@ -64,9 +64,9 @@ def test_precision_is_that_of_loops(seed):
         for k in (1, 3):
             hits = {a: set(np.argsort(-scores[a])[:k]) & {b for x, b in usable if x == a} for a, _ in usable}
             right = sum(map(bool, hits.values()))
-            assert found[f"{name}_p{k}_all"] == pytest.approx(right / len({a for a, _ in pairs}))
+            assert measured[f"{name}_p{k}_all"] == pytest.approx(right / len({a for a, _ in pairs}))
             if usable:
-                assert found[f"{name}_p{k}"] == pytest.approx(right / len(hits))
+                assert measured[f"{name}_p{k}"] == pytest.approx(right / len(hits))
 
 
 @settings(max_examples=30)
@@ -86,10 +86,10 @@ def test_similarity_within_a_language_is_the_correlation_of_cosines():
     scores = draw.integers(0, 5, size=25)
     judged = [(words[a], words[b], score) for (a, b), score in zip(rows, scores, strict=True)]
     cosines = [table[a] @ table[b] / np.linalg.norm(table[a]) / np.linalg.norm(table[b]) for a, b in rows]
-    found = word_similarity(words, table, words, table, [*judged, ("w1", "unknown", 3.0)])
-    assert found["spearman"] == pytest.approx(spearmanr(cosines, scores).statistic, abs=1e-6)
-    assert found["coverage"] == pytest.approx(25 / 26)
-    assert found["pairs"] == 26
+    measured = word_similarity(words, table, words, table, [*judged, ("w1", "unknown", 3.0)])
+    assert measured["spearman"] == pytest.approx(spearmanr(cosines, scores).statistic, abs=1e-6)
+    assert measured["coverage"] == pytest.approx(25 / 26)
+    assert measured["pairs"] == 26
 
 
 def test_similarity_across_languages_looks_each_word_up_on_its_side():
@@ -111,12 +111,12 @@ def test_phrases_are_the_mean_of_their_words_and_forms_are_tried():
         ("United Nations", "paris", 5.0),  # a word is missing
         ("zero", "paris", 5.0),  # a row of zeros is no vector
     ]
-    found = word_similarity(words, table, words, table, judged)
-    assert found["spearman"] == pytest.approx(1)
-    assert found["coverage"] == pytest.approx(3 / 5)
+    scores = word_similarity(words, table, words, table, judged)
+    assert scores["spearman"] == pytest.approx(1)
+    assert scores["coverage"] == pytest.approx(3 / 5)
 
 
 def test_no_pairs_have_no_correlation():
-    found = word_similarity(ENGLISH, SIX, ENGLISH, SIX, [])
-    assert math.isnan(found["spearman"])
-    assert math.isnan(found["coverage"])
+    scores = word_similarity(ENGLISH, SIX, ENGLISH, SIX, [])
+    assert math.isnan(scores["spearman"])
+    assert math.isnan(scores["coverage"])

@@ -75,7 +75,8 @@ SENTENCES = [
     ["zak"],
     ["zak", ",", "kang"],
     ["zak", "dokakhuqa", "hutuquq", "gu", "qakh", "dakhokhyuqa", "kahuok", "."],
-    ["zak", "zu", "zak", "dokakhuqa", "hutuquq", "gu", "qakh", "dakhokhyuqa", ","] * 4,  # longer than an encoder reads
+    ["zak", "zu", "zak", "dokakhuqa", "hutuquq", "gu", "qakh", "dakhokhyuqa", ","]
+    * 4,  # longer than the encoder's limit
 ]
 
 
@@ -99,11 +100,13 @@ def test_a_context_vector_is_the_mean_over_one_sentence_read_alone(sentencepiece
     places += [(3, 12), (3, 35)]
     folder = world("multilingual-encoder") if family == "bert" else name
     read = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
-    expected = [plain_context(*read, SENTENCES[one], word, kind, layer, longest) for one, word in places]
-    found, usable = frozen(name, **options).contexts(SENTENCES, *np.array(places).T)
+    expected = [plain_context(*read, SENTENCES[sentence], word, kind, layer, longest) for sentence, word in places]
+    vectors, usable = frozen(name, **options).contexts(SENTENCES, *np.array(places).T)
     assert usable.tolist() == [vector is not None for vector in expected]
     assert usable[0] == (kind == "with")  # the only word of a sentence has no context without it
-    torch.testing.assert_close(found, torch.stack([one for one in expected if one is not None]), atol=2e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        vectors, torch.stack([vector for vector in expected if vector is not None]), atol=2e-5, rtol=1e-4
+    )
 
 
 def test_batches_and_half_precision_change_little():
@@ -124,7 +127,7 @@ def test_a_layer_that_the_encoder_lacks_is_refused():
 
 
 @pytest.mark.parametrize("values", [{"layer": 0}, {"context": "both"}, {"lr": 0.0}, {"subsampling": -1.0}])
-def test_options_that_make_no_sense_are_refused(values):
+def test_impossible_options_are_refused(values):
     with pytest.raises(ValueError, match=next(iter(values))):
         ExtractOptions(**values)
 
@@ -156,10 +159,10 @@ def test_the_loss_and_its_gradient_are_the_formulas():
 def test_negatives_are_drawn_by_the_square_root_of_the_count():
     counts = np.array([10_000, 400, 100, 25, 1, 1])
     drawn = Negatives(counts).draw((20_000, 5), np.random.default_rng(0))
-    seen = np.bincount(drawn.ravel(), minlength=6)
+    frequencies = np.bincount(drawn.ravel(), minlength=6)
     shares = np.array([100, 20, 10, 5, 1, 1]) / 137
-    assert chisquare(seen, shares * drawn.size).pvalue > 0.001
-    assert chisquare(seen, counts / counts.sum() * drawn.size).pvalue < 1e-9
+    assert chisquare(frequencies, shares * drawn.size).pvalue > 0.001
+    assert chisquare(frequencies, counts / counts.sum() * drawn.size).pvalue < 1e-9
 
 
 def test_the_share_of_occurrences_that_become_targets_is_the_formula():
@@ -174,22 +177,22 @@ def test_the_share_of_occurrences_that_become_targets_is_the_formula():
 def test_targets_are_words_of_the_vocabulary_kept_by_their_share(text):
     training, _, _ = prepare(WORLD, text, "qor", OPTIONS, seed=0)
     lines = text.read_text().splitlines()
-    seen = np.zeros(len(training.vocabulary.words))
+    frequencies = np.zeros(len(training.vocabulary.words))
     for seed in range(20):
         texts, sentence, word, targets = training.choose(lines, np.random.default_rng(seed))
         assert [texts[s][w] for s, w in zip(sentence, word, strict=True)] == [
             training.vocabulary.words[row] for row in targets
         ]
-        np.add.at(seen, targets, 1)
+        np.add.at(frequencies, targets, 1)
     counts = training.vocabulary.counts
     expected = 20 * counts * np.minimum(1, np.sqrt(1e-3 * counts.sum() / counts) + 1e-3 * counts.sum() / counts)
     spread = np.sqrt(expected * (1 - expected / (20 * counts)))
-    assert np.abs((seen - expected)[spread > 0] / spread[spread > 0]).max() < 5
-    assert (seen == expected)[spread == 0].all()
+    assert np.abs((frequencies - expected)[spread > 0] / spread[spread > 0]).max() < 5
+    assert (frequencies == expected)[spread == 0].all()
 
 
 def test_an_interrupted_extraction_goes_on_and_writes_the_same_bytes(tmp_path, text):
-    """Within the first epoch, at its end, and within the last one."""
+    """During the first epoch, at its end, and during the last epoch."""
     undisturbed = extract(WORLD, text, "qor", tmp_path / "whole.vec", OPTIONS, seed=5)
     for updates, epoch, sentence in ((3, 1, 97), (10, 1, 301), (13, 2, 97)):
         to, said = tmp_path / f"{updates}.vec", io.StringIO()
@@ -225,9 +228,9 @@ def test_a_checkpoint_of_something_else_is_not_used_and_this_is_said(tmp_path, t
         text.write_text(text.read_text() + "\n" + corpus("qor")[300])
     else:
         checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
-    found = extract(WORLD, text, "qor", to, options, seed, Console(file=said, width=200))
+    extracted = extract(WORLD, text, "qor", to, options, seed, Console(file=said, width=200))
     assert "some.vec.checkpoint: damaged, or of other options or data, and not used." in said.getvalue()
-    assert found == extract(WORLD, text, "qor", tmp_path / "new.vec", options, seed)
+    assert extracted == extract(WORLD, text, "qor", tmp_path / "new.vec", options, seed)
     assert to.read_bytes() == (tmp_path / "new.vec").read_bytes()
 
 
@@ -235,14 +238,14 @@ def test_what_is_left_out_is_counted_and_words_that_were_no_target_get_no_vector
     text.write_text(text.read_text() + "\ntoo short\n")
     options = replace(OPTIONS, subsampling=1e-6, epochs=1)
     training, _, _ = prepare(WORLD, text, "qor", options, seed=0)
-    found = extract(WORLD, text, "qor", tmp_path / "few.vec.gz", options, seed=0)
+    extracted = extract(WORLD, text, "qor", tmp_path / "few.vec.gz", options, seed=0)
     vectors = read_vectors(tmp_path / "few.vec.gz", "vectors", rows=10_000)
-    short, rare, untrained = found.left_out
+    short, rare, untrained = extracted.left_out
     assert short == "1 short sentence (line 301)"
     assert rare == f"rare words: {training.vocabulary.rare}"
-    assert untrained == f"words that were never a target: {len(training.vocabulary.words) - found.words}"
-    assert 0 < found.words < len(training.vocabulary.words) / 2
-    assert len(vectors.words) == found.words
+    assert untrained == f"words that were never a target: {len(training.vocabulary.words) - extracted.words}"
+    assert 0 < extracted.words < len(training.vocabulary.words) / 2
+    assert len(vectors.words) == extracted.words
     assert set(vectors.words) < set(training.vocabulary.words)
 
 
@@ -287,8 +290,8 @@ def test_words_of_one_scene_come_out_closer_than_words_of_two_topics(qan):
 
 
 def test_neighbours_agree_with_those_of_vectors_counted_from_the_text_alone(qan):
-    found, shipped = (read_vectors(file, "vectors", rows=10_000) for file in (qan[1], world("vectors/qan.vec.gz")))
-    common = [word for word in found.words if word in set(shipped.words)]
+    extracted, shipped = (read_vectors(file, "vectors", rows=10_000) for file in (qan[1], world("vectors/qan.vec.gz")))
+    common = [word for word in extracted.words if word in set(shipped.words)]
     assert len(common) > 500
 
     def neighbours(vectors):
@@ -298,7 +301,7 @@ def test_neighbours_agree_with_those_of_vectors_counted_from_the_text_alone(qan)
         np.fill_diagonal(cosines, -1)
         return np.argsort(-cosines, axis=1)[:, :10]
 
-    pairs = zip(neighbours(found), neighbours(shipped), strict=True)
+    pairs = zip(neighbours(extracted), neighbours(shipped), strict=True)
     shared = np.mean([len(set(ours) & set(theirs)) for ours, theirs in pairs])
     assert shared > 10 * (10 * 10 / len(common))  # ten times what random vectors share
 

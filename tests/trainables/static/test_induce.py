@@ -1,4 +1,4 @@
-"""Induction of dictionaries: planted truths, most of them in real vectors."""
+"""Induction of dictionaries with a known truth, mostly in real vectors."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ QUICK = AlignOptions(patience=5)
 
 
 def halves(first, second, alone, seed):
-    """Two languages of one table's words: each in an order of its own, and with `alone` words that the other lacks.
+    """Two languages from one table of words: each in its own order, with `alone` words that the other lacks.
 
     Also, for each row of the first, the row of the same word in the second, or -1.
     """
@@ -44,7 +44,7 @@ def table(name):
 
 
 def test_halves_of_the_words_of_real_vectors_are_matched_without_a_dictionary():
-    """Three in seven words of a side are its own; the other side is turned, noisy, and in another order."""
+    """Three in seven words of a side are unique; the other side is rotated, noisy, and in another order."""
     vectors = table("en.100d.vec.gz")
     turned = vectors @ ortho_group.rvs(vectors.shape[1], random_state=0)
     noisy = turned + 0.2 * turned.std() * np.random.default_rng(0).normal(size=turned.shape)
@@ -53,7 +53,7 @@ def test_halves_of_the_words_of_real_vectors_are_matched_without_a_dictionary():
 
 
 def test_halves_of_the_dimensions_of_real_vectors_are_matched_without_a_dictionary():
-    """No number is on both sides, only what the two halves of every vector say about the same words."""
+    """The sides share no number: each has one half of every vector."""
     vectors = table("fr.300d.vec.gz")
     first, second, truth = halves(vectors[:, 0::2], vectors[:, 1::2], alone=100, seed=0)
     assert min(right(induce(first, second, QUICK, seed=0), truth)) > 0.7
@@ -61,7 +61,7 @@ def test_halves_of_the_dimensions_of_real_vectors_are_matched_without_a_dictiona
 
 @pytest.fixture(scope="module")
 def planted():
-    """Words in clumps, as topics are; the other language turned, with some noise, and each with words of its own."""
+    """Words in clusters, like topics; the other language is rotated and noisy, and each has unique words."""
     draw = np.random.default_rng(0)
     clumps = draw.normal(size=(30, 20))
     vectors = clumps[draw.integers(0, 30, size=300)] + 0.7 * draw.normal(size=(300, 20))
@@ -104,7 +104,7 @@ def test_similarities_are_kept_more_often_whenever_the_objective_stalls(planted)
             since = 0
 
 
-def test_words_beyond_the_cutoff_play_no_part(planted):
+def test_words_beyond_the_cutoff_are_ignored(planted):
     first, second, _ = planted
     options = AlignOptions(patience=2, cutoff=100)
     alone = induce(first[:100], second[:100], options, seed=0)

@@ -1,4 +1,4 @@
-"""The maps against scipy, closed forms and planted truths."""
+"""The maps against scipy, closed forms and known rotations."""
 
 import numpy as np
 import pytest
@@ -23,8 +23,8 @@ def vecmap(moving, fixed, of_moving, of_fixed):
     first = [inv(root) for root in roots]
     left, values, right = np.linalg.svd(first[0].T @ moving.T @ fixed @ first[1])
     return tuple(
-        one @ rotation @ np.diag(values**power) @ rotation.T @ root @ rotation
-        for one, rotation, power, root in zip(first, (left, right.T), (of_moving, of_fixed), roots, strict=True)
+        table @ rotation @ np.diag(values**power) @ rotation.T @ root @ rotation
+        for table, rotation, power, root in zip(first, (left, right.T), (of_moving, of_fixed), roots, strict=True)
     )
 
 
@@ -37,9 +37,9 @@ def test_the_orthogonal_map_is_scipys():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_orthogonal_map_keeps_lengths_or_drops_directions(shape):
     moving, fixed = sides(shape)
-    found = orthogonal(moving.T @ fixed)
-    small = min(found.shape)
-    gram = found @ found.T if found.shape[0] == small else found.T @ found
+    mapping = orthogonal(moving.T @ fixed)
+    small = min(mapping.shape)
+    gram = mapping @ mapping.T if mapping.shape[0] == small else mapping.T @ mapping
     np.testing.assert_allclose(gram, np.eye(small), atol=1e-10)
 
 
@@ -98,7 +98,7 @@ def test_the_full_sequence_is_vecmaps_seen_from_the_fixed_side(name, shape):
 @pytest.mark.parametrize("shape", SHAPES[1:])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_map_goes_between_spaces_of_different_dimensions(preset, shape):
-    """All that the smaller side has is planted in the larger one: translations end up nearest."""
+    """The smaller side is embedded in the larger: translations end up nearest."""
     pairs, of_moving, of_fixed = shape
     draw = np.random.default_rng(3)
     small = draw.normal(size=(pairs, min(of_moving, of_fixed)))

@@ -1,4 +1,4 @@
-"""Normalisation steps against plain loops, and what they leave alone."""
+"""Normalisation steps against plain loops, and what they do not change."""
 
 import numpy as np
 import pytest

@@ -66,7 +66,7 @@ def test_mutual_csls_is_the_mean_over_pairs_that_choose_each_other(seed):
 
 
 def test_csls_passes_over_a_hub():
-    """By cosine the first key is the nearest of all queries. It is near to everything, so two of them get their own."""
+    """By cosine the first key, a hub, is nearest to all queries; CSLS gives two of them their own key."""
     angles = np.radians([0, 40, -40])
     queries = unit(np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1))
     keys = unit(np.array([[1, 0, 0], [0.5, 0.5, 0.7], [0.5, -0.5, 0.7]]))

@@ -1,4 +1,4 @@
-"""Tests of word similarity in the forms in which they are published."""
+"""Word similarity tests in their published formats."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def written(folder, name, text):
         ("tiger   cat \t 2\n", None),  # a tab and then too few columns
     ],
 )
-def test_words_and_scores_come_out_as_they_stand(tmp_path, text, expected):
+def test_words_and_scores_are_read_unchanged(tmp_path, text, expected):
     path = written(tmp_path, "EN_WS-353.txt", text)
     if expected is None:
         with pytest.raises(RequestError, match=r"1 malformed line \(line 1\)\. Each line is: word, word, score"):

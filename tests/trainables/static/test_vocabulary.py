@@ -23,10 +23,10 @@ def test_the_words_of_the_world_are_those_of_a_plain_count():
     lines = gzip.decompress(world("text/qan.txt.gz").read_bytes()).decode().splitlines()
     counts = Counter(word for line in lines for word in line.split())
     expected = sorted((word for word, count in counts.items() if count >= 10), key=lambda word: (-counts[word], word))
-    found = count_words(lines, Words([], "qan", splitting="unicode", casing=True))
-    assert found.words == expected
-    assert found.counts.tolist() == [counts[word] for word in expected]
-    assert (found.sentences, found.rare, found.pruned) == (4000, len(counts) - len(expected), 0)
+    counted = count_words(lines, Words([], "qan", splitting="unicode", casing=True))
+    assert counted.words == expected
+    assert counted.counts.tolist() == [counts[word] for word in expected]
+    assert (counted.sentences, counted.rare, counted.pruned) == (4000, len(counts) - len(expected), 0)
 
 
 @pytest.mark.parametrize(
@@ -53,20 +53,20 @@ def test_the_order_is_by_count_then_by_letters_whatever_comes_first(texts):
 @given(st.lists(st.integers(0, 30).map(lambda number: f"w{int(number**1.5)}"), max_size=300), st.integers(4, 40))
 @settings(max_examples=60)
 def test_with_too_little_room_counts_are_too_low_by_no_more_than_what_was_forgotten(stream, room):
-    exact, found = Counter(stream), count_words(stream, PLAIN, least=1, room=room)
-    short = found.pruned * (found.pruned + 1) // 2
-    counts = as_dict(found)
+    exact, counted = Counter(stream), count_words(stream, PLAIN, least=1, room=room)
+    short = counted.pruned * (counted.pruned + 1) // 2
+    counts = as_dict(counted)
     assert len(counts) <= room
     for word, count in exact.items():
         assert count - short <= counts.get(word, 0) <= count
     if len(exact) <= room:
-        assert (counts, found.pruned) == (exact, 0)
+        assert (counts, counted.pruned) == (exact, 0)
 
 
 def test_memory_is_that_of_the_room_and_not_of_all_different_words():
     tracemalloc.start()
-    found = count_words((f"often w{number}" for number in range(20_000)), PLAIN, room=500)
+    counted = count_words((f"often w{number}" for number in range(20_000)), PLAIN, room=500)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert as_dict(found) == {"often": 20_000}
+    assert as_dict(counted) == {"often": 20_000}
     assert peak < 500_000  # 20 000 words take more than 2 MB

@@ -30,18 +30,18 @@ def table(rows=7, dimensions=3):
 def test_what_is_written_is_read_again_bit_for_bit(tmp_path, name):
     path = tmp_path / "new folder" / name
     write_vectors(path, WORDS, table())
-    found = read_vectors(path, "vectors", rows=100)
-    assert found.words == WORDS
-    assert found.notes == ()
-    np.testing.assert_array_equal(found.table, table())
+    vectors = read_vectors(path, "vectors", rows=100)
+    assert vectors.words == WORDS
+    assert vectors.notes == ()
+    np.testing.assert_array_equal(vectors.table, table())
     assert [file.name for file in path.parent.iterdir()] == [name]  # and nothing temporary
 
 
 def test_gensim_reads_it(tmp_path):
     write_vectors(tmp_path / "fr.vec", WORDS, table())
-    found = KeyedVectors.load_word2vec_format(tmp_path / "fr.vec")
-    assert found.index_to_key == WORDS
-    np.testing.assert_array_equal(found.vectors, table())
+    vectors = KeyedVectors.load_word2vec_format(tmp_path / "fr.vec")
+    assert vectors.index_to_key == WORDS
+    np.testing.assert_array_equal(vectors.vectors, table())
 
 
 def test_blocks_follow_each_other(tmp_path):

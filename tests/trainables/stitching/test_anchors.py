@@ -10,7 +10,7 @@ from seedwise.trainables.inputs.lexicons import Entry
 from seedwise.trainables.stitching.anchors import choose, draw, eligible, lexicon_pairs
 from seedwise.trainables.stitching.options import PAPER, StitchingOptions
 
-# An encoder that knows these words as one piece each and spells all others letter by letter, from 100 on.
+# An encoder with one piece for each of these words; all others are spelled letter by letter, with ids from 100.
 PIECES = {"water": 1, "fire": 2, "Monday": 3, "house": 4}
 ROWS = {"eau": 0, "feu": 1, "lundi": 2, "Haus": 3, "grand": 4, "feu follet": 5, "maison": 6}
 
@@ -107,7 +107,7 @@ def test_merged_anchors_are_one_per_source_word_at_the_mean_of_unit_vectors(pair
     np.testing.assert_allclose(anchors.target[0], units[0], rtol=1e-6)
 
 
-def test_no_pair_left_is_no_anchors(pairs):
+def test_without_pairs_there_are_no_anchors(pairs):
     nothing = pairs.only(np.array([5]))
     assert choose(nothing, StitchingOptions(), 0, np.ones((7, 4), dtype=np.float32), torch.ones(130, 6)) is None
 

@@ -49,13 +49,13 @@ def tests():
 
 @pytest.fixture(scope="module")
 def inputs(tests):
-    """The world has no labelled training data in its targets; here their test sets serve as such."""
+    """The world has no labelled training data in its targets, so their test sets stand in."""
     return dataclasses.replace(prepare(Stitching, specification()), labelled=tests.targets)
 
 
 @pytest.fixture(scope="module")
 def few(inputs):
-    """Fewer examples, for tests in which nothing needs to be learnt."""
+    """Fewer examples, for tests that need no learning."""
     multilingual, targets = inputs.multilingual, inputs.targets
     return dataclasses.replace(
         inputs,
@@ -144,7 +144,7 @@ def test_half_of_the_anchors_are_drawn_by_their_own_stream_alone(few):
 
 
 @pytest.mark.parametrize("name", FINE_TUNED)
-def test_going_on_from_a_checkpoint_is_bit_identical(name, few, tmp_path):
+def test_continuing_from_a_checkpoint_is_bit_identical(name, few, tmp_path):
     _, metrics = run(name, few)
     half = made(name, few)
     assert half.step(0) == metrics[0]
@@ -162,7 +162,7 @@ def test_a_classifier_that_predicts_one_class_reports_its_scores(name, few):
 
 
 def by_hand(language):
-    """Anchors A^t and A^s of the world's files as they stand: single pieces, the first translation of a target word."""
+    """Anchors A^t and A^s of the world's files: single pieces, the first translation of a target word."""
     with gzip.open(FILES / "vectors" / f"{language}.vec.gz", "rt") as file:
         lines = [line.split() for line in file.readlines()[1:]]
     vectors = {word: np.array(numbers, dtype=np.float32) for word, *numbers in lines}
@@ -204,7 +204,7 @@ def test_the_special_tokens_of_ls_are_the_fine_tuned_ones(few):
 
 
 def test_the_source_model_of_ls_is_trained_on_the_original_table_and_does_not_depend_on_the_targets(few):
-    """The same training, written out: the encoder as it is, no stitching anywhere."""
+    """The same training as an explicit loop: the encoder as it is, without stitching."""
     _, metrics = run("ls", few)
     options, streams = StitchingOptions(lr=2e-3, epochs=2, batch_size=8), Streams(0, 0)
     model = skeleton(few.encoder, len(few.labels))
@@ -217,7 +217,7 @@ def test_the_source_model_of_ls_is_trained_on_the_original_table_and_does_not_de
         assert metrics[number]["train/loss/qel"] == loss
         assert metrics[number]["dev/macro_f1/qel"] == pytest.approx(expected)
     alone = dataclasses.replace(few, targets={"qor": few.targets["qor"]})
-    shared = [{name: value for name, value in one.items() if "qan" not in name} for one in metrics]
+    shared = [{name: value for name, value in epoch.items() if "qan" not in name} for epoch in metrics]
     assert run("ls", alone)[1] == shared
 
 
@@ -226,9 +226,9 @@ def test_other_maps_and_anchors_are_other_tables_in_the_same_model(few, options)
     plain, other = made("ls", few), made("ls", few, **options)
     vectors = few.targets["qan"].vectors
     assert not torch.allclose(plain.table("qan", vectors), other.table("qan", vectors), atol=1e-3)
-    one, two = plain.step(0), other.step(0)
-    assert one["train/loss/qel"] == two["train/loss/qel"]
-    assert one["dev/macro_f1/qel"] == two["dev/macro_f1/qel"]
+    of_plain, of_other = plain.step(0), other.step(0)
+    assert of_plain["train/loss/qel"] == of_other["train/loss/qel"]
+    assert of_plain["dev/macro_f1/qel"] == of_other["dev/macro_f1/qel"]
 
 
 @pytest.mark.parametrize("name", FINE_TUNED)

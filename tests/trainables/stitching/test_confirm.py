@@ -63,7 +63,7 @@ def test_a_copy_of_dev_as_the_test_set_gets_the_scores_of_dev(folder, options):
     assert {"test/macro_f1/qan", "test/accuracy/qor", "test/macro_f1/qel", "test/macro_f1/qel:qan"} <= set(tested)
 
 
-def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folder):
+def test_the_search_reads_no_test_set_and_the_confirmation_no_test_set_of_a_pivot(folder):
     wanted = specification(folder, ["qan"], ["qor"])
     expected = prepare_test(Stitching, wanted)
     for language in ("qel", "qan", "qor"):
@@ -79,7 +79,7 @@ def test_the_search_opens_no_test_set_and_the_confirmation_none_of_a_pivot(folde
 
 
 def test_words_of_the_test_set_alone_get_the_rows_that_dev_would_give_them(world):
-    """Scored a second time with dev's own table, extended by the words of the test set; ids are shifted accordingly."""
+    """Scored again with the table of dev, extended by the words of the test set; ids are shifted accordingly."""
     inputs, tests = world
     test, target, specials = tests.targets["qan"], inputs.targets["qan"], len(inputs.specials)
     pairs = target.lexicon
@@ -124,7 +124,9 @@ def test_streams_used_are_those_that_change_a_run(world, amount, drawn):
     assert used == ("head", "order", "dropout", "anchors")[: 3 + drawn]
     train = Encoded(*(part[:64] for part in vars(world[0].train).values() if part is not None))
     few = dataclasses.replace(world[0], train=train)
-    reference = trained(few, anchors=amount, epochs=2)[1]  # stopped after the first: too few to learn from
+    reference = trained(few, anchors=amount, epochs=2)[
+        1
+    ]  # stopped after the first epoch: too few examples to learn from
     for stream in STREAMS:
         run = Stitching(few, params(anchors=amount, epochs=2), Streams(0, 1, stream), CPU)
         assert (run.step(0) != reference) == (stream in used), stream

@@ -168,7 +168,7 @@ def test_neighbours_are_computed_once_for_all_configurations(pair, own_cache, mo
         torch.testing.assert_close(first, again, rtol=0, atol=0)
         made(pair, k=50, weighting="sparsemax", tau=0.3)
         assert sorted((own_cache / "neighbours").iterdir()) == entries
-        RECENT.clear()  # as in another process: now from the disk
+        RECENT.clear()  # as in another process: read from disk
     with pytest.raises(AssertionError, match="second time"):
         made(pair, k=7, anchors=0.5)  # drawn anchors are not kept on disk
 

@@ -1,4 +1,4 @@
-"""Stitching French into a small English encoder: published files, read as they are."""
+"""Stitching French into a small English encoder, with published files."""
 
 import numpy as np
 import pytest

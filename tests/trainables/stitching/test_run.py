@@ -68,14 +68,14 @@ def test_a_run_depends_on_its_streams_alone(one_target, straight):
 
 def test_another_target_changes_nothing_for_the_first(inputs, straight):
     _, both = run(inputs)
-    for one, two in zip(straight, both, strict=True):
-        names = [name for name in one if name.endswith("/qan")]
+    for alone, together in zip(straight, both, strict=True):
+        names = [name for name in alone if name.endswith("/qan")]
         assert "dev/macro_f1/qan" in names
-        assert {name: two[name] for name in names} == {name: one[name] for name in names}
-        assert two["dev/macro_f1/qel:qan"] == one["dev/macro_f1/qel"]
+        assert {name: together[name] for name in names} == {name: alone[name] for name in names}
+        assert together["dev/macro_f1/qel:qan"] == alone["dev/macro_f1/qel"]
 
 
-def test_going_on_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_path):
+def test_continuing_from_a_checkpoint_is_bit_identical(one_target, straight, tmp_path):
     half, first = run(one_target, stop_after=2)
     assert first == straight[:2]
     half.save(tmp_path)

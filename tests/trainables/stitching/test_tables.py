@@ -58,7 +58,7 @@ def test_ties_go_to_the_first_anchor_also_at_the_cut(k):
     nearest = neighbours(words, same, k)
     assert nearest.index[0].tolist() == [1, 2, 3, 0, 4][:k]
     assert nearest.index[1].tolist() == [0, 4, 1, 2, 3][:k]
-    assert nearest.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # no direction: all cosines are 0
+    assert nearest.index[2].tolist() == [0, 1, 2, 3, 4][:k]  # a zero vector: all cosines are 0
     # Whether the cut separates equals: the first word has three cosines of 1 and two of 0; the second two and three.
     assert (
         nearest.tied.tolist()
@@ -138,10 +138,10 @@ def test_all_anchors_are_k_equal_to_their_number(seed, name, negatives):
 @given(SEEDS, TAUS, TAUS, st.integers(1, 20))
 def test_standard_does_not_depend_on_tau(seed, tau, other, k):
     words, target, source = vectors(seed, (20, 4), (20, 4), (20, 5))
-    one, two = (
+    first, second = (
         stitch(words, target, source, k, StitchingOptions(weighting="standard", tau=value)) for value in (tau, other)
     )
-    assert torch.equal(one, two)
+    assert torch.equal(first, second)
 
 
 @settings(deadline=None)
@@ -163,8 +163,8 @@ def test_tables_beyond_the_support_do_not_depend_on_k(seed, tau, more, exponent)
     options = StitchingOptions(weighting="entmax", tau=tau, exponent=exponent)
     support = int((weights(neighbours(words, target, 80).similarity, options) > 0).sum(1).max())
     assume(support < 80)
-    one, two = (stitch(words, target, source, k, options) for k in (support + 1, min(80, support + 1 + more)))
-    assert torch.equal(one, two)
+    first, second = (stitch(words, target, source, k, options) for k in (support + 1, min(80, support + 1 + more)))
+    assert torch.equal(first, second)
 
 
 @settings(deadline=None)
@@ -173,10 +173,10 @@ def test_permuting_the_anchors_changes_nothing_but_ties(seed, name, k, rounded):
     words, target, source = vectors(seed, (30, 6), (15, 6), (15, 3), rounded=rounded)
     order = torch.from_numpy(np.random.default_rng(seed + 1).permutation(15))
     options, free = StitchingOptions(weighting=name, tau=0.2), ~neighbours(words, target, k).tied
-    one, two = stitch(words, target, source, k, options), stitch(words, target[order], source[order], k, options)
+    table, permuted = stitch(words, target, source, k, options), stitch(words, target[order], source[order], k, options)
     gaps = -np.sort(-brute_force(words, target), axis=1)  # equal up to rounding may be equal in one order alone
     clear = free & torch.from_numpy((gaps[:, k - 1] - gaps[:, k] > 1e-5) if k < 15 else np.ones(30, dtype=bool))
-    torch.testing.assert_close(one[clear], two[clear], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(table[clear], permuted[clear], rtol=1e-4, atol=1e-5)
 
 
 def test_rows_that_needed_a_rule_are_counted():

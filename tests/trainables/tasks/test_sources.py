@@ -262,7 +262,7 @@ def test_check_reports_what_is_missing(tmp_path):
     sib(tmp_path, "aa")
     sib(tmp_path, "bb", splits=("dev",))
     task("sib200", tmp_path).check(test=False)
-    for change, asked, message in [
+    for change, options, message in [
         ({"targets": ["cc"]}, {}, "task.targets: cc: .* has no such language. There are: aa, bb."),
         ({"pivots": ["bbb"]}, {}, r"task.pivots: bbb: .* has no such language. Did you mean bb\?"),
         ({"source": "bb", "targets": ["aa"]}, {}, "task.source: .*train.tsv is missing. Add it, or drop bb."),
@@ -270,7 +270,7 @@ def test_check_reports_what_is_missing(tmp_path):
         ({"label": "topic"}, {}, "has no column 'topic'. It has: index_id, category, text."),
     ]:
         with pytest.raises(RequestError, match=message):
-            Classification(task("sib200", tmp_path).task.model_copy(update=change)).check(**{"test": False} | asked)
+            Classification(task("sib200", tmp_path).task.model_copy(update=change)).check(**{"test": False} | options)
 
 
 def test_one_class_is_no_task(tmp_path):

@@ -62,7 +62,7 @@ def test_the_schedule_is_transformers_own_up_to_a_shift_of_the_warm_up(schedule,
     ours = [rate(step, updates, options) for step in range(updates)]
     warm = int(warmup * updates)
     assert ours[warm:] == pytest.approx(expected[warm:])
-    # Ours never wastes the first update on a rate of zero, and rises evenly to the peak.
+    # Our schedule does not waste the first update on a rate of zero; it rises linearly to the peak.
     assert ours[:warm] == pytest.approx([(step + 1) / (warm + 1) for step in range(warm)])
 
 
@@ -92,7 +92,7 @@ def test_training_learns_and_gradient_checkpointing_changes_nothing():
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("mode", [True, "selective"])
 def test_gradient_checkpointing_of_each_kind_changes_nothing_with_dropout_either(mode, precision):
-    """It draws the same masks of dropout once more, and gives the same losses and weights."""
+    """Recomputation draws the same dropout masks, so losses and weights are equal."""
     settings = {"lr": 1e-2, "epochs": 4, "batch_size": 8, "precision": precision}
     plain, losses = train(TrainingOptions(**settings), dropout=0.2)
     recomputed, same = train(TrainingOptions(**settings, gradient_checkpointing=mode), dropout=0.2)
@@ -108,7 +108,7 @@ def test_selective_checkpointing_keeps_matrix_products_and_computes_the_rest_onc
         loss = learner.model.train()(**batch_of(data(), np.arange(8), CPU)).loss
         with Count() as count:
             loss.backward()
-        counted[mode] = count.found
+        counted[mode] = count.calls
     assert counted["selective"]["addmm"] == counted[False]["addmm"] == 0
     assert counted[True]["addmm"] > 0
     assert counted["selective"]["gelu"] == counted[True]["gelu"] == SIZES["num_hidden_layers"]
@@ -120,24 +120,24 @@ class Count(TorchDispatchMode):
 
     def __init__(self):
         super().__init__()
-        self.found = Counter()
+        self.calls = Counter()
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        self.found[operation.overloadpacket.__name__] += 1
+        self.calls[operation.overloadpacket.__name__] += 1
         return operation(*args, **(kwargs or {}))
 
 
 def test_an_epoch_does_not_depend_on_what_the_process_did_before():
     options = TrainingOptions(lr=1e-3, epochs=2, batch_size=8)
-    one, _ = train(options, dropout=0.3)
+    fresh, _ = train(options, dropout=0.3)
     learner = Learner(model(dropout=0.3), options, 24, CPU)
     torch.rand(1000)
     other, _ = train(options, learner=learner)
-    assert torch.equal(weights(one), weights(other))
+    assert torch.equal(weights(fresh), weights(other))
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
-def test_going_on_from_a_checkpoint_is_bit_identical(tmp_path, precision):
+def test_continuing_from_a_checkpoint_is_bit_identical(tmp_path, precision):
     options = TrainingOptions(lr=1e-3, epochs=4, batch_size=8, warmup=0.2, weight_decay=0.01, precision=precision)
     straight, _ = train(options, dropout=0.1)
     half, _ = train(options, epochs=2, dropout=0.1)
@@ -195,9 +195,9 @@ def test_weight_decay_is_on_matrices_only():
 
 def test_a_loss_that_is_not_finite_ends_the_run():
     learner = Learner(model(), TrainingOptions(batch_size=8), 24, CPU)
-    with pytest.raises(RunFailed) as found:
+    with pytest.raises(RunFailed) as error:
         learner.epoch(data(), order=0, dropout=0, loss_of=lambda batch: learner.model(**batch).loss * float("nan"))
-    assert found.value.kind == "nan"
+    assert error.value.kind == "nan"
 
 
 def test_batches_mask_padding_and_cut_to_the_longest():
@@ -217,30 +217,30 @@ def test_kinds_of_tokens_travel_to_training_and_to_prediction():
     assert batch["token_type_ids"].tolist() == [kinds[1], [*kinds[0], 0, 0]]
     assert batch_of(examples, np.array([0]), CPU)["token_type_ids"].tolist() == [kinds[0]]
     learner = Learner(model(), TrainingOptions(batch_size=2), 2, CPU)
-    seen = []
+    given = []
     learner.model.bert.embeddings.register_forward_hook(
-        lambda module, arguments, options, output: seen.append(options["token_type_ids"].tolist()), with_kwargs=True
+        lambda module, arguments, options, output: given.append(options["token_type_ids"].tolist()), with_kwargs=True
     )
     learner.epoch(examples, order=0, dropout=0, loss_of=lambda batch: learner.model(**batch).loss)
     learner.predict(examples)
-    assert seen == [[[*kinds[0], 0, 0], kinds[1]]] * 2
+    assert given == [[[*kinds[0], 0, 0], kinds[1]]] * 2
 
 
 def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
     reference = model(seed=5)
     body = {name: value.numpy() for name, value in reference.bert.state_dict().items() if "pooler" not in name}
     encoder = Encoder(reference.config.to_dict(), body)
-    one, same, other = (skeleton(encoder, 3) for _ in range(3))
-    initialise(one, encoder, 1)
+    first, same, other = (skeleton(encoder, 3) for _ in range(3))
+    initialise(first, encoder, 1)
     torch.rand(10)
     initialise(same, encoder, 1)
     initialise(other, encoder, 2)
     for name, value in body.items():
-        assert torch.equal(one.bert.state_dict()[name], torch.from_numpy(value)), name
-    assert torch.equal(one.classifier.weight, same.classifier.weight)
-    assert not torch.equal(one.classifier.weight, other.classifier.weight)
-    assert one.bert.pooler.dense.weight.std().item() == pytest.approx(0.02, rel=0.2)
-    assert not one.classifier.bias.any()
+        assert torch.equal(first.bert.state_dict()[name], torch.from_numpy(value)), name
+    assert torch.equal(first.classifier.weight, same.classifier.weight)
+    assert not torch.equal(first.classifier.weight, other.classifier.weight)
+    assert first.bert.pooler.dense.weight.std().item() == pytest.approx(0.02, rel=0.2)
+    assert not first.classifier.bias.any()
 
 
 @pytest.mark.parametrize(
@@ -256,6 +256,6 @@ def test_the_head_comes_from_its_seed_and_the_encoder_from_the_checkpoint():
         ({"freeze_embeddings": 1}, "freeze_embeddings: 1 is wrong: input should be a valid boolean"),
     ],
 )
-def test_options_refuse_what_they_cannot_do(changes, message):
+def test_options_refuse_impossible_values(changes, message):
     with pytest.raises(RequestError, match=f"^{message}"), request_errors():
         TrainingOptions(**changes)
