@@ -13,7 +13,7 @@ from pathlib import Path
 
 from seedwise.search.ledger.file import read
 from seedwise.search.ledger.state import CONFIRM
-from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.summary import summary
 
 BASELINES = (
     "LS",

@@ -16,9 +16,9 @@ from seedwise.search.decide.next_run import freeze, next_run
 from seedwise.search.decide.policy import Confirmation, Policy, Stop, policy_of
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import CONFIRM, State
-from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import Summary, summary
 from seedwise.search.spec.schema import Budget, Replicates
 from seedwise.spaces import Space
 

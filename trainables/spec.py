@@ -62,6 +62,7 @@ class Metric:
 
     uses: Literal["unlabelled", "translations"]
     input: str = ""  # the key below `inputs:` that it needs
+    bounds: tuple[float, float] = (0.0, 1.0)  # no value can lie beyond them, and so no interval
 
 
 def epochs_of_batches(params: dict) -> dict:

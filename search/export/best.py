@@ -9,7 +9,8 @@ from seedwise.program import command
 from seedwise.search.export.formats import FORMATS, as_text, check_format
 from seedwise.search.export.model_registry import check_name
 from seedwise.search.ledger.state import SEARCH
-from seedwise.search.ranking.leaderboard import SCORE, chosen, per_language
+from seedwise.search.ranking.by_language import per_language, pools_of
+from seedwise.search.ranking.leaderboard import SCORE, chosen
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.table import NO_REPLICATES
 from seedwise.trainables.streams import Streams
@@ -52,7 +53,8 @@ def content(results: Results, row: dict, path: Path) -> dict:
     threads = specification["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
     runs = state.configurations[row["config_id"]].runs
     finished = [runs[replicate] for replicate in sorted(runs) if runs[replicate].finished]
-    dev = per_language([run.metrics for run in finished if run.phase == SEARCH], intervals=True)
+    pools = pools_of(state, results.selection, SEARCH)
+    dev = per_language([run for run in finished if run.phase == SEARCH], results.selection, pools)
     return {
         "name": specification["name"],
         "method": specification["method"],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.summary import summary
 from seedwise.trainables.landscape.jobs import LINE_POINTS
 
 KEPT = 0.9  # of a model's score: a lower share is no longer flat

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from seedwise.search.ranking.estimate import quantile, summary
+from seedwise.search.ranking.summary import quantile, summary
 from seedwise.text import number
 
 ROUNDING = 1e-12  # relative to the scores: 0.8 - 0.7 and 0.7 - 0.6 are the same difference

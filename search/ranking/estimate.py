@@ -5,51 +5,22 @@ The noise is pooled, since two or three seeds say little about one configuration
 heavy tail moves them little. A configuration's mean is not: one that collapses on some seeds has to show it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtrit
 
+from seedwise.search.ranking.summary import quantile
 from seedwise.search.ranking.surrogate import posterior
 
-CONFIDENCE = 0.95
 MAX_CONTENDERS = 300  # whose true means are drawn
 DRAWS = 4000  # Monte Carlo draws behind P(best): its standard error is below 0.008
+POOLED_FREEDOM = 5.0  # degrees of freedom that the pooled noise counts for beside a configuration's own spread
 HUBER = 2.0  # sds beyond which residuals weigh less in the pooled noise and in the replicates' effects
 CLIPPED = 0.9205  # what clipping at HUBER leaves of the variance of a normal distribution
 ROUNDS = 4  # of reweighting
-POOLED_FREEDOM = 5.0  # degrees of freedom that the pooled noise counts for beside a configuration's own spread
 NOISE_GUESS = 0.25  # of the spread between good configurations: the noise, as long as there are no replicates
 MIN_FREEDOM = 3  # of the draws: fewer have no variance, and two replicates would look like anything is possible
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Mean and spread over replicates. The interval is Student's t at 95 %; with one replicate there is none."""
-
-    n: int
-    mean: float
-    sd: float | None
-    ci_low: float | None
-    ci_high: float | None
-
-
-def summary(values: Sequence[float]) -> Summary:
-    """Summarise the scores of one configuration, one per replicate; the order does not matter."""
-    n, mean = len(values), float(np.mean(values))
-    if n < 2:
-        return Summary(n, mean, None, None, None)
-    sd = float(np.std(values, ddof=1))
-    half = quantile(n - 1) * sd / n**0.5
-    return Summary(n, mean, sd, mean - half, mean + half)
-
-
-@lru_cache
-def quantile(freedom: float) -> float:
-    """Of Student's t at 95 %; cached, as a live view needs the same few at every refresh."""
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
-from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, SEARCH, Configuration, State
+from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, SEARCH, Configuration, Run, State
+from seedwise.search.ranking import by_language
 from seedwise.search.ranking.baseline_scores import best_of_each, title
+from seedwise.search.ranking.by_language import per_language, pools_of
 from seedwise.search.ranking.duplicates import duplicates
-from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.ranks import rank_correlation
-from seedwise.search.ranking.run_scores import Row, scores_of
+from seedwise.search.ranking.run_scores import Row, known, scores_of
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import Pool, summary, within
 from seedwise.text import number
 
 SCORE = ("mean", "sd", "ci_low", "ci_high")
@@ -30,10 +32,10 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
         return []
     selection = estimator.selection
     scores, fresh = scores_of(state, selection), scores_of(state, selection, CONFIRM)
-    rows = []
+    table, rows = _Rows.of(state, selection, scores, fresh), []
     for index in estimate.ranking if selection.second else estimate.ranking[:most]:  # the front needs them all
-        config_id, (low, high) = estimate.ids[index], estimate.interval(index)
-        row = _row(state.configurations[config_id], dict(sorted(scores[config_id].items())), fresh.get(config_id))
+        config_id, (low, high) = estimate.ids[index], within(selection.bounds, *estimate.interval(index))
+        row = table.row(state.configurations[config_id], dict(sorted(scores[config_id].items())), fresh.get(config_id))
         row |= {"estimate": float(estimate.mean[index]), "estimate_low": low, "estimate_high": high}
         rows.append(row | {"p_best": float(estimate.p_best[index]), "tied": bool(estimate.tied[index])})
     original = duplicates(state, [row["config_id"] for row in rows])
@@ -42,60 +44,73 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
     if selection.second:
         mark_front(rows, *selection.second)
     pruned = [configuration for configuration in state.configurations.values() if configuration.pruned]
-    rows += [_row(configuration, {}) | {"status": PRUNED} for configuration in pruned]
-    rows += _baselines(state, selection, scores, fresh) if most is None else []
+    rows += [table.row(configuration, {}) | {"status": PRUNED} for configuration in pruned]
+    rows += _baselines(state, table, scores, fresh) if most is None else []
     return [{"selected_by": selection.label, "replicated": estimate.replicated, **row} for row in rows][:most]
 
 
-def _baselines(state: State, selection: Selection, scores: dict[str, Row], fresh: dict[str, Row]) -> list[dict]:
+def _baselines(state: State, table: "_Rows", scores: dict[str, Row], fresh: dict[str, Row]) -> list[dict]:
     """Rows of the baselines, the best of each kind first; they have no estimate and no rank among configurations."""
-    best, rows = best_of_each(state, selection), []
+    best, rows = best_of_each(state, table.selection), []
     for config_id in scores:
         configuration = state.configurations[config_id]
         if configuration.baseline:
-            row = _row(configuration, scores[config_id], fresh.get(config_id))
+            row = table.row(configuration, scores[config_id], fresh.get(config_id))
             rows.append(row | {"baseline": title(state.method, configuration.params)})
     return sorted(rows, key=lambda row: row["config_id"] not in best)
 
 
-def _row(configuration: Configuration, scores: Row, fresh: Row | None = None) -> dict:
-    """A row with all its keys, and no rank yet; scores are by replicate, those of the confirmation `fresh`."""
-    runs = [configuration.runs[replicate] for replicate in scores]
-    summarised = _summarised(configuration, scores)
-    return {
-        "config_id": configuration.config_id,
-        "params": configuration.params,
-        "baseline": "",
-        **{name: summarised.pop(name) for name in ("replicates", *SCORE)},
-        **dict.fromkeys(("estimate", "estimate_low", "estimate_high")),
-        "p_best": 0.0,
-        "tied": False,
-        "same_as": "",
-        "status": ", ".join(sorted({run.status for run in runs if run.failed})) or DONE,
-        **summarised,
-        "seconds": sum(run.seconds for run in configuration.of_phase(SEARCH)),
-        "fresh": _summarised(configuration, dict(sorted(fresh.items())), intervals=True) if fresh else None,
-    }
+@dataclass(frozen=True)
+class _Rows:
+    """What the rows of a leaderboard are made of: the spread of seeds in either phase, of scores and of metrics."""
+
+    selection: Selection
+    of_search: Pool
+    of_fresh: Pool
+    fresh_metrics: dict[str, Pool]
+
+    @classmethod
+    def of(cls, state: State, selection: Selection, scores: dict[str, Row], fresh: dict[str, Row]) -> "_Rows":
+        of_search, of_fresh = (Pool.of(map(known, table.values())) for table in (scores, fresh))
+        return cls(selection, of_search, of_fresh, pools_of(state, selection, CONFIRM))
+
+    def row(self, configuration: Configuration, scores: Row, fresh: Row | None = None) -> dict:
+        """A row with all its keys, and no rank yet; scores are by replicate, those of the confirmation `fresh`."""
+        runs = [configuration.runs[replicate] for replicate in scores]
+        summarised = self._summarised(configuration, scores, self.of_search)
+        of_fresh = fresh and self._summarised(configuration, dict(sorted(fresh.items())), self.of_fresh, fresh=True)
+        return {
+            "config_id": configuration.config_id,
+            "params": configuration.params,
+            "baseline": "",
+            **{name: summarised.pop(name) for name in ("replicates", *SCORE)},
+            **dict.fromkeys(("estimate", "estimate_low", "estimate_high")),
+            "p_best": 0.0,
+            "tied": False,
+            "same_as": "",
+            "status": ", ".join(sorted({run.status for run in runs if run.failed})) or DONE,
+            **summarised,
+            "seconds": sum(run.seconds for run in configuration.of_phase(SEARCH)),
+            "fresh": of_fresh or None,
+        }
+
+    def _summarised(self, configuration: Configuration, scores: Row, pool: Pool, *, fresh: bool = False) -> dict:
+        """Runs of one configuration in numbers: of the score that ranks, of every metric, and how many failed."""
+        runs, values = [configuration.runs[replicate] for replicate in scores], known(scores)
+        of_score = asdict(summary(values, pool.without(values), self.selection.bounds)) if values else {}
+        return {
+            "replicates": len(runs),
+            **{name: of_score.get(name) for name in SCORE},
+            "failed": sum(run.failed for run in runs),
+            "collapsed": dict(Counter(name for run in runs for name in single_class(run))),
+            "scores": per_language(runs, self.selection, self.fresh_metrics if fresh else None),
+        }
 
 
-def _summarised(configuration: Configuration, scores: Row, *, intervals: bool = False) -> dict:
-    """Runs of one configuration in numbers: of the score that ranks, of every metric, and how many failed."""
-    runs = [configuration.runs[replicate] for replicate in scores]
-    reported = [score for score in scores.values() if score is not None]
-    of_score = asdict(summary(reported)) if reported else {}
-    return {
-        "replicates": len(runs),
-        **{name: of_score.get(name) for name in SCORE},
-        "failed": sum(run.failed for run in runs),
-        "collapsed": dict(Counter(name for run in runs for name in single_class(run.metrics))),
-        "scores": per_language([run.metrics for run in runs], intervals=intervals),
-    }
-
-
-def single_class(metrics: dict[str, float]) -> list[str]:
-    """Where a run predicts a single class, as `split/language`."""
-    collapsed = (name for name, value in metrics.items() if value == 1 and "/predicted_classes/" in name)
-    return [name.replace("predicted_classes/", "") for name in collapsed]
+def single_class(run: Run) -> list[str]:
+    """Where a run predicts a single class, as `split/language`; `run` if a user's method says no more than that."""
+    collapsed = (name for name, value in run.metrics.items() if value == 1 and "/predicted_classes/" in name)
+    return [name.replace("predicted_classes/", "") for name in collapsed] or ["run"] * run.collapsed
 
 
 def mark_front(rows: list[dict], by: str, goal: str) -> None:
@@ -187,21 +202,11 @@ def in_words(price: dict | None) -> str:
     )
 
 
-def per_language(metrics: list[dict[str, float]], *, intervals: bool = False) -> dict[str, dict[str, dict]]:
-    """`{"dev/macro_f1": {"bel": {mean, sd, n}}}` from the flat metrics of several runs, maybe with intervals."""
-    table: dict[str, dict[str, dict]] = {}
-    keys = ("mean", "sd", "n", "ci_low", "ci_high") if intervals else ("mean", "sd", "n")
-    for name in sorted({name for run in metrics for name in run}):
-        values = asdict(summary([run[name] for run in metrics if name in run]))
-        metric, _, language = name.rpartition("/")
-        table.setdefault(metric or name, {})[language] = {key: values[key] for key in keys}
-    return table
-
-
 def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
     """The names of the columns of leaderboard.csv, and its lines, whose numbers are numbers; None where a row has none.
 
-    `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a mean over replicates, `fresh.NAME` one over fresh ones.
+    `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a mean over replicates, with `_sd` and `_n` beside it;
+    `fresh.NAME` is of fresh replicates.
     """
     lines = []
     for row in rows:
@@ -212,16 +217,12 @@ def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
                 plain | {"collapsed": " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())},
                 {f"fresh.{name}": fresh.get(name) for name in ("replicates", "failed", *SCORE)},
                 {f"params.{name}": value for name, value in row["params"].items()},
-                _means(row["scores"]),
-                {f"fresh.{name}": mean for name, mean in _means(fresh.get("scores", {})).items()},
+                by_language.flat(row["scores"]),
+                {f"fresh.{name}": value for name, value in by_language.flat(fresh.get("scores", {})).items()},
             )
         )
     columns = [(part, name) for part in range(5) for name in dict.fromkeys(n for line in lines for n in line[part])]
     return [name for _, name in columns], [[line[part].get(name) for part, name in columns] for line in lines]
-
-
-def _means(scores: dict[str, dict]) -> dict[str, float]:
-    return {f"{metric}/{language}": row["mean"] for metric, of in scores.items() for language, row in of.items()}
 
 
 def mean_of(row: dict, name: str) -> float | None:

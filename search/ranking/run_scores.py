@@ -45,24 +45,29 @@ def scores_of(state: State, selection: Selection, phase: str = SEARCH) -> dict[s
         pool = [config for config in configurations if bool(config.baseline) == baselines]
         runs = [(config, run) for config in pool for run in config.of_phase(phase) if counts(run, config)]
         scores = [selection.score(run.metrics) for _, run in runs]
-        known = [score for score in scores if score is not None]
-        worst = worst_of(min(known), max(known)) if known else None
+        ends = [score for score in scores if score is not None]
+        worst = worst_of(min(ends), max(ends)) if ends else None
         for (config, run), score in zip(runs, scores, strict=True):
             row = table.setdefault(config.config_id, {})
             row[run.replicate] = worst if lacks_score(run, score, config) else score
     return table
 
 
+def known(row: Row) -> list[float]:
+    """The scores of a row that are numbers."""
+    return [score for score in row.values() if score is not None]
+
+
 def table_of(state: State, selection: Selection) -> Table:
     """The scores of the search phase as the estimate takes them. Baselines and pruned configurations are not in it."""
-    rows, known = scores_of(state, selection), state.configurations
-    ids = tuple(config_id for config_id in rows if not (known[config_id].baseline or known[config_id].pruned))
+    rows, configurations = scores_of(state, selection), state.configurations
+    ids = tuple(key for key in rows if not (configurations[key].baseline or configurations[key].pruned))
     columns = sorted({replicate for config_id in ids for replicate in rows[config_id]})
     values = np.full((len(ids), len(columns)), np.nan)
     failed = np.zeros(values.shape, dtype=bool)
     for index, config_id in enumerate(ids):
         for replicate, score in rows[config_id].items():
-            run, cell = known[config_id].runs[replicate], (index, columns.index(replicate))
+            run, cell = configurations[config_id].runs[replicate], (index, columns.index(replicate))
             values[cell] = np.nan if score is None else score
-            failed[cell] = lacks_score(run, selection.score(run.metrics), known[config_id])
+            failed[cell] = lacks_score(run, selection.score(run.metrics), configurations[config_id])
     return Table(ids, values, failed)

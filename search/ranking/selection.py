@@ -7,6 +7,8 @@ recorded, shown, never ranked on.
 from dataclasses import dataclass
 from statistics import fmean
 
+from seedwise.search.ranking.summary import bounds_of
+
 AGGREGATES = {"mean": fmean, "worst": min}
 
 
@@ -68,6 +70,11 @@ class Selection:
             "unlabelled": (self.source, *self.targets),
         }[self.on]
         return [f"dev/{self.metric}/{language}" for language in languages]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest possible score; infinite if unknown."""
+        return bounds_of(next(iter(self.names), ""))
 
     @property
     def audit(self) -> list[str]:

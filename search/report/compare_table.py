@@ -7,7 +7,7 @@ from rich.console import Console
 
 from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ledger.state import SEARCH
-from seedwise.search.ranking.estimate import summary
+from seedwise.search.ranking.summary import summary
 from seedwise.search.report.compare import ComparedSearch, Measure, Side, common_measure, pairs
 from seedwise.text import number, spread
 

@@ -31,7 +31,7 @@ def count_runs(runs: int) -> str:
 
 
 def _collapsed(run: Run) -> str:
-    languages = dict.fromkeys(name.rpartition("/")[2] for name in single_class(run.metrics))
+    languages = dict.fromkeys(name.rpartition("/")[2] for name in single_class(run))
     return f"one class: {', '.join(languages)}" if languages else ""
 
 

@@ -1,11 +1,12 @@
 """The description of a search in MLflow, as Markdown: its best configurations, and how to run it again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from seedwise.search.drawing.leaderboard_columns import ESTIMATE, FRESH, MEAN, P_BEST, RUNS
 from seedwise.search.drawing.table import Column, Table
-from seedwise.search.ledger.state import State
-from seedwise.search.ranking.estimate import summary
+from seedwise.search.ledger.state import CONFIRM, SEARCH, Run, State
+from seedwise.search.ranking.run_scores import Row, known
+from seedwise.search.ranking.summary import summary
 from seedwise.search.tracking.scores import Scores
 
 MAX_ROWS = 20  # configurations
@@ -41,7 +42,8 @@ def _rows(state: State, scores: Scores) -> list[dict]:
     rows = []
     for rank, config_id in enumerate([*list(state.estimates)[:MAX_ROWS], *state.frozen_baselines], start=1):
         estimate = state.estimates.get(config_id)
-        searched, fresh = map(_summarised, scores.rows.get(config_id, ({}, {})))
+        runs, rows_of = state.configurations[config_id].of_phase, scores.rows.get(config_id, ({}, {}))
+        searched, fresh = (_summarised(row, runs(of)) for row, of in zip(rows_of, (SEARCH, CONFIRM), strict=True))
         rows.append(
             {
                 **searched,
@@ -57,8 +59,7 @@ def _rows(state: State, scores: Scores) -> list[dict]:
     return rows
 
 
-def _summarised(row: Mapping[int, float | None]) -> dict:
-    """Scores by replicate as they count: a failed run has the lowest of all."""
-    reported = [score for score in row.values() if score is not None]
-    over = summary(reported) if reported else None
-    return {"replicates": len(row), "failed": 0, "mean": over and over.mean, "sd": over and over.sd}
+def _summarised(row: Row, runs: Sequence[Run]) -> dict:
+    """Scores by replicate as they count, of these runs."""
+    over, failed = summary(known(row)) if known(row) else None, sum(run.failed for run in runs)
+    return {"replicates": len(row), "failed": failed, "mean": over and over.mean, "sd": over and over.sd}

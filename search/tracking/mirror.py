@@ -6,7 +6,6 @@ writing it twice has the same effect as writing it once, and an outage or a kill
 
 import json
 from collections import defaultdict
-from statistics import fmean
 
 from seedwise.credentials import mask
 from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT, SPECIFICATION
@@ -14,16 +13,19 @@ from seedwise.search.decide.policy import run_name
 from seedwise.search.ledger.state import CONFIRM, DONE, INTERRUPTED, RUNNING, SEARCH, Run, State
 from seedwise.search.ranking import decomposition
 from seedwise.search.ranking.baseline_scores import title
-from seedwise.search.ranking.estimate import Summary, summary
+from seedwise.search.ranking.by_language import flat, per_language, with_means
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.results import Results
+from seedwise.search.ranking.run_scores import counts, known
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import Pool, Summary, summary
 from seedwise.search.tracking.description import description
 from seedwise.search.tracking.scores import Scores
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Point, Update
 from seedwise.text import short
 
 SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, for trackers to sort by
+SCORES = {SCORE: SEARCH, FRESH_SCORE: CONFIRM}  # the phase of each
 DESCRIPTION = "description"  # tag of the search: its description in Markdown
 RESULTS = (BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT)  # exist once the ledger says `end`
 
@@ -103,6 +105,7 @@ class Mirror:
             case "end":
                 self._files.append(Update(TOP, files=event.get("files", RESULTS)))
                 self._tags[TOP]["ended"] = event["because"]
+                self._intervals(CONFIRM if self.state.frozen else SEARCH)
                 self._describe()
 
     def _search(self, event: dict) -> None:
@@ -143,6 +146,7 @@ class Mirror:
         chosen = next(iter([*event["configs"], *estimates]), "")
         if chosen in self._scores.summaries:
             self._choose(chosen)
+        self._intervals(SEARCH)
         for config_id, values in estimates.items():
             self._add((config_id,), values, sum(map(len, self._scores.rows.get(config_id, ()))))
         self._describe()
@@ -168,7 +172,7 @@ class Mirror:
         if known.get(step) == metrics:
             return
         known[step] = metrics
-        self._add(key, {**metrics, SCORE: self._selection.score(metrics)}, step)
+        self._add(key, {**with_means(metrics, self._selection), SCORE: self._selection.score(metrics)}, step)
 
     def _outcome(self, key: Key) -> None:
         run, tags = self._run(key), self._tags[key]
@@ -186,24 +190,40 @@ class Mirror:
     def _aggregate(self, run: Run) -> None:
         """Mean, spread and interval over replicates of every configuration whose scores a result changed."""
         for config_id in self._scores.add(run):
-            configuration, rows = self.state.configurations[config_id], self._scores.rows[config_id]
-            points: dict[str, float | None] = {}
-            for name, phase, row in zip((SCORE, FRESH_SCORE), (SEARCH, CONFIRM), rows, strict=True):
-                if row:
-                    reported = [score for score in row.values() if score is not None]
-                    points |= _named_score(summary(reported), name) if reported else {}
-                    means = _means([run.metrics for run in configuration.of_phase(phase) if run.finished])
-                    points |= {key: mean for key, mean in means.items() if phase == SEARCH or key.startswith("test/")}
-            self._add((config_id,), points, sum(map(len, rows)))
+            self._add((config_id,), self._summary(config_id), sum(map(len, self._scores.rows[config_id])))
         if self._scores.summaries and not self.state.stopped:  # afterwards the choice is fixed
             self._choose(self._scores.best)
-        elif fresh := self._scores.rows.get(self._best, ({}, {}))[1]:
-            reported = [score for score in fresh.values() if score is not None]
-            self._add(TOP, _named_score(summary(reported), FRESH_SCORE) if reported else {}, len(fresh))
+        elif run.config_id == self._best:
+            self._add(TOP, self._summary(self._best), self._scores.count + len(self._scores.rows[self._best][1]))
+
+    def _summary(self, config_id: str) -> dict[str, float | None]:
+        """A configuration over its replicates: the score that ranks, every metric, and how many runs failed.
+
+        Metrics on dev sets are over the replicates of the search, those on test sets over fresh ones.
+        """
+        configuration, points = self.state.configurations[config_id], dict[str, float | None]()
+        ended = [run for run in configuration.runs.values() if counts(run, configuration)]
+        for (name, phase), row in zip(SCORES.items(), self._scores.rows[config_id], strict=True):
+            points |= _named_score(summary(known(row)), name) if known(row) else {}
+            metrics = flat(per_language([run for run in ended if run.phase == phase], self._selection))
+            points |= {key: value for key, value in metrics.items() if phase == SEARCH or key.startswith("test/")}
+        return points | {"failed": sum(run.failed for run in ended)}
+
+    def _intervals(self, phase: str) -> None:
+        """The intervals of all mean scores of a phase that is over: they rest on its other configurations too."""
+        name, index = next((name, index) for index, (name, of) in enumerate(SCORES.items()) if of == phase)
+        rows = {key: known(rows[index]) for key, rows in self._scores.rows.items() if known(rows[index])}
+        pool = Pool.of(rows.values())
+        for config_id, scores in rows.items():
+            over = summary(scores, pool.without(scores), self._selection.bounds)
+            ends = {f"{name}_ci_low": over.ci_low, f"{name}_ci_high": over.ci_high}
+            self._add((config_id,), ends, len(scores))
+            if config_id == self._best:
+                self._add(TOP, ends, self._scores.count)
 
     def _choose(self, best: str) -> None:
         """The search shows the score of its best configuration so far; from the freeze on, of the chosen one."""
-        self._add(TOP, _named_score(self._scores.summaries[best]), self._scores.count)
+        self._add(TOP, self._summary(best), self._scores.count)
         if best != self._best:
             self._best = self._tags[TOP]["best_config_id"] = best
 
@@ -234,16 +254,8 @@ def _inputs(search: dict) -> list[Input]:
     return inputs
 
 
-def _means(metrics: list[dict[str, float]]) -> dict[str, float]:
-    """Means of each metric over the replicates that reported it."""
-    values: dict[str, list[float]] = {}
-    for name, value in (item for run in metrics for item in run.items()):
-        values.setdefault(name, []).append(value)
-    return {name: fmean(reported) for name, reported in values.items()}
-
-
 def _named_score(over: Summary, name: str = SCORE) -> dict[str, float | None]:
-    return {name: over.mean, f"{name}_sd": over.sd, f"{name}_ci_low": over.ci_low, f"{name}_ci_high": over.ci_high}
+    return {name: over.mean, f"{name}_sd": over.sd, f"{name}_n": over.n}
 
 
 def _flat(tree: dict, prefix: str = "") -> dict:

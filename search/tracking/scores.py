@@ -5,9 +5,9 @@ import math
 from collections import defaultdict
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
-from seedwise.search.ranking.estimate import Summary, summary
 from seedwise.search.ranking.run_scores import Row, counts, lacks_score, worst_of
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import Summary, summary
 
 
 class Scores:

@@ -63,7 +63,7 @@ INPUTS = {
 }
 
 ENCODER_METRICS = {
-    "correlation": Metric("unlabelled", input="static"),
+    "correlation": Metric("unlabelled", input="static", bounds=(-1.0, 1.0)),
     "mlm_probability": Metric("unlabelled"),
     "retrieval": Metric("translations", input="parallel"),
     "lexicon": Metric("translations", input="probes"),

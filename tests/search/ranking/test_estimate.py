@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from seedwise.search.ranking.estimate import CLIPPED, HUBER, Table, estimate, summary, two_way
+from seedwise.search.ranking.estimate import CLIPPED, HUBER, Table, estimate, two_way
+from seedwise.search.ranking.summary import summary
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda value: value / 1000), min_size=2, max_size=12)
 

@@ -47,7 +47,7 @@ def test_rows_are_ranked_with_means_and_spreads_of_their_own_scores():
     assert first["mean"] == pytest.approx(source.mean())
     assert first["sd"] == pytest.approx(source.std(ddof=1))
     assert first["scores"]["dev/macro_f1"]["a"] == pytest.approx(
-        {"mean": target.mean(), "sd": target.std(ddof=1), "n": 3}
+        {"mean": target.mean(), "sd": target.std(ddof=1), "n": 3, "failed": 0}
     )
     assert first["seconds"] == 6.0
     assert second["tied"]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from seedwise.search.ranking.decomposition import CONFIDENCE, _row
-from seedwise.search.ranking.estimate import quantile
 from seedwise.search.ranking.ranks import rank_correlation, ranks
+from seedwise.search.ranking.summary import quantile
 
 VALUES = st.lists(st.integers(-5, 5).map(float) | st.floats(-1e3, 1e3), min_size=1, max_size=12)
 

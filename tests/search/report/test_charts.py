@@ -144,7 +144,7 @@ def test_an_oracle_has_no_gap_and_every_chart_says_what_it_is(results):
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_the_heat_map_has_the_means_by_language(results, split):
     chart = languages(results, split)
-    assert chart.layout["xaxis"]["ticktext"] == ["s", "a", "b"]  # the source first
+    assert chart.layout["xaxis"]["ticktext"] == ["s", "a", "b", "mean_all", "mean_targets"]  # the source first
     (heat,) = chart.data
     rows = [row for row in results.charted if split == "dev" or row["fresh"]]
     rows = [row for row in rows if row["failed"] < row["replicates"]]
@@ -152,8 +152,8 @@ def test_the_heat_map_has_the_means_by_language(results, split):
     phase = "search" if split == "dev" else "confirm"
     for row, values in zip(rows, heat["z"], strict=True):
         runs = ended(config_id=row["config_id"], phase=phase, status="done")
-        for language, value in zip("sab", values, strict=True):
-            scores = [line["metrics"][f"{split}/macro_f1/{language}"] for line in runs]
+        for languages_of, value in zip(("s", "a", "b", "sab", "ab"), values, strict=True):
+            scores = [[line["metrics"][f"{split}/macro_f1/{language}"] for language in languages_of] for line in runs]
             assert value == pytest.approx(np.mean(scores))
 
 

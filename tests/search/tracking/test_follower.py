@@ -102,8 +102,15 @@ def test_a_configuration_has_mean_spread_and_languages_for_each_number_of_replic
     assert history(written[1], run, "score_sd") == [(n, pytest.approx(np.std(of, ddof=1))) for n, of in grown[1:]]
     assert history(written[1], run, "dev/macro_f1/bel") == [(n, pytest.approx(np.mean(of) - 0.1)) for n, of in grown]
     low, high = run.data.metrics["score_ci_low"], run.data.metrics["score_ci_high"]
-    half = 4.302653 * np.std(scores, ddof=1) / 3**0.5  # Student's t with two degrees of freedom, from a table
+    others = (0.7 - 0.4) ** 2 / 2  # of b, whose failed run counts as 0.40; c has a single score
+    variance = (2 * np.var(scores, ddof=1) + others) / 3
+    half = 3.182446 * (variance / 3) ** 0.5  # Student's t with three degrees of freedom, from a table
     assert (low, high) == (pytest.approx(np.mean(scores) - half), pytest.approx(np.mean(scores) + half))
+    assert run.data.metrics["failed"] == 0
+    assert runs["configuration", "b"].data.metrics["failed"] == 1
+    assert runs["configuration", "b"].data.metrics["dev/macro_f1/bel_n"] == 1
+    sd = np.std(scores, ddof=1)  # the target's scores are 0.1 lower
+    assert run.data.metrics["dev/macro_f1/bel_sd"] == pytest.approx(sd)
 
 
 def test_a_failure_counts_below_all_scores_also_those_that_come_later(written, runs):

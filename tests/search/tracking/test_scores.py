@@ -3,9 +3,9 @@
 import pytest
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
-from seedwise.search.ranking.estimate import summary
 from seedwise.search.ranking.run_scores import scores_of
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import summary
 from seedwise.search.tracking.scores import Scores
 from tests.search.hand_written import HandWritten, metrics, specification
 from tests.search.tracking.random_ledgers import RandomLedger

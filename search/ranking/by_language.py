@@ -1,0 +1,77 @@
+"""Scores over seeds, by metric and language: mean, spread, interval, and how many runs they leave out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+
+from seedwise.search.ledger.state import Run, State
+from seedwise.search.ranking.run_scores import counts
+from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import NO_POOL, Pool, bounds_of, summary
+
+MEAN_ALL, MEAN_TARGETS = "mean_all", "mean_targets"  # in the place of a language; papers' averages are mean_all
+COUNTS = ("predicted_classes", "share_of_")  # how these metrics begin: a mean over languages says nothing
+
+ByLanguage = dict[str, dict[str, dict]]  # {"dev/macro_f1": {"bel": {"mean": 0.8, "sd": 0.01, "n": 5, "failed": 0}}}
+
+
+def with_means(metrics: Mapping[str, float], selection: Selection) -> dict[str, float]:
+    """The metrics of a run, and the mean over languages of each metric that has all of them.
+
+    `dev/macro_f1/mean_all` is over source and targets, `dev/macro_f1/mean_targets` over several targets.
+    """
+    means, targets, every = {}, selection.targets, (selection.source, *selection.targets)
+    if targets:
+        for name in [name for name in metrics if name.endswith(f"/{targets[0]}")]:
+            of = name.removesuffix(targets[0])
+            if of.partition("/")[2].startswith(COUNTS):
+                continue
+            for mean, languages in ((MEAN_ALL, every), (MEAN_TARGETS, targets)):
+                values = [metrics.get(of + language) for language in languages]
+                if len(values) > 1 and None not in values:
+                    means[of + mean] = sum(values) / len(values)
+    return {**metrics, **means}
+
+
+def values_of(runs: Iterable[Run], selection: Selection) -> dict[str, list[float]]:
+    """The values of every metric, over the runs that have not failed: a failed run's are of unfinished training."""
+    values: dict[str, list[float]] = {}
+    for run in runs:
+        if not run.failed:
+            for name, value in with_means(run.metrics, selection).items():
+                values.setdefault(name, []).append(value)
+    return values
+
+
+def pools_of(state: State, selection: Selection, phase: str) -> dict[str, Pool]:
+    """The spread of seeds in a phase, by metric: over all configurations and baselines."""
+    groups: dict[str, list[list[float]]] = {}
+    for configuration in state.configurations.values():
+        runs = [run for run in configuration.of_phase(phase) if counts(run, configuration)]
+        for name, values in values_of(runs, selection).items():
+            groups.setdefault(name, []).append(values)
+    return {name: Pool.of(lists) for name, lists in groups.items()}
+
+
+def per_language(runs: Sequence[Run], selection: Selection, pools: Mapping[str, Pool] | None = None) -> ByLanguage:
+    """A table of finished runs of one configuration. `failed` of a metric is how many of them lack it.
+
+    With `pools`, those of the runs' phase, there are intervals.
+    """
+    table: ByLanguage = {}
+    for name, values in sorted(values_of(runs, selection).items()):
+        metric, _, language = name.rpartition("/")
+        others = pools[name].without(values) if pools else NO_POOL
+        cell = asdict(summary(values, others, bounds_of(name))) | {"failed": len(runs) - len(values)}
+        keys = ("mean", "sd", "n", "failed", *(("ci_low", "ci_high") if pools else ()))
+        table.setdefault(metric or name, {})[language] = {key: cell[key] for key in keys}
+    return table
+
+
+def flat(table: ByLanguage) -> dict[str, float | None]:
+    """Columns of a file and metrics of a tracker: `dev/macro_f1/bel`, with `_sd` and `_n` beside it."""
+    columns: dict[str, float | None] = {}
+    for metric, cells in table.items():
+        for language, cell in cells.items():
+            name = f"{metric}/{language}" if language else metric
+            columns |= {name: cell["mean"], f"{name}_sd": cell["sd"], f"{name}_n": cell["n"]}
+    return columns

@@ -1,0 +1,101 @@
+"""Mean, spread and interval over a few seeds. An interval stays within a score's bounds, and its variance is pooled.
+
+Two seeds say next to nothing about their own spread: Student's t over them alone reaches from below 0 to above 1. So
+the seeds of the other configurations and baselines of the phase count too, as up to `POOLED_FREEDOM` further degrees of
+freedom. docs/decisions.md has how often such an interval holds the true mean.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import stdtrit
+
+from seedwise.trainables.methods import METHODS, spec_of
+from seedwise.trainables.tasks.classification import METRICS
+
+CONFIDENCE = 0.95
+POOLED_FREEDOM = 10.0  # degrees of freedom that other seeds count for at most; more would hide a noisier configuration
+NO_BOUNDS = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and spread over replicates, and the 95 % interval of the mean. Of one replicate only the mean is known."""
+
+    n: int
+    mean: float
+    sd: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The spread of seeds around the means of several groups: the sum of squares, and its degrees of freedom.
+
+    Groups of equal scores are left out: baselines that draw nothing at random say nothing about seeds.
+    """
+
+    squares: float = 0.0
+    freedom: int = 0
+
+    @classmethod
+    def of(cls, groups: Iterable[Sequence[float]]) -> "Pool":
+        spreads = [(squares, len(group) - 1) for group in groups if (squares := squares_of(group)) > 0]
+        return cls(math.fsum(squares for squares, _ in spreads), sum(freedom for _, freedom in spreads))
+
+    def without(self, group: Sequence[float]) -> "Pool":
+        """The pool of the other groups; `group` must be one of those that it was made of."""
+        squares = squares_of(group)
+        return Pool(max(0.0, self.squares - squares), self.freedom - len(group) + 1) if squares > 0 else self
+
+
+NO_POOL = Pool()
+
+
+def summary(values: Sequence[float], others: Pool = NO_POOL, bounds: tuple[float, float] = NO_BOUNDS) -> Summary:
+    """Summarise the scores of one configuration, one per replicate; the order does not matter.
+
+    `others` is the spread of other configurations: without it, the interval is Student's t over these values alone.
+    Three or more equal scores do not depend on the seed, so their interval has no width. The mean cannot lie beyond
+    `bounds`, and neither does the interval; bounds that a value exceeds are ignored.
+    """
+    n, mean = len(values), float(np.mean(values))
+    if n < 2:
+        return Summary(n, mean, None, None, None)
+    own = squares_of(values)
+    borrowed = min(POOLED_FREEDOM, others.freedom) if own or n == 2 else 0.0
+    freedom = n - 1 + borrowed
+    variance = (own + (borrowed * others.squares / others.freedom if borrowed else 0.0)) / freedom
+    half = quantile(freedom) * (variance / n) ** 0.5
+    known = bounds if bounds[0] <= min(values) and max(values) <= bounds[1] else NO_BOUNDS
+    return Summary(n, mean, (own / (n - 1)) ** 0.5, *within(known, mean - half, mean + half))
+
+
+def within(bounds: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    """An interval, cut off at the bounds. One that lies beyond them altogether stays as it is."""
+    cut = max(bounds[0], low), min(bounds[1], high)
+    return cut if cut[0] <= cut[1] else (low, high)
+
+
+def bounds_of(name: str) -> tuple[float, float]:
+    """The lowest and the highest possible value of a metric such as `dev/macro_f1/fra_Latn`; infinite if unknown."""
+    metric = name.split("/")[1] if name.count("/") == 2 else name
+    if metric in METRICS or metric.startswith("share_of_"):
+        return 0.0, 1.0
+    known = [spec_of(method).metrics[metric] for method in METHODS if metric in spec_of(method).metrics]
+    return known[0].bounds if known else NO_BOUNDS
+
+
+def squares_of(values: Sequence[float]) -> float:
+    """The sum of squared distances from the mean; exactly 0 for equal values, whose mean may be rounded."""
+    return float(np.var(values) * len(values)) if len(values) > 1 and np.ptp(values) > 0 else 0.0
+
+
+@lru_cache
+def quantile(freedom: float) -> float:
+    """Of Student's t at 95 %; cached, as a live view needs the same few at every refresh."""
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
