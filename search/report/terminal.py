@@ -9,6 +9,7 @@ from seedwise.program import called
 from seedwise.search.decide.policy import run_name
 from seedwise.search.ranking.results import Results
 from seedwise.search.report import components, costs, importance
+from seedwise.search.report.allowances import allowances
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import count_runs, failures, in_common
 from seedwise.search.report.table import as_table
@@ -26,7 +27,8 @@ def show(results: Results, folder: Path, console: Console) -> None:
             lines.append(f"spread{of}: {components.in_words(spread)}")
         shares = importance.importances(results)
         shares = importance.in_words(shares) if shares else "cannot be estimated from so few configurations."
-        failed = failures(results)
+        failed, allowed = failures(results), allowances(results.state)
+        lines += ["allowed:", *(f"  {line}" for line in allowed)] if allowed else []
         lines += [
             f"importance (share of the variance explained alone): {shares}",
             f"cost: {costs.in_words(costs.cost(results.state))}",

@@ -17,7 +17,7 @@ from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, MODELS, REPORT
 from seedwise.program import called
-from seedwise.search.decide.baselines import distinguishing_parameters, total_runs
+from seedwise.search.decide.baselines import allowances, distinguishing_parameters, total_runs
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decisions, freeze
 from seedwise.search.decide.policy import Confirmation
@@ -96,6 +96,7 @@ class Search:
         if baselines := parts.baselines:
             n, each = len(baselines.configurations), baselines.replicates
             lines.append(f"baselines: {n} configurations at {each} replicates, beside the budget")
+            lines += [f"  {line}" for line in allowances(baselines, parts.policy, parts.space)]
         return lines
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:

@@ -26,4 +26,7 @@ def test_a_ledger_of_the_first_version_says_what_was_done_then():
     then = replay([{"event": "search", "specification": new}]).search["specification"]
     assert then == {"compat": "ours", "baselines": {}, "landscape": None, **new}  # those of the second knew neither
     newest = {**new, "compat": "paper", "baselines": {"ls": {}}, "landscape": {"replicates": 3}}
-    assert replay([{"event": "search", "specification": newest}]).search["specification"] == newest
+    then = replay([{"event": "search", "specification": newest}]).search["specification"]
+    assert then == {**newest, "baseline_lengths": "longest"}  # its baselines had one length
+    now = {**newest, "baseline_lengths": "grid"}
+    assert replay([{"event": "search", "specification": now}]).search["specification"] == now
