@@ -53,6 +53,8 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any],
         elif lengths == "grid":
             fixed[key] = _nearest(values, defaults[key])
 
+    fixed |= {key: values[0] for key, values in training.items() if len(values) == 1}
+
     def shortened(params: dict) -> dict:
         """The parameters with as many epochs as encoder passes allow, at least one."""
         if most is None or "epochs" in overrides:

@@ -111,8 +111,8 @@ class MethodSpec:
     check: Callable[["Request", "Candidates"], Iterable[RequestError]] = lambda request, candidates: ()
     export: Export | None = None
     landscape: Landscape | None = None
-    # Whether its options and those of its baselines have `passes()`, the encoder passes per example of a whole run. These
-    # then limit the epochs of baselines; otherwise its own epochs or steps do.
+    # Whether its options and those of its baselines have `passes()`, the encoder passes per example of a whole run. If
+    # so, they limit the epochs of baselines; otherwise its own epochs or steps do.
     counts_passes: bool = False
 
     @property

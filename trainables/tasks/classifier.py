@@ -22,12 +22,18 @@ class Classifier(Method):
 
         A run that ends with a single class on source dev is a failure, not a low score.
         """
+        metrics = self.of_step(number, metrics)
         if number + 1 < self.steps:
-            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
+            return metrics
         metrics |= self.constants()
         if metrics[f"dev/predicted_classes/{self.inputs.source}"] == 1:
             raise RunFailed("collapsed", "only one class is predicted on source dev", metrics)
         return metrics
+
+    def of_step(self, number: int, metrics: dict[str, float]) -> dict[str, float]:
+        """The metrics without histograms, unless epoch `number` is the last."""
+        last = number + 1 == self.steps
+        return {name: value for name, value in metrics.items() if last or "/share_of_" not in name}
 
     def score_sets(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
         """The metrics of a split, from its sets by language."""

@@ -56,6 +56,21 @@ def test_equal_tables_are_trained_once(searched):
     assert len(state.frozen) == 1  # there is nothing to confirm in the second
 
 
+def test_maps_of_ls_share_one_source_model_in_the_search_and_on_fresh_seeds(searched):
+    folder, _ = searched
+    state = read(folder / "runs" / "small" / "ledger.jsonl")
+    plain, ridge = (one for one in state.configurations.values() if one.baseline == "ls")
+    assert (plain.params["map"], ridge.params["map"]) == ("plain", "ridge")
+    assert list(plain.runs) == list(ridge.runs) == [0, 1, 1000]
+    for replicate, one in plain.runs.items():
+        other = ridge.runs[replicate]
+        assert {bool(one.same_as), bool(other.same_as)} == {True, False}
+        source = [name for name in one.metrics if name.endswith("/qel")]
+        assert {name: one.metrics[name] for name in source} == {name: other.metrics[name] for name in source}
+        assert one.metrics["train/anchors/qan"] == other.metrics["train/anchors/qan"]
+    assert "test/macro_f1/qan" in ridge.runs[1000].metrics
+
+
 def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, task):
     folder, output = searched
     rows = json.loads((folder / "runs" / "small" / "leaderboard.json").read_text())
