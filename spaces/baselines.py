@@ -101,7 +101,9 @@ def _function(baseline: Baseline, training: dict[str, list], everywhere: Collect
 
 def _values(of: Space, key: str) -> list:
     """The different values of a parameter in the configurations of a method."""
-    return [of.fixed[key]] if key in of.fixed else list({params[key]: 0 for params in of.samples if key in params})
+    if key in of.fixed:
+        return [of.fixed[key]]
+    return list(dict.fromkeys(params[key] for params in of.samples if key in params))
 
 
 def _rates(values: Sequence[float]) -> list[float]:

@@ -17,7 +17,6 @@ from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ledger.state import CONFIRM, DONE
 from seedwise.search.ranking.results import Results
 from seedwise.search.report import charts, components, costs, importance
-from seedwise.search.report.allowances import allowances
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import LISTED, count_runs, failures, in_common
 from seedwise.search.report.languages import languages, of_fewer_runs, scores_by_language
@@ -64,7 +63,7 @@ def page(results: Results, folder: Path, *, ended: str, more: Sequence[Section] 
 def _sections(results: Results, folder: Path) -> Iterator[Section]:
     """The sections of every search."""
     pictures = {row["config_id"]: drawn for row in results.rows if (drawn := _pictures(row, results, folder))}
-    yield "leaderboard", "Leaderboard", _leaderboard(results, pictures.keys()) + _allowances(results)
+    yield "leaderboard", "Leaderboard", _leaderboard(results, pictures.keys())
     yield "replicates", "Replicates of every configuration", _chart(charts.replicates(results))
     yield "course", "Score over runs", _chart(charts.course(results))
     slices = "\n".join(chart.html() for chart in importance.slices(results))
@@ -111,12 +110,6 @@ def _leaderboard(results: Results, pictured: Collection[str]) -> str:
     ids = [row["config_id"] for row in shown]
     links = {index: config_id for index, config_id in enumerate(ids) if config_id in pictured}
     return table.html(chosen=ids.index(results.chosen["config_id"]), links=links)
-
-
-def _allowances(results: Results) -> str:
-    """What each baseline was allowed; empty without baselines."""
-    lines = "\n".join(f"<li>{escaped(line)}</li>" for line in allowances(results.state))
-    return f'<h3>What each was allowed</h3>\n<ul class="note">\n{lines}\n</ul>' if lines else ""
 
 
 def _failures(results: Results) -> str:

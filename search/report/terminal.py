@@ -1,5 +1,6 @@
 """The report in the terminal: the answer, the leaderboard, where the spread comes from, what matters, what it cost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,7 +10,6 @@ from seedwise.program import called
 from seedwise.search.decide.policy import run_name
 from seedwise.search.ranking.results import Results
 from seedwise.search.report import components, costs, importance
-from seedwise.search.report.allowances import allowances
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import count_runs, failures, in_common
 from seedwise.search.report.table import as_table
@@ -17,8 +17,11 @@ from seedwise.search.report.table import as_table
 LISTED_FAILURES = 5
 
 
-def show(results: Results, folder: Path, console: Console) -> None:
-    """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not."""
+def show(results: Results, folder: Path, console: Console, allowed: Sequence[str] = ()) -> None:
+    """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not.
+
+    `allowed` says in lines what each baseline was allowed.
+    """
     lines = answer(results, called("run", folder / BEST))
     if results.ranked:
         lines += ["", as_table(results.rows, results.selection, width=console.width)]
@@ -27,7 +30,7 @@ def show(results: Results, folder: Path, console: Console) -> None:
             lines.append(f"spread{of}: {components.in_words(spread)}")
         shares = importance.importances(results)
         shares = importance.in_words(shares) if shares else "cannot be estimated from so few configurations."
-        failed, allowed = failures(results), allowances(results.state)
+        failed = failures(results)
         lines += ["allowed:", *(f"  {line}" for line in allowed)] if allowed else []
         lines += [
             f"importance (share of the variance explained alone): {shares}",

@@ -200,8 +200,8 @@ class Specification(Model):
     overrides of their small spaces."""
     baseline_lengths: Lengths = "grid"
     """For how many epochs or steps baselines are trained: `grid` tries up to three numbers, from the method's fewest to
-    those that cost as much as its most expensive run; `longest` tries the last alone, for `ear` as many encoder passes
-    as EAR's."""
+    those that cost as much as its most expensive run; `longest` tries the last alone. Where the options of a method
+    count encoder passes, these are the cost."""
     enqueue: list[dict[str, Any]] | None = None
     """Configurations that go first, such as `[{k: 1}]`; none: those that the space names, such as degenerate points and
     the paper's setting."""

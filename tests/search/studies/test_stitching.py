@@ -95,6 +95,20 @@ def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, ta
         assert {row["baseline"] for row in csv.DictReader(file)} == {"", *baselines}
 
 
+def test_the_report_and_a_dry_run_say_what_each_baseline_was_allowed(searched):
+    folder, _ = searched
+    output = run(folder, "report", "runs/small")
+    page = (folder / "runs" / "small" / "report.html").read_text()
+    changes = tiny.words([f"task.data={folder / 'topics'}", *CHANGES])
+    for text in (output, page, run(folder, "search", "demo", *changes, "--dry-run")):
+        for line in (
+            "LS: 2 configurations (lr 0.002; epochs 2; map plain, ridge), 2 replicates each",
+            "zero-shot: 1 configuration (lr 0.002; epochs 2), 2 replicates each",
+            "the method: at most 6 runs",
+        ):
+            assert line in text
+
+
 def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_path):
     """By transformers alone. Where this project is not: test_demo_apart.py."""
     folder, _ = searched
