@@ -38,22 +38,12 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any],
     defaults = asdict(baseline.options())
     defaults = {"baseline": name, **{key: defaults[key] for key in defaults if key not in baseline.unread}}
     most = max(spec.options(**params).passes() for params in of.samples) if spec.counts_passes else None
-    fixed: dict[str, Any] = {}
-    training: dict[str, list] = {}  # rates and lengths
-    for key in spec.follows:
-        values = _values(of, key)
-        if key not in defaults or not values:
-            continue
-        if key == "lr":
-            training[key] = _rates(values)
-        elif key in LENGTHS:
-            training[key] = _lengths(values, most) if lengths == "grid" else [int(most or max(values))]
-        elif len(values) == 1:
-            fixed[key] = values[0]
-        elif lengths == "grid":
-            fixed[key] = _nearest(values, defaults[key])
-
-    fixed |= {key: values[0] for key, values in training.items() if len(values) == 1}
+    values = {key: its for key in spec.follows if key in defaults and (its := _values(of, key))}
+    training = {key: _tried(key, its, most, lengths) for key, its in values.items() if key in ("lr", *LENGTHS)}
+    fixed = {key: its[0] for key, its in (values | training).items() if len(its) == 1}
+    if lengths == "grid":
+        varied = [key for key in values if key not in fixed and key not in training]
+        fixed |= {key: _nearest(values[key], defaults[key]) for key in varied}
 
     def shortened(params: dict) -> dict:
         """The parameters with as many epochs as encoder passes allow, at least one."""
@@ -106,10 +96,12 @@ def _values(of: Space, key: str) -> list:
     return list(dict.fromkeys(params[key] for params in of.samples if key in params))
 
 
-def _rates(values: Sequence[float]) -> list[float]:
-    """The learning rates of a baseline beside a method with these."""
+def _tried(key: str, values: Sequence, most: float | None, lengths: Lengths) -> list:
+    """The rates or lengths of a baseline beside a method with these. `most` is in encoder passes; None: not counted."""
     low, high = min(values), max(values)
-    return [low] if low == high else [low, _middle(low, high, digits=3), high]
+    if key == "lr":
+        return [low] if low == high else [low, _middle(low, high, digits=3), high]
+    return _lengths(values, most) if lengths == "grid" else [int(most or high)]
 
 
 def _lengths(own: Sequence[int], most: float | None) -> list[int]:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -108,8 +110,13 @@ def test_where_the_run_that_trains_is_lost_the_next_map_trains_to_the_same_score
     assert len(trained) == 1 + 2
 
 
-def test_after_an_interruption_the_next_map_trains_once_more_for_the_rest(inputs, apart, trained):
-    """The ledger has the results of the first map alone. Nobody waits for it in vain."""
+def test_after_an_interruption_the_next_map_trains_once_more_for_the_rest(inputs, apart, trained, monkeypatch):
+    """The ledger has the results of the first map alone. Nobody waits for it."""
+
+    def sleep(_):
+        raise AssertionError("a run waits for another")
+
+    monkeypatch.setattr(shared_results, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
     reports = results(started(inputs, PLAIN, next(SESSIONS)))
     run = {"config_id": config_id(PLAIN), "replicate": 0, "phase": "search"}
     lines = [

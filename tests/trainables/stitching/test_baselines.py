@@ -286,6 +286,9 @@ def test_from_a_checkpoint_on_the_siblings_have_the_scores_they_would_have_had(f
     half.save(tmp_path)
     other.load(tmp_path)
     assert (other.step(1), other.metrics_of_siblings()) == (straight.step(1), straight.metrics_of_siblings())
+    (maps,) = other.siblings.values()
+    for language, own in made("ls", few, map="ridge").maps.maps.items():
+        np.testing.assert_array_equal(maps.maps[language], own)
 
 
 def test_a_training_that_fails_fails_for_all_maps(few):
