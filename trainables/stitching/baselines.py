@@ -1,6 +1,7 @@
 """The baselines of stitching, as runs on the same inputs: a linear map, logistic regression on target labels, a
 multilingual encoder without stitching, and the constant classifier."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any, ClassVar
@@ -113,14 +114,15 @@ class LeastSquares(FineTuned):
 
     def fit_siblings(self) -> None:
         """Fit the maps of all siblings, in the run that trains and in no other."""
-        if self.siblings is None:
-            own, others = self.fingerprint_of(self.options), map(self.fingerprint_of, self.inputs.least_squares)
-            self.siblings = {
-                other: self.maps_of(choices)
-                for other, choices in zip(others, self.inputs.least_squares, strict=True)
-                if other != own and other.partition("/")[0] == own.partition("/")[0]
-            }
-            self.metrics = {other: {} for other in self.siblings}
+        if self.siblings is not None:
+            return
+        self.siblings, own = {}, self.fingerprint(None)
+        for choices in self.inputs.least_squares:
+            other = self.fingerprint_of(choices)
+            if other != own and other.partition("/")[0] == own.partition("/")[0]:
+                with contextlib.suppress(ValueError):  # without an anchor it fails, in a run of its own
+                    self.siblings[other] = self.maps_of(choices)
+        self.metrics = {other: {} for other in self.siblings}
 
     def fingerprint_of(self, choices: options.LeastSquaresOptions) -> str:
         """What the source model is made of, and what it is scored with."""

@@ -18,7 +18,9 @@ from seedwise.spaces.baselines import baseline_space
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Candidates, RunFailed
 from seedwise.trainables.methods import spec_of
+from seedwise.trainables.stitching import baselines
 from seedwise.trainables.stitching.baselines import BASELINES
+from seedwise.trainables.stitching.maps import fit
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.prepare import StitchingTests, least_squares
 from seedwise.trainables.stitching.reader import WordSet
@@ -289,6 +291,20 @@ def test_from_a_checkpoint_on_the_siblings_have_the_scores_they_would_have_had(f
     (maps,) = other.siblings.values()
     for language, own in made("ls", few, map="ridge").maps.maps.items():
         np.testing.assert_array_equal(maps.maps[language], own)
+
+
+def test_a_sibling_whose_map_cannot_be_fitted_fails_alone(few, monkeypatch):
+    def failing(kind, *arguments):
+        if kind == "ridge":
+            raise ValueError("no anchor is left")
+        return fit(kind, *arguments)
+
+    monkeypatch.setattr(baselines, "fit", failing)
+    first = made("ls", siblings_of(few, {}, {"map": "ridge"}, {"map": "orthogonal"}))
+    assert first.step(0) == made("ls", few).step(0)
+    assert list(first.metrics_of_siblings()) == [made("ls", few, map="orthogonal").fingerprint(None)]
+    with pytest.raises(ValueError, match="no anchor is left"):
+        made("ls", few, map="ridge")
 
 
 def test_a_training_that_fails_fails_for_all_maps(few):
