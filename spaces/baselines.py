@@ -1,66 +1,127 @@
 """The spaces of baselines: small and finite, so that a grid unfolds them.
 
-How long and how fast a baseline is trained follows the method's own space, so that none loses for want of tuning.
+How long and how fast a baseline is trained follows the method's own space, so that none loses for want of tuning, nor
+for having been trained too long. No run of a baseline costs more than the most expensive run of the method.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 from seedwise.errors import RequestError
+from seedwise.spaces.dimension import is_number
 from seedwise.spaces.space import Space
 from seedwise.trainables.methods import spec_of
 from seedwise.trainables.spec import Baseline
 
+Lengths = Literal["grid", "longest"]
+LENGTHS = ("epochs", "steps")  # the parameters that say how long a run trains
+FEW = 3  # so many lengths are all tried
 
-def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any]) -> Space:
+
+def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any], lengths: Lengths = "grid") -> Space:
     """The space of a baseline beside `of`, the space of the method it is compared with.
 
     Parameters that the method's `follows` names are as in `of` where it has one value. Several learning rates become
-    three: the lowest, the highest and their geometric middle. Several numbers of epochs or steps become the largest,
-    or what the baseline's `resize` makes of them. All else that `of` varies is at its default. `overrides` win.
+    three: the lowest, the highest and their geometric middle. Several numbers of epochs or steps become those of
+    `_lengths`. All else that `of` varies is at its default, or where `of` excludes that, at the nearest number.
+
+    The baseline's own parameters (radius, weight, ...) are varied at the middle rate and length, and are at their
+    defaults elsewhere: with all rates and lengths there would be three times as many runs. `overrides` win; an own
+    parameter that they name is combined with everything.
+
+    `lengths: longest` is what earlier versions did: one length, that of the method's most expensive run (the nearest
+    one, for encoder passes), with all rates and all own parameters.
     """
-    spec = spec_of(method)
-    function = _function(name, spec.baselines[name], of.samples, overrides)
-    inherited = _inherited(of.samples, spec.follows) | {key: of.fixed[key] for key in of.fixed if key in spec.follows}
-    inherited = {key: value for key, value in inherited.items() if key in function.defaults}
-    space = Space(function, {**inherited, **overrides}, key=f"baselines.{name}")
+    spec, baseline = spec_of(method), spec_of(method).baselines[name]
+    defaults = asdict(baseline.options())
+    defaults = {"baseline": name, **{key: defaults[key] for key in defaults if key not in baseline.unread}}
+    most = max(spec.options(**params).passes() for params in of.samples) if spec.counts_passes else None
+    values = {key: its for key in spec.follows if key in defaults and (its := _values(of, key))}
+    training = {key: _tried(key, its, most, lengths) for key, its in values.items() if key in ("lr", *LENGTHS)}
+    fixed = {key: its[0] for key, its in (values | training).items() if len(its) == 1}
+    if lengths == "grid":
+        varied = [key for key in values if key not in fixed and key not in training]
+        fixed |= {key: _nearest(values[key], defaults[key]) for key in varied}
+
+    def shortened(params: dict) -> dict:
+        """The parameters with as many epochs as encoder passes allow, at least one."""
+        if most is None or "epochs" in overrides:
+            return params
+        affordable = most / baseline.options(**{**params, "epochs": 1}).passes()
+        epochs = min(params["epochs"], int(affordable)) if lengths == "grid" else round(affordable)
+        return {**params, "epochs": max(1, epochs)}
+
+    def canonical(params: dict) -> dict:
+        if params["baseline"] != name:
+            raise RequestError("baseline", f"{params['baseline']!r} is not {name!r}", "Leave this key out.")
+        own = baseline.canonical(shortened({key: value for key, value in params.items() if key != "baseline"}))
+        baseline.options(**own)
+        return {"baseline": name, **own}
+
+    function = _function(baseline, training, overrides if lengths == "grid" else {*overrides, *baseline.choices})
+    function.defaults, function.canonical = defaults, canonical
+    space = Space(function, {**fixed, **overrides}, key=f"baselines.{name}")
     if continuous := space.continuous():
         raise RequestError(f"baselines.{name}.{continuous[0]}", "all values are tried", "Write {choices: [a, b, ...]}.")
     return space
 
 
-def _function(name: str, baseline: Baseline, of: Sequence[dict], overrides: dict[str, Any]) -> Callable[[Any], dict]:
-    """The space function of a baseline; `of` are configurations of the method, which `resize` looks at."""
-    resized = baseline.resize(of) if baseline.resize and "epochs" not in overrides else dict
+def _function(baseline: Baseline, training: dict[str, list], everywhere: Collection[str]) -> Callable[[Any], dict]:
+    """A space function: all of `training`, and at its middle the baseline's own parameters.
+
+    The kind of the baseline and the parameters in `everywhere` are combined with all of `training`.
+    """
+    everywhere = {baseline.kind, *everywhere}
+    own = {key: values for key, values in baseline.choices.items() if key not in everywhere}
+    # An override of a length is not a choice of these: [1, 4] are 1 to 4 epochs, as in the method's space.
+    training = {key: values for key, values in training.items() if key == "lr" or key not in everywhere}
+    always = {key: values for key, values in baseline.choices.items() if key in everywhere} | training
+    middle = {key: values[len(values) // 2] for key, values in training.items() if key not in everywhere}
 
     def function(trial: Any) -> dict:
-        return {key: trial.suggest_categorical(key, list(choices)) for key, choices in baseline.choices.items()}
+        params = {key: trial.suggest_categorical(key, list(values)) for key, values in always.items()}
+        if all(params[key] == value for key, value in middle.items()):
+            params |= {key: trial.suggest_categorical(key, list(values)) for key, values in own.items()}
+        return params
 
-    def canonical(params: dict) -> dict:
-        if params["baseline"] != name:
-            raise RequestError("baseline", f"{params['baseline']!r} is not {name!r}", "Leave this key out.")
-        own = baseline.canonical(resized({key: value for key, value in params.items() if key != "baseline"}))
-        baseline.options(**own)
-        return {"baseline": name, **own}
-
-    defaults = asdict(baseline.options())
-    function.defaults = {"baseline": name, **{key: defaults[key] for key in defaults if key not in baseline.unread}}
-    function.canonical = canonical
     return function
 
 
-def _inherited(configurations: Sequence[dict], follows: Sequence[str]) -> dict[str, Any]:
-    """What a baseline takes over from the method's configurations, as overrides of its own space."""
-    inherited = {}
-    for key in follows:
-        values = {params[key] for params in configurations if key in params}
-        if len(values) == 1:
-            inherited[key] = values.pop()
-        elif values and key == "lr":
-            middle = float(f"{sqrt(min(values) * max(values)):.3g}")  # no more digits than a person would write
-            inherited[key] = [min(values), middle, max(values)]
-        elif values and key in ("epochs", "steps"):
-            inherited[key] = max(values)
-    return inherited
+def _values(of: Space, key: str) -> list:
+    """The different values of a parameter in the configurations of a method."""
+    if key in of.fixed:
+        return [of.fixed[key]]
+    return list(dict.fromkeys(params[key] for params in of.samples if key in params))
+
+
+def _tried(key: str, values: Sequence, most: float | None, lengths: Lengths) -> list:
+    """The rates or lengths of a baseline beside a method with these. `most` is in encoder passes; None: not counted."""
+    low, high = min(values), max(values)
+    if key == "lr":
+        return [low] if low == high else [low, _middle(low, high, digits=3), high]
+    return _lengths(values, most) if lengths == "grid" else [int(most or high)]
+
+
+def _lengths(own: Sequence[int], most: float | None) -> list[int]:
+    """How many epochs or steps a baseline is trained for, beside a method with its `own` numbers of them.
+
+    Up to three are taken as they are. Of more: the smallest, the geometric middle and the largest. Where encoder passes
+    count and `most` may be spent, they are the smallest, the largest, and as many as `most` passes allow, at one pass
+    per epoch.
+    """
+    low, high = min(own), max(own)
+    if most is not None:
+        return sorted({low, high, int(most)})
+    return sorted(own) if len(own) <= FEW else [low, int(_middle(low, high, digits=2)), high]
+
+
+def _middle(low: float, high: float, *, digits: int) -> float:
+    """The geometric middle, with no more digits than a person would write."""
+    return float(f"{sqrt(low * high):.{digits}g}")
+
+
+def _nearest(values: Sequence, default: Any) -> Any:
+    """A default, moved into the range of `values` where all are numbers."""
+    return min(max(default, min(values)), max(values)) if all(map(is_number, (*values, default))) else default

@@ -138,8 +138,18 @@ class Method:
         """Runs with the same text report the same metrics, `constants` apart, so only one of them is trained.
 
         `tests` is the result of `prepare_test` for runs that are tested, else None. Default: None, all are trained.
+
+        TRAINING/SCORING is a fingerprint of two parts: runs that agree in the first train the same model and score it
+        in different ways. Only one of them is trained, if it has `metrics_of_siblings` for the others.
         """
         return None
+
+    def metrics_of_siblings(self) -> dict[str, dict[str, float]]:
+        """By fingerprint, what runs report that train the same model as this one and score it differently.
+
+        These are the metrics of the last step (and of `test` after it), `constants` apart. Default: there are none.
+        """
+        return {}
 
     def export(self, request: Request, folder: Path) -> list[Path]:
         """Write the trained model in the formats of its users and return the folders. Default: there is none."""

@@ -43,11 +43,10 @@ class Baseline:
     """Another way to use the same data, which is shown beside a method and never ranked."""
 
     options: type  # a dataclass that checks its values; its `title` is the name in a leaderboard
-    choices: Mapping[str, Sequence] = field(default_factory=dict)  # its space: all combinations of these are tried
+    # Parameters of its own that are tried, beside learning rate and length, which follow the method's.
+    choices: Mapping[str, Sequence] = field(default_factory=dict)
     canonical: Callable[[dict], dict] = dict  # drops parameters that cannot matter
     unread: tuple[str, ...] = ()  # options that it inherits and does not read: setting one is an error
-    # Makes, from the configurations of the method, a function that sizes this baseline, so that none costs more.
-    resize: Callable[[Sequence[dict]], Callable[[dict], dict]] | None = None
     needs: frozenset[str] = frozenset()  # inputs by name, and "target_train": the training sets of the targets
     kind: str = ""  # a parameter whose values a leaderboard shows as baselines of their own
 
@@ -113,6 +112,9 @@ class MethodSpec:
     check: Callable[["Request", "Candidates"], Iterable[RequestError]] = lambda request, candidates: ()
     export: Export | None = None
     landscape: Landscape | None = None
+    # Whether its options and those of its baselines have `passes()`, the encoder passes per example of a whole run. If
+    # so, they limit the epochs of baselines; otherwise its own epochs or steps do.
+    counts_passes: bool = False
 
     @property
     def trainable(self) -> str:

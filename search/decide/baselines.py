@@ -14,16 +14,18 @@ from seedwise.search.decide.policy import Policy, Replicate, Stop, free_replicat
 from seedwise.search.ledger.state import SEARCH, State
 from seedwise.search.ranking.baseline_scores import title, varying
 from seedwise.spaces import Space, config_id
-from seedwise.spaces.baselines import baseline_space
+from seedwise.spaces.baselines import LENGTHS, Lengths, baseline_space
 from seedwise.trainables.method import Candidates
 from seedwise.trainables.methods import built_in
 
 
-def baseline_spaces(method: str | dict, space: Space, chosen: dict[str, dict]) -> dict[str, Space]:
+def baseline_spaces(
+    method: str | dict, space: Space, chosen: dict[str, dict], lengths: Lengths = "grid"
+) -> dict[str, Space]:
     """The space of every baseline that a specification names, beside the method's own."""
     spec = built_in(method)
     known = ((name, chosen[name]) for name in chosen if spec and name in spec.baselines)  # a check reports the others
-    return made_of_each(lambda name, overrides: baseline_space(method, name, space, overrides), known)
+    return made_of_each(lambda name, overrides: baseline_space(method, name, space, overrides, lengths), known)
 
 
 def every_candidate(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Candidates:
@@ -64,6 +66,33 @@ class Baselines:
 def ask_event(identity: str, params: dict, ask: int) -> dict:
     """The event of a configuration that no sampler has drawn."""
     return {"event": "ask", "config_id": identity, "params": params, "suggested": {}, "ask": ask}
+
+
+def allowances(baselines: Baselines, policy: Policy, space: Space) -> list[str]:
+    """What each baseline was allowed, and what the method, a line each: runs, learning rates and lengths."""
+    families: dict[str, list[dict]] = {}
+    for params in baselines.configurations:
+        families.setdefault(params["baseline"], []).append(params)
+    spec, lines = built_in(baselines.method), []
+    for name, family in families.items():
+        names = [key for key in ("lr", *LENGTHS) if key in family[0]]
+        names += [key for key in varying(family) if key not in names]
+        values = ((key, dict.fromkeys(params[key] for params in family if key in params)) for key in names)
+        tried = "; ".join(f"{key} {', '.join(map(_in_words, sorted(its)))}" for key, its in values)
+        lines.append(
+            f"{spec.baselines[name].options.title}: {len(family)} configuration{'s' if len(family) > 1 else ''}"
+            f"{tried and f' ({tried})'}, {baselines.replicates} replicate{'s' if baselines.replicates > 1 else ''} each"
+        )
+    ranges = []
+    for key in ("lr", *LENGTHS):
+        if values := {params[key] for params in space.samples if key in params}:
+            ends = dict.fromkeys((min(values), max(values)))
+            ranges.append(f"{key} {' to '.join(map(_in_words, ends))}")
+    return [*lines, f"the method: {policy.in_words()}; {'; '.join(ranges)}"]
+
+
+def _in_words(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def total_runs(policy: Policy, baselines: Baselines | None, confirm: Any, state: State) -> int | None:

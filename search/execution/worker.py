@@ -85,7 +85,7 @@ class RunTrainable(tune.Trainable):
         if outcome is None:
             outcome = training.train(started)
             if self.shared and outcome.status in SHAREABLE:
-                self.shared.publish(training.epochs, outcome)
+                self.shared.publish(training.epochs, outcome, training.run.metrics_of_siblings())
         done = training.advance(outcome)
         finished = done and outcome.status == DONE
         if done and self.shared:

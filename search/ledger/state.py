@@ -217,6 +217,8 @@ def as_now(event: dict) -> dict:
     """A search event of an earlier version, with today's names of keys and, for later keys, what was done then."""
     specification = with_new_names(event.get("specification", {}), advise=False)
     specification = {"compat": "ours", "baselines": {}, "landscape": None, **specification}
+    if specification["baselines"]:
+        specification = {"baseline_lengths": "longest", **specification}
     event = {**event, "specification": specification}
     replicates = specification.get("replicates", {})
     if "policy" not in replicates or "confirm" in replicates:

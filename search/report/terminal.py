@@ -1,5 +1,6 @@
 """The report in the terminal: the answer, the leaderboard, where the spread comes from, what matters, what it cost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -16,8 +17,11 @@ from seedwise.search.report.table import as_table
 LISTED_FAILURES = 5
 
 
-def show(results: Results, folder: Path, console: Console) -> None:
-    """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not."""
+def show(results: Results, folder: Path, console: Console, allowed: Sequence[str] = ()) -> None:
+    """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not.
+
+    `allowed` says in lines what each baseline was allowed.
+    """
     lines = answer(results, called("run", folder / BEST))
     if results.ranked:
         lines += ["", as_table(results.rows, results.selection, width=console.width)]
@@ -27,6 +31,7 @@ def show(results: Results, folder: Path, console: Console) -> None:
         known = importance.importances(results)
         shares = importance.in_words(known) if known else "cannot be estimated from so few configurations."
         failed = failures(results)
+        lines += ["allowed:", *(f"  {line}" for line in allowed)] if allowed else []
         lines += [
             f"importance (share of the variance explained alone): {shares}",
             f"cost: {costs.in_words(costs.cost(results.state))}",

@@ -49,7 +49,8 @@ class Parts:
 
     @cached_property
     def baseline_spaces(self) -> dict[str, Space]:
-        return baseline_spaces(self.resolved["method"], self.space, self._specification.baselines)
+        keys = self._specification
+        return baseline_spaces(self.resolved["method"], self.space, keys.baselines, keys.baseline_lengths)
 
     @cached_property
     def candidates(self) -> Candidates:

@@ -12,6 +12,7 @@ from seedwise.search.decide.samplers import REMOVED, SAMPLERS
 from seedwise.search.ranking.selection import AGGREGATES
 from seedwise.search.spec.landscape import SEARCH_KEYS
 from seedwise.search.spec.parts import Parts
+from seedwise.spaces.baselines import Lengths
 from seedwise.trainables.landscape.jobs import PARTS
 from seedwise.trainables.methods import METHODS
 from seedwise.trainables.request import Inputs, Model, Task, Text
@@ -197,6 +198,10 @@ class Specification(Model):
     baselines: Annotated[dict[str, dict[str, Any]], BeforeValidator(named)] = Field(default_factory=dict)
     """Other ways to use the same data, on the same replicates, shown and never ranked: a list of names, or names with
     overrides of their small spaces."""
+    baseline_lengths: Lengths = "grid"
+    """For how many epochs or steps baselines are trained: `grid` tries up to three numbers, from the method's fewest to
+    those that cost as much as its most expensive run; `longest` tries the last alone. Where the options of a method
+    count encoder passes, these are the cost."""
     enqueue: list[dict[str, Any]] | None = None
     """Configurations that go first, such as `[{k: 1}]`; none: those that the space names, such as degenerate points and
     the paper's setting."""

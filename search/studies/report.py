@@ -1,6 +1,7 @@
 """report.html of a search, with the latest landscape of its configuration if there is one."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from seedwise.errors import RequestError
@@ -11,9 +12,14 @@ from seedwise.search.ranking.results import Results
 from seedwise.search.report.html_report import Section, write
 
 
-def write_report(results: Results, folder: Path, *, ended: str) -> Path:
-    """Write the report of a search folder. `ended` says why the search ended; empty while it runs."""
-    return write(results, folder, ended=ended, more=landscape(folder))
+def write_report(results: Results, folder: Path, *, ended: str, allowed: Sequence[str] = ()) -> Path:
+    """Write the report of a search folder. `ended` says why the search ended; empty while it runs.
+
+    `allowed` says in lines what each baseline was allowed, and what the method.
+    """
+    lines = "\n".join(f"<li>{escaped(line)}</li>" for line in allowed)
+    baselines = [("baselines", "What each baseline was allowed", f"<ul>\n{lines}\n</ul>")] if lines else []
+    return write(results, folder, ended=ended, more=[*baselines, *landscape(folder)])
 
 
 def landscape(folder: Path) -> list[Section]:

@@ -17,7 +17,7 @@ from seedwise.errors import RequestError
 from seedwise.files import write_atomically
 from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, MODELS, REPORT
 from seedwise.program import called
-from seedwise.search.decide.baselines import distinguishing_parameters, total_runs
+from seedwise.search.decide.baselines import allowances, distinguishing_parameters, total_runs
 from seedwise.search.decide.landscape_plan import Plan
 from seedwise.search.decide.next_run import Decisions, freeze
 from seedwise.search.decide.policy import Confirmation
@@ -96,7 +96,16 @@ class Search:
         if baselines := parts.baselines:
             n, each = len(baselines.configurations), baselines.replicates
             lines.append(f"baselines: {n} configurations at {each} replicates, beside the budget")
+            lines += [f"  {line}" for line in self.allowances()]
         return lines
+
+    def allowances(self) -> list[str]:
+        """What each baseline was allowed, and what the method, in lines; none without baselines."""
+        parts = self.specification.parts
+        try:
+            return allowances(parts.baselines, parts.policy, parts.space) if parts.baselines else []
+        except RequestError:  # the policy is a person's own, and its module is gone
+            return []
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
         """Write its files, and return what goes into the ledger's last line."""
@@ -104,7 +113,7 @@ class Search:
         if results.state.succeeded:
             export_best(results, folder / BEST)
         with optional(REPORT, folder, console):
-            write_report(results, folder, ended=results.state.stopped)
+            write_report(results, folder, ended=results.state.stopped, allowed=self.allowances())
         return {}
 
     def show(self, results: Results, folder: Path, console: Console) -> bool:
@@ -123,9 +132,10 @@ class Search:
         """Print and write the report, also while the search runs."""
         from seedwise.search.report.terminal import show
 
-        show(results, folder, console)
+        allowed = self.allowances()
+        show(results, folder, console, allowed)
         try:
-            path = write_report(results, folder, ended=results.state.finished)
+            path = write_report(results, folder, ended=results.state.finished, allowed=allowed)
         except OSError as error:
             raise RequestError(f"{folder}/{REPORT}", str(error.strerror), "Make room for it there.") from error
         console.print(f"wrote {path}", soft_wrap=True)

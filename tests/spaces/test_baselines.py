@@ -29,8 +29,9 @@ def fewer_walks(monkeypatch):
     monkeypatch.setattr(module, "WALKS", 100)
 
 
-def grid(name, of=None, **overrides):
-    return [params for params, _ in baseline_space(METHODS[name], name, of or SPACES[METHODS[name]], overrides).grid()]
+def grid(name, of=None, lengths="grid", **overrides):
+    space = baseline_space(METHODS[name], name, of or SPACES[METHODS[name]], overrides, lengths)
+    return [params for params, _ in space.grid()]
 
 
 @functools.cache
@@ -46,20 +47,40 @@ def test_every_method_has_baselines():
     }
 
 
-def test_least_squares_is_three_maps_at_three_rates():
+def test_least_squares_is_three_maps_at_three_rates_and_three_lengths():
     points = grid("ls")
-    drawn = {(params["map"], params.get("strength"), params["lr"]) for params in points}
+    rows = {(params["map"], params.get("strength"), params["lr"], params["epochs"]) for params in points}
     maps = [("plain", None), ("ridge", 1.0), ("orthogonal", None)]
-    assert drawn == {(*kind, rate) for kind, rate in itertools.product(maps, (5e-6, 1.58e-5, 5e-5))}
-    assert len(points) == 9
+    trainings = itertools.product((5e-6, 1.58e-5, 5e-5), (5, 14, 40))  # 14 is sqrt(5 x 40)
+    assert rows == {(*kind, *training) for kind, training in itertools.product(maps, trainings)}
+    assert len(points) == 27
 
 
 def test_other_baselines_are_products_of_their_choices():
     assert {(params["c"], params["normalise"]) for params in grid("lr")} == set(
         itertools.product((0.1, 1.0, 10.0, 100.0), (False, True))
     )
-    assert [params["lr"] for params in grid("zero_shot")] == [5e-6, 1.58e-5, 5e-5]
+    assert [(params["lr"], params["epochs"]) for params in grid("zero_shot")] == list(
+        itertools.product((5e-6, 1.58e-5, 5e-5), (5, 14, 40))
+    )
     assert grid("constant") == [{"baseline": "constant"}]
+
+
+def test_a_default_grid_is_small():
+    """Maps of LS share their trainings, so nine of its runs train a model."""
+    sizes = {"ls": 27, "lr": 8, "zero_shot": 9, "constant": 1, "plain": 9, "rs_da": 9, "rs_rp": 11, "adv": 14}
+    sizes |= {"untouched": 1, "mlm": 9, "mse": 11}
+    assert {name: len(default_grid(name)) for name in METHODS} == sizes
+
+
+@pytest.mark.parametrize("epochs", [[5, 40], [20, 40], [2, 4], {"choices": [30, 4]}, {"choices": [4, 20, 7, 9]}, 12])
+@pytest.mark.parametrize("name", ["ls", "zero_shot"])
+def test_a_baseline_may_train_as_long_as_the_method_and_as_short(name, epochs):
+    of = spaces.load("stitching", {"epochs": epochs})
+    own = {params["epochs"] for params in of.samples}
+    rows = {params["epochs"] for params in grid(name, of)}
+    assert (min(rows), max(rows)) == (min(own), max(own))
+    assert len(rows) == min(3, len(own))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -85,23 +106,22 @@ def test_optuna_can_sample_each_space(name):
     assert all(space(study.ask()) in points for _ in range(20))
 
 
-def test_a_range_of_rates_becomes_three_rates_and_the_longest_training_is_used():
+def test_ranges_become_their_ends_and_their_geometric_middle():
     of = spaces.load("stitching", {"lr": [1e-5, 4e-3], "epochs": [3, 9]})
     for name in ("ls", "zero_shot"):
         rows = grid(name, of)
         assert {params["lr"] for params in rows} == {1e-5, 2e-4, 4e-3}
         assert math.sqrt(1e-5 * 4e-3) == pytest.approx(2e-4)
-        assert {params["epochs"] for params in rows} == {9}
-    assert {params["epochs"] for params in grid("ls")} == {40}
+        assert {params["epochs"] for params in rows} == {3, 5, 9}  # 5.196
 
 
-def test_choices_of_the_method_are_treated_as_the_range_they_span():
+def test_choices_of_the_rate_are_treated_as_the_range_they_span_and_up_to_three_lengths_as_they_are():
     of = spaces.load("stitching", {"lr": {"choices": [1e-4, 1e-3, 1e-2]}, "epochs": {"choices": [4, 20, 7]}})
-    assert [(params["lr"], params["epochs"]) for params in grid("zero_shot", of)] == [
-        (1e-4, 20),
-        (1e-3, 20),
-        (1e-2, 20),
-    ]
+    assert [(params["lr"], params["epochs"]) for params in grid("zero_shot", of)] == list(
+        itertools.product((1e-4, 1e-3, 1e-2), (4, 7, 20))
+    )
+    of = spaces.load("stitching", {"lr": 1e-3, "epochs": {"choices": [4, 20, 7, 100]}})
+    assert [params["epochs"] for params in grid("zero_shot", of)] == [4, 20, 100]
 
 
 def test_values_fixed_by_the_method_are_fixed_for_baselines():
@@ -136,7 +156,15 @@ def test_other_dimensions_stay_at_their_defaults():
     assert {params["anchors"] for params in grid("ls", of)} == {"all"}
 
 
-def test_overrides_of_a_baseline_win():
+def test_a_default_that_the_method_excludes_becomes_the_nearest_number_that_it_has():
+    """More blocks per step than the method may read would cost more than any run of the method."""
+    of = spaces.load("dcca", {"alignment": "dcca", "blocks": {"choices": [16, 32]}, "words": {"choices": [256, 512]}})
+    assert {(params["blocks"], params["words"]) for params in grid("mse", of)} == {(32, 512)}
+    of = spaces.load("stitching", {"weight_decay": [0.01, 0.1], "anchors": [0.25, 0.5]})
+    assert {(params["weight_decay"], params["anchors"]) for params in grid("ls", of)} == {(0.01, "all")}
+
+
+def test_own_overrides_win():
     of = spaces.load("stitching", {"lr": 0.002, "epochs": 6})
     assert {params["lr"] for params in grid("ls", of, lr=[1e-5, 3e-5])} == {1e-5, 3e-5}
     assert [params["epochs"] for params in grid("zero_shot", of, epochs=2)] == [2]
@@ -179,13 +207,6 @@ def test_a_wrong_override_names_its_key(name, overrides, message):
         baseline_space(METHODS[name], name, SPACES[METHODS[name]], overrides)
 
 
-def test_numbers_of_combinations_match_a_count_by_hand():
-    sizes = {"ls": 9, "lr": 8, "zero_shot": 3, "constant": 1, "plain": 3, "rs_da": 3, "rs_rp": 9, "adv": 18}
-    sizes |= {"untouched": 1, "mlm": 3, "mse": 9}
-    choices = {name: spec_of(method).baselines[name].choices.values() for name, method in METHODS.items()}
-    assert {name: math.prod(map(len, values)) for name, values in choices.items()} == sizes
-
-
 def passes_per_epoch(params):
     """Encoder passes of one epoch over each example, counted by hand."""
     return {
@@ -196,28 +217,68 @@ def passes_per_epoch(params):
     }[params["baseline"]]()
 
 
-@pytest.mark.parametrize(
-    ("epochs", "copies", "most"),
+BUDGETS = pytest.mark.parametrize(
+    ("epochs", "copies", "own", "most"),
     [
-        (1, 3, 6),  # XNLI in the paper
-        (1, 10, 20),  # PAWS-X in the paper
-        (30, 10, 600),  # PAWS-X in its scripts
-        (2, 1, 4),
-        (3, 1, 6),
-        ([1, 5], 2, 20),
-        ([2, 4], [1, 3], 24),
-        ({"choices": [1, 7, 3]}, {"choices": [2, 5]}, 70),
+        (1, 3, (1, 1), 6),  # XNLI in the paper
+        (1, 10, (1, 1), 20),  # PAWS-X in the paper
+        (30, 10, (30, 30), 600),  # PAWS-X in its scripts
+        (2, 1, (2, 2), 4),
+        (3, 1, (3, 3), 6),
+        ([1, 5], 2, (1, 5), 20),
+        ([1, 5], [1, 3], (1, 5), 30),  # the default
+        ([2, 4], [1, 3], (2, 4), 24),
+        ({"choices": [1, 7, 3]}, {"choices": [2, 5]}, (1, 7), 70),
     ],
 )
+
+
+@BUDGETS
 @pytest.mark.parametrize("name", OF_EAR)
-def test_the_baselines_of_ear_are_trained_at_as_many_encoder_passes(name, epochs, copies, most):
+def test_no_baseline_of_ear_costs_more_than_its_most_expensive_run_and_one_as_much(name, epochs, copies, own, most):
+    rows = grid(name, spaces.load("ear", {"epochs": epochs, "copies": copies}))
+    spent = {}
+    for params in rows:
+        per_epoch = passes_per_epoch(params)
+        spent.setdefault(per_epoch, set()).add(params["epochs"] * per_epoch)
+        assert params["epochs"] in {*own, most // per_epoch} or params["epochs"] == 1
+    for per_epoch, passes in spent.items():
+        assert max(passes) <= max(most, per_epoch)  # one epoch at least
+    cheapest = min(spent)
+    assert max(spent[cheapest]) > most - cheapest  # another epoch would be too many
+    assert {epochs * cheapest for epochs in own if epochs * cheapest <= most} <= spent[cheapest]
+
+
+def test_the_lengths_of_plain_are_those_of_ear_and_as_many_passes():
+    assert sorted({params["epochs"] for params in grid("plain")}) == [1, 5, 30]
+    assert [params["epochs"] for params in grid("plain", spaces.load("ear", {"epochs": 3, "lr": 1e-3}))[:2]] == [3, 18]
+    of = spaces.load("ear", {"epochs": [1, 5], "copies": 3})
+    assert sorted({params["epochs"] for params in grid("rs_da", of)}) == [1, 5, 10]  # each of them three passes
+
+
+@BUDGETS
+@pytest.mark.parametrize("name", OF_EAR)
+def test_as_many_encoder_passes_alone_are_an_option(name, epochs, copies, own, most):
     of = spaces.load("ear", {"epochs": epochs, "copies": copies})
-    rows = grid(name, of)
+    rows = grid(name, of, "longest")
     for params in rows:
         per_epoch = passes_per_epoch(params)
         assert abs(params["epochs"] * per_epoch - most) <= per_epoch / 2
     if name != "adv" and isinstance(copies, int):
         assert {params["epochs"] for params in rows} == {most // (copies if name == "rs_da" else 1)}
+
+
+def test_the_longest_length_alone_has_the_configurations_of_earlier_versions():
+    """Ids as computed before there was a grid of lengths: a search that was begun then goes on with its baselines."""
+    ids = {
+        "zero_shot": {"05ecc9c9c0", "4c23fccef9", "35ab97a084"},
+        "plain": {"672938777c", "88ca39f12d", "4549b19667"},
+        "rs_da": {"1ddaa4c435", "4ae140888e", "4f6a950fea"},
+        "mlm": {"60b3b49031", "0733dd3a5c", "f4fabd9139"},
+    }
+    for name, before in ids.items():
+        assert {spaces.config_id(params) for params in grid(name, lengths="longest")} == before
+        assert before < {spaces.config_id(params) for params in grid(name)}
 
 
 @pytest.mark.parametrize("name", OF_EAR)
@@ -242,14 +303,37 @@ def test_epochs_that_are_written_out_win_over_equal_passes(name):
 
 def test_the_baselines_of_ear_are_their_products_at_its_learning_rates():
     rates, radii = (5e-6, 1.58e-5, 5e-5), (0.03, 0.1, 0.3)
-    assert [params["lr"] for params in grid("plain")] == [params["lr"] for params in grid("rs_da")] == list(rates)
-    assert {(params["lr"], params["radius"]) for params in grid("rs_rp")} == set(itertools.product(rates, radii))
-    points = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv")}
-    assert points == set(itertools.product(rates, radii, (1, 3)))
+    for name in ("plain", "rs_da"):
+        rows = [(params["lr"], params["epochs"]) for params in grid(name)]
+        assert rows == list(itertools.product(rates, (1, 5, 30)))
+    rows = {(params["lr"], params["radius"]) for params in grid("rs_rp", lengths="longest")}
+    assert rows == set(itertools.product(rates, radii))
+    rows = {(params["lr"], params["radius"], params["ascents"]) for params in grid("adv", lengths="longest")}
+    assert rows == set(itertools.product(rates, radii, (1, 3)))
     for space, expected in (({"lr": [1e-5, 4e-3]}, {1e-5, 2e-4, 4e-3}), ({"lr": 1e-3}, {1e-3}), ("paper", {2e-5})):
         of = spaces.load("ear", space)
         assert all({params["lr"] for params in grid(name, of)} == expected for name in ("plain", "adv"))
     assert {params["lr"] for params in grid("rs_rp", of, lr=[1e-4, 2e-4])} == {1e-4, 2e-4}
+
+
+def test_own_parameters_are_varied_at_the_middle_of_rates_and_lengths():
+    rows = {(params["lr"], params["epochs"], params["radius"]) for params in grid("rs_rp")}
+    at_default = {(*point, 0.1) for point in itertools.product((5e-6, 1.58e-5, 5e-5), (1, 5, 30))}
+    assert rows == at_default | {(1.58e-5, 5, 0.03), (1.58e-5, 5, 0.3)}
+    others = [params for params in grid("adv") if (params["radius"], params["ascents"]) != (0.1, 1)]
+    assert {(params["lr"], params["epochs"]) for params in others} == {(1.58e-5, 5)}
+    assert len(others) == 3 * 2 - 1
+    alone = spaces.load("ear", {"lr": 1e-3, "epochs": 1, "copies": 1})  # one rate, and one or two epochs
+    rows = {(params["epochs"], params["radius"]) for params in grid("rs_rp", alone)}
+    assert rows == {(1, 0.1), (2, 0.03), (2, 0.1), (2, 0.3)}
+
+
+def test_own_parameters_that_are_named_are_combined_with_everything():
+    rates, lengths = (5e-6, 1.58e-5, 5e-5), (1, 5, 30)
+    rows = [(params["radius"], params["lr"], params["epochs"]) for params in grid("rs_rp", radius=[0.2, 0.4])]
+    assert sorted(rows) == sorted(itertools.product((0.2, 0.4), rates, lengths))
+    rows = {(params["lr"], params["radius"]) for params in grid("rs_rp", lr=[1e-4, 2e-4], epochs=4)}
+    assert rows == set(itertools.product((1e-4, 2e-4), (0.03, 0.1, 0.3)))
 
 
 @pytest.mark.parametrize("name", OF_EAR)
@@ -257,19 +341,24 @@ def test_texts_and_classifier_are_made_as_for_ear(name):
     fixed = {"head": "linear", "scale": 0.5, "redraw": "once", "matching": "exact", "batch_size": 8, "warmup": 0.1}
     own = fixed if name == "rs_da" else {key: fixed[key] for key in ("head", "batch_size", "warmup")}
     for params in grid(name, spaces.load("ear", fixed)):
-        assert {key: params[key] for key in fixed if key in params} == own
+        once = {"redraw"} if params["epochs"] == 1 else set()  # nothing is drawn again
+        assert {key: params[key] for key in fixed if key in params} == {key: own[key] for key in own if key not in once}
     (paper, *_) = grid(name, spaces.load("ear", "paper", "paper"))
     assert paper["head"] == "linear"
     assert paper.get("matching", "exact") == "exact"
 
 
-def test_the_baselines_of_dcca_take_as_many_steps_as_it_may_at_its_rates():
+def test_the_baselines_of_dcca_take_as_many_steps_as_it_may_and_fewer_at_its_rates():
     of = spaces.load("dcca", {"steps": [200, 900], "lr": [1e-5, 4e-3], "blocks": 8, "words": 256, "tune_epochs": 2})
+    rates, lengths = (1e-5, 2e-4, 4e-3), (200, 420, 900)  # 424 is the geometric middle, of two digits
     for name in ("mlm", "mse"):
         rows = grid(name, of)
-        assert {(params["steps"], params["blocks"], params["tune_epochs"]) for params in rows} == {(900, 8, 2)}
-        assert {params["lr"] for params in rows} == {1e-5, 2e-4, 4e-3}
+        assert {(params["lr"], params["steps"]) for params in rows} == set(itertools.product(rates, lengths))
+        assert {(params["blocks"], params["tune_epochs"]) for params in rows} == {(8, 2)}
     assert {(params["words"], params["weight"]) for params in grid("mse", of)} == {(256, 0.1), (256, 1.0), (256, 10.0)}
+    assert {(params["lr"], params["steps"]) for params in grid("mse", of) if params["weight"] != 1} == {(2e-4, 420)}
+    assert {params["steps"] for params in grid("mlm")} == {1000, 3900, 15_000}
+    assert {params["steps"] for params in grid("mlm", lengths="longest")} == {15_000}
     assert grid("untouched", of) == [
         {"baseline": "untouched", "tune_epochs": 2, "tune_lr": 2e-5, "tune_warmup": 0.0, "tune_batch_size": 32}
     ]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from seedwise.trainables.method import Candidates
     from seedwise.trainables.request import Request
 
-RATES = (5e-6, 2.24e-5, 1e-4)  # the ends and the middle of the method's default range
 WEIGHTS = (0.1, 1.0, 10.0)  # not the method's, as squared distances are in other units than correlations
 
 INPUTS = {
@@ -146,8 +145,8 @@ SPEC = MethodSpec(
     options=DccaOptions,
     baselines={
         "untouched": Baseline(UntouchedOptions, canonical=without_tuning),
-        "mlm": Baseline(MaskedOptions, {"lr": RATES}, canonical=without_tuning),
-        "mse": Baseline(MseOptions, {"lr": RATES, "weight": WEIGHTS}, canonical=without_tuning),
+        "mlm": Baseline(MaskedOptions, canonical=without_tuning),
+        "mse": Baseline(MseOptions, {"weight": WEIGHTS}, canonical=without_tuning),
     },
     inputs=INPUTS,
     encoder="a multilingual encoder",

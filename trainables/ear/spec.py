@@ -1,7 +1,5 @@
 """What the rest of the program knows of EAR. No torch here."""
 
-from collections.abc import Callable, Sequence
-
 from seedwise.trainables.ear.options import (
     PAPER,
     REFERENCE,
@@ -14,7 +12,6 @@ from seedwise.trainables.ear.options import (
 from seedwise.trainables.spec import MAX_LENGTH, Baseline, Export, Input, Landscape, MethodSpec
 from seedwise.trainables.training.options import TRAINING
 
-RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 RADII = (0.03, 0.1, 0.3)  # not published
 INPUTS = {
     "synonyms": Input(
@@ -31,19 +28,6 @@ INPUTS = {
 def without_redraw(params: dict) -> dict:
     """Drop `redraw` where there is only one epoch."""
     return {key: value for key, value in params.items() if key != "redraw" or params["epochs"] > 1}
-
-
-def _baseline(options: type[PlainOptions], **choices: Sequence) -> Baseline:
-    def equal_passes(configurations: Sequence[dict]) -> Callable[[dict], dict]:
-        """As many epochs as match the encoder passes of EAR's most expensive configuration; at least one."""
-        passes = max(EarOptions(**params).passes() for params in configurations)
-
-        def resized(params: dict) -> dict:
-            return {**params, "epochs": max(1, round(passes / options(**{**params, "epochs": 1}).passes()))}
-
-        return resized
-
-    return Baseline(options, {"lr": RATES, **choices}, canonical=without_redraw, resize=equal_passes)
 
 
 CITATION = r"""@inproceedings{ding-etal-2022-simple,
@@ -63,21 +47,21 @@ SPEC = MethodSpec(
     class_name="Ear",
     options=EarOptions,
     baselines={
-        "plain": _baseline(PlainOptions),
-        "rs_da": _baseline(AugmentedOptions),
-        "rs_rp": _baseline(PerturbedOptions, radius=RADII),
-        "adv": _baseline(AdversarialOptions, radius=RADII, ascents=(1, 3)),
+        "plain": Baseline(PlainOptions, canonical=without_redraw),
+        "rs_da": Baseline(AugmentedOptions, canonical=without_redraw),
+        "rs_rp": Baseline(PerturbedOptions, {"radius": RADII}, canonical=without_redraw),
+        "adv": Baseline(AdversarialOptions, {"radius": RADII, "ascents": (1, 3)}, canonical=without_redraw),
     },
     inputs=INPUTS,
     encoder="a multilingual encoder",
     tasks=frozenset({"sentences", "pairs"}),
     compat={"paper": PAPER, "reference": REFERENCE},
-    # Texts and classifier. The epochs of baselines follow from encoder passes.
-    follows=(*(name for name in TRAINING if name != "epochs"), "head", "copies", "scale", "redraw", "matching"),
+    follows=(*TRAINING, "head", "copies", "scale", "redraw", "matching"),  # training, texts and classifier
     citation=CITATION,
     export=Export("text-classification"),
     landscape=Landscape(
         shared=True,
         baselines=True,
     ),
+    counts_passes=True,
 )

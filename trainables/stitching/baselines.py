@@ -1,6 +1,8 @@
 """The baselines of stitching, as runs on the same inputs: a linear map, logistic regression on target labels, a
 multilingual encoder without stitching, and the constant classifier."""
 
+import contextlib
+import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,6 +11,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from seedwise.trainables.inputs.cache import content_hash
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.stitching import anchors, options
 from seedwise.trainables.stitching.maps import fit
@@ -19,6 +22,7 @@ from seedwise.trainables.streams import Streams
 from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.encoder import Encoder, initialise, skeleton
 from seedwise.trainables.training.learner import Learner
+from seedwise.trainables.training.options import TRAINING
 
 MAX_ITERATIONS = 1000  # of logistic regression; scikit-learn's 100 are too few for vectors of length 28
 
@@ -36,18 +40,6 @@ class Baseline(Classifier):
     def streams_used(cls, params: dict) -> tuple[str, ...]:
         return ()
 
-    def score_words(self, split: str, language: str, words: WordSet) -> dict[str, float]:
-        """The metrics of one set of a target language."""
-        raise NotImplementedError
-
-    def test_words(self, tests: StitchingTests) -> dict[str, float]:
-        """The metrics of the targets' test sets, and how many of their words are unknown."""
-        metrics: dict[str, float] = {}
-        for language, test in tests.targets.items():
-            metrics |= self.score_words("test", language, test)
-            metrics[f"test/unknown_share/{language}"] = test.unknown_share
-        return metrics
-
 
 class FineTuned(Baseline):
     """An encoder with its own word table, fine-tuned on the source once: one model for all targets."""
@@ -61,18 +53,14 @@ class FineTuned(Baseline):
         initialise(model, encoder, self.streams.seed("head"))
         self.learner = Learner(model, self.options, len(train), self.device)
 
-    def score_dev(self) -> dict[str, float]:
-        raise NotImplementedError
-
-    def step(self, number: int) -> dict[str, float]:
-        """Train for one epoch."""
-        loss = self.learner.epoch(
+    def train_epoch(self, number: int) -> float:
+        """Train for one epoch. Returns the mean loss."""
+        return self.learner.epoch(
             self.train,
             order=self.streams.seed("order", number),
             dropout=self.streams.seed("dropout", number),
             loss_of=lambda batch: self.learner.model(**batch).loss,
         )
-        return self.reported(number, {**self.score_dev(), f"train/loss/{self.inputs.source}": loss})
 
     def save(self, folder: Path) -> None:
         self.learner.save(folder)
@@ -81,10 +69,32 @@ class FineTuned(Baseline):
         self.learner.load(folder)
 
 
+class Maps:
+    """Linear maps of the targets' vectors into the source's word table, with the anchors that they are fitted on."""
+
+    def __init__(
+        self, inputs: StitchingInputs, choices: options.LeastSquaresOptions, streams: Streams, original: Tensor
+    ):
+        self.maps, self.anchors = {}, {}
+        for language, target in inputs.targets.items():
+            seed = streams.seed("anchors")
+            chosen = anchors.choose(target.lexicon, choices, seed, target.vectors, original)
+            if chosen is None:
+                raise ValueError(f"{language}: the options leave no pair of the lexicon as an anchor")
+            self.maps[language] = fit(choices.map, chosen.target, chosen.source.numpy(), choices.strength)
+            self.anchors[language] = float(len(chosen))
+
+    def words(self, language: str, vectors: np.ndarray) -> Tensor:
+        """E^t W for words with these vectors."""
+        return torch.from_numpy((vectors @ self.maps[language]).astype(np.float32))
+
+
 class LeastSquares(FineTuned):
     """LS: the source encoder as it is, with its table replaced by E^t W to predict the target (MoSECroT, section 4).
 
-    W is fitted on the pretrained vectors of the pair's anchors; the special tokens have their fine-tuned rows.
+    W is fitted on the pretrained vectors of the pair's anchors; the special tokens have their fine-tuned rows. The
+    source model does not depend on W. So the run that trains it scores the targets with the maps of its siblings too,
+    the other configurations that differ in their maps alone.
     """
 
     options_type = options.LeastSquaresOptions
@@ -92,39 +102,78 @@ class LeastSquares(FineTuned):
     def __init__(self, inputs: StitchingInputs, params: dict, streams: Streams, device: Any):
         super().__init__(inputs, params, streams, device)
         self.attach(inputs.encoder, inputs.train)
-        original = self.learner.model.get_input_embeddings().weight.detach().cpu()
         self.specials = torch.tensor(inputs.specials, device=self.learner.device)
-        self.maps, self.anchors = {}, {}
-        for language, target in inputs.targets.items():
-            seed = streams.seed("anchors")
-            chosen = anchors.choose(target.lexicon, self.options, seed, target.vectors, original)
-            if chosen is None:
-                raise ValueError(f"{language}: the options leave no pair of the lexicon as an anchor")
-            self.maps[language] = fit(self.options.map, chosen.target, chosen.source.numpy(), self.options.strength)
-            self.anchors[language] = float(len(chosen))
+        self.maps = self.maps_of(self.options)
+        self.siblings: dict[str, Maps] | None = None  # by fingerprint; made before the first step
+        self.metrics: dict[str, dict[str, float]] = {}  # of the last step, by fingerprint
 
-    def table(self, language: str, vectors: np.ndarray) -> Tensor:
+    def maps_of(self, choices: options.LeastSquaresOptions) -> Maps:
+        """The maps of a configuration. Only before training: they are fitted on the pretrained word table."""
+        original = self.learner.model.get_input_embeddings().weight.detach().cpu()
+        return Maps(self.inputs, choices, self.streams, original)
+
+    def fit_siblings(self) -> None:
+        """Fit the maps of all siblings, in the run that trains and in no other."""
+        if self.siblings is not None:
+            return
+        self.siblings, own = {}, self.fingerprint(None)
+        for choices in self.inputs.least_squares:
+            other = self.fingerprint_of(choices)
+            if other != own and other.partition("/")[0] == own.partition("/")[0]:
+                with contextlib.suppress(ValueError):  # without an anchor it fails, in a run of its own
+                    self.siblings[other] = self.maps_of(choices)
+        self.metrics = {other: {} for other in self.siblings}
+
+    def fingerprint_of(self, choices: options.LeastSquaresOptions) -> str:
+        """What the source model is made of, and what it is scored with."""
+        trained = json.dumps([getattr(choices, name) for name in TRAINING])
+        seeds = [str(self.streams.seed(stream)) for stream in ("head", "order", "dropout")]
+        scored = json.dumps([choices.map, choices.strength, *(getattr(choices, name) for name in options.ANCHORS)])
+        return f"{content_hash('ls', trained, *seeds)}/{content_hash(scored, str(self.streams.seed('anchors')))}"
+
+    def fingerprint(self, tests: StitchingTests | None) -> str:
+        return self.fingerprint_of(self.options)
+
+    def metrics_of_siblings(self) -> dict[str, dict[str, float]]:
+        return self.metrics
+
+    def step(self, number: int) -> dict[str, float]:
+        self.fit_siblings()
+        loss = self.train_epoch(number)
+        common = self.score_set("dev", self.inputs.source, self.inputs.dev)
+        common[f"train/loss/{self.inputs.source}"] = loss
+        dev = {language: target.dev_words for language, target in self.inputs.targets.items()}
+        for sibling, maps in self.siblings.items():
+            self.metrics[sibling] = self.of_step(number, common | self.score_targets("dev", dev, maps))
+        return self.reported(number, common | self.score_targets("dev", dev, self.maps))
+
+    def load(self, folder: Path) -> None:
+        self.fit_siblings()
+        super().load(folder)
+
+    def table(self, language: str, vectors: np.ndarray, maps: Maps | None = None) -> Tensor:
         """The target's table: the special tokens as they are now, then E^t W."""
-        words = torch.from_numpy((vectors @ self.maps[language]).astype(np.float32)).to(self.learner.device)
+        words = (maps or self.maps).words(language, vectors).to(self.learner.device)
         return torch.cat([self.learner.model.get_input_embeddings().weight.detach()[self.specials], words])
 
-    def score_words(self, split: str, language: str, words: WordSet) -> dict[str, float]:
-        return self.score_set(split, language, words.data, self.table(language, words.vectors))
-
-    def score_dev(self) -> dict[str, float]:
-        metrics = self.score_set("dev", self.inputs.source, self.inputs.dev)
-        for language, target in self.inputs.targets.items():
-            metrics |= self.score_words("dev", language, target.dev_words)
+    def score_targets(self, split: str, sets: dict[str, WordSet], maps: Maps) -> dict[str, float]:
+        """The metrics of one set of each target."""
+        metrics: dict[str, float] = {}
+        for language, words in sets.items():
+            metrics |= self.score_set(split, language, words.data, self.table(language, words.vectors, maps))
         return metrics
 
     def constants(self) -> dict[str, float]:
-        counts = {f"train/anchors/{language}": count for language, count in self.anchors.items()}
+        counts = {f"train/anchors/{language}": count for language, count in self.maps.anchors.items()}
         return self.inputs.unknown_share_metrics() | counts
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
-        metrics = self.score_set("test", self.inputs.source, tests.source)
-        metrics[f"test/unknown_share/{self.inputs.source}"] = tests.unknown_share
-        return metrics | self.test_words(tests)
+        common = self.score_set("test", self.inputs.source, tests.source)
+        common[f"test/unknown_share/{self.inputs.source}"] = tests.unknown_share
+        common |= {f"test/unknown_share/{language}": test.unknown_share for language, test in tests.targets.items()}
+        for sibling, maps in (self.siblings or {}).items():
+            self.metrics[sibling] |= common | self.score_targets("test", tests.targets, maps)
+        return common | self.score_targets("test", tests.targets, self.maps)
 
 
 class ZeroShot(FineTuned):
@@ -134,8 +183,9 @@ class ZeroShot(FineTuned):
         super().__init__(inputs, params, streams, device)
         self.attach(inputs.multilingual.encoder, inputs.multilingual.train)
 
-    def score_dev(self) -> dict[str, float]:
-        return self.score_sets("dev", self.inputs.multilingual.dev)
+    def step(self, number: int) -> dict[str, float]:
+        loss = {f"train/loss/{self.inputs.source}": self.train_epoch(number)}
+        return self.reported(number, self.score_sets("dev", self.inputs.multilingual.dev) | loss)
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
         return self.score_sets("test", tests.multilingual)
@@ -159,9 +209,14 @@ class Regression(Baseline):
         return metrics
 
     def test(self, tests: StitchingTests) -> dict[str, float]:
-        return self.test_words(tests)
+        metrics: dict[str, float] = {}
+        for language, test in tests.targets.items():
+            metrics |= self.score_words("test", language, test)
+            metrics[f"test/unknown_share/{language}"] = test.unknown_share
+        return metrics
 
     def score_words(self, split: str, language: str, words: WordSet) -> dict[str, float]:
+        """The metrics of one set of a target language."""
         predicted = self.models[language].predict(self.means(words.data, words.vectors))
         return self.score(split, language, words.data.labels, predicted)
 

@@ -10,6 +10,7 @@ import numpy as np
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.method import Candidates
 from seedwise.trainables.request import Request
+from seedwise.trainables.stitching.options import LeastSquaresOptions
 from seedwise.trainables.stitching.reader import Multilingual, Reader, Target, WordSet
 from seedwise.trainables.training.encoder import Encoder
 
@@ -27,6 +28,7 @@ class StitchingInputs:
     labelled: dict[str, WordSet]  # training sets of the targets, for the baseline lr, which sees their labels
     multilingual: Multilingual | None
     largest_k: int  # of the space: a run computes that many neighbours, whatever its own k
+    least_squares: tuple[LeastSquaresOptions, ...] = ()  # of the baseline ls: many of them train the same model
     notes: tuple[str, ...] = ()  # on what was left out of the files, for people
 
     def unknown_share_metrics(self) -> dict[str, float]:
@@ -64,6 +66,7 @@ def prepare(request: Request, candidates: Candidates) -> StitchingInputs:
         labelled={name: reader.word_set(name, "train") for name in task.targets} if "lr" in request.baselines else {},
         multilingual=multilingual,
         largest_k=largest_k(candidates),
+        least_squares=least_squares(candidates),
         notes=tuple(reader.notes),
     )
 
@@ -75,6 +78,16 @@ def prepare_test(request: Request) -> StitchingTests:
         multilingual = reader.multilingual(test=[task.source, *task.targets])[1]["test"]
     targets = {language: reader.word_set(language, "test") for language in task.targets}
     return StitchingTests(*reader.source("test"), targets, multilingual)
+
+
+def least_squares(candidates: Candidates) -> tuple[LeastSquaresOptions, ...]:
+    """The options of all configurations of the baseline ls, each once."""
+    own = candidates.configurations.get("baselines.ls", ())
+    return tuple(
+        dict.fromkeys(
+            LeastSquaresOptions(**{key: value for key, value in params.items() if key != "baseline"}) for params in own
+        )
+    )
 
 
 def largest_k(candidates: Candidates) -> int:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from seedwise.trainables.request import Request
 
 Splitting = Literal["unicode", "whitespace", "jieba"]
-RATES = (5e-6, 1.58e-5, 5e-5)  # the ends and the middle of the method's default range
 
 INPUTS = {
     "vectors": Input("per_language", of="scored", required=True, text="Static vectors, see docs/stitching.md#files."),
@@ -69,7 +68,7 @@ def strength_of_ridge_alone(params: dict) -> dict:
 BASELINES = {
     "ls": Baseline(
         options.LeastSquaresOptions,
-        {"map": options.MAPS, "lr": RATES},
+        {"map": options.MAPS},
         kind="map",  # maps share one source model, so no source score tells them apart
         canonical=strength_of_ridge_alone,
         unread=tuple(name for name in names_of(options.StitchingOptions) if name not in (*TRAINING, *options.ANCHORS)),
@@ -79,7 +78,7 @@ BASELINES = {
         {"c": (0.1, 1.0, 10.0, 100.0), "normalise": (False, True)},
         needs=frozenset({"target_train"}),
     ),
-    "zero_shot": Baseline(options.ZeroShotOptions, {"lr": RATES}, needs=frozenset({"multilingual"})),
+    "zero_shot": Baseline(options.ZeroShotOptions, needs=frozenset({"multilingual"})),
     "constant": Baseline(options.ConstantOptions),
 }
 

@@ -19,9 +19,13 @@ class Classifier(Method):
 
     def reported(self, number: int, metrics: dict[str, float]) -> dict[str, float]:
         """The metrics that epoch `number` reports: histograms and `constants` come with the last epoch alone."""
-        if number + 1 < self.steps:
-            return {name: value for name, value in metrics.items() if "/share_of_" not in name}
-        return metrics | self.constants()
+        metrics = self.of_step(number, metrics)
+        return metrics if number + 1 < self.steps else metrics | self.constants()
+
+    def of_step(self, number: int, metrics: dict[str, float]) -> dict[str, float]:
+        """The metrics without histograms, unless epoch `number` is the last."""
+        last = number + 1 == self.steps
+        return {name: value for name, value in metrics.items() if last or "/share_of_" not in name}
 
     def score_sets(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
         """The metrics of a split, from its sets by language."""

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from seedwise.search.decide.baselines import Baselines, total_runs
+from seedwise.search.decide.baselines import Baselines, allowances, total_runs
 from seedwise.search.decide.next_run import freeze, next_run
 from seedwise.search.decide.policy import Confirmation
 from seedwise.search.ledger.state import CONFIRM, State, replay
@@ -17,7 +17,7 @@ from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.run_scores import scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.report.table import as_table
-from seedwise.search.spec.load import read
+from seedwise.search.spec.load import read, recorded
 from seedwise.spaces import config_id
 from tests.simulate import SELECTION, drive, engine
 from tests.test_simulate import Hill
@@ -190,6 +190,34 @@ def test_the_number_of_runs_is_known_before_and_after_the_freeze(events):
     assert total_runs(policy, baselines, confirm, State()) == 12 + 2 * 4 + 3 * 4
     frozen = replay(events)
     assert total_runs(policy, baselines, confirm, frozen) == sum(1 for _ in frozen.runs_of("search")) + 3 * (1 + 3)
+
+
+def test_what_each_baseline_is_allowed_is_said_in_a_line():
+    changes = ["space.epochs=[1, 5]", "space.copies=[1, 3]", "space.lr=[1e-4, 1e-2]", "budget.runs=40"]
+    parts = read("demo-ear", [*changes, "baselines={plain: {}, rs_rp: {lr: 1e-3}}"]).parts
+    assert allowances(parts.baselines, parts.policy, parts.space) == [
+        "plain: 9 configurations (lr 0.0001, 0.001, 0.01; epochs 1, 5, 30), 2 replicates each",
+        "RS-RP: 5 configurations (lr 0.001; epochs 1, 5, 30; radius 0.03, 0.1, 0.3), 2 replicates each",
+        f"the method: {parts.policy.in_words()}; lr 0.0001 to 0.01; epochs 1 to 5",
+    ]
+    parts = read("demo", ["baselines=[constant]", "replicates={policy: fixed, n: 1}"]).parts
+    assert allowances(parts.baselines, parts.policy, parts.space) == [
+        "constant: 1 configuration, 1 replicate each",
+        f"the method: {parts.policy.in_words()}; lr 0.002; epochs 6",
+    ]
+
+
+def test_a_search_of_an_earlier_version_goes_on_with_the_baselines_it_had():
+    """Its ledger has no word on lengths; at that time there was one."""
+    changes = ["baselines=[plain]", "space.epochs=[1, 5]", "space.copies=[1, 3]", "space.lr=[1e-4, 1e-2]"]
+    earlier = read("demo-ear", changes).as_dict()
+    del earlier["baseline_lengths"]
+    resumed = recorded(replay([{"event": "search", "specification": earlier}]))
+    found = [(params["lr"], params["epochs"]) for params in resumed.parts.baselines.configurations]
+    assert found == [(1e-4, 30), (1e-3, 30), (1e-2, 30)]
+    assert len(read("demo-ear", changes).parts.baselines.configurations) == 9
+    without = {**earlier, "baselines": {}}
+    assert recorded(replay([{"event": "search", "specification": without}])).baseline_lengths == "grid"
 
 
 def test_a_baseline_is_not_better_for_failing():

@@ -31,4 +31,7 @@ def test_a_ledger_of_the_first_version_can_be_read():
         **new,
     }  # states of the second version have neither
     newest = {**new, "compat": "paper", "baselines": {"ls": {}}, "landscape": {"replicates": 3}}
-    assert replay([{"event": "search", "specification": newest}]).search["specification"] == newest
+    then = replay([{"event": "search", "specification": newest}]).search["specification"]
+    assert then == {**newest, "baseline_lengths": "longest"}  # its baselines had one length
+    now = {**newest, "baseline_lengths": "grid"}
+    assert replay([{"event": "search", "specification": now}]).search["specification"] == now

@@ -56,6 +56,21 @@ def test_equal_tables_are_trained_once(searched):
     assert len(state.frozen) == 1  # the second has nothing to confirm
 
 
+def test_maps_of_ls_share_one_source_model_in_the_search_and_on_fresh_seeds(searched):
+    folder, _ = searched
+    state = read(folder / "runs" / "small" / "ledger.jsonl")
+    plain, ridge = (one for one in state.configurations.values() if one.baseline == "ls")
+    assert (plain.params["map"], ridge.params["map"]) == ("plain", "ridge")
+    assert list(plain.runs) == list(ridge.runs) == [0, 1, 1000]
+    for replicate, one in plain.runs.items():
+        other = ridge.runs[replicate]
+        assert {bool(one.same_as), bool(other.same_as)} == {True, False}
+        source = [name for name in one.metrics if name.endswith("/qel")]
+        assert {name: one.metrics[name] for name in source} == {name: other.metrics[name] for name in source}
+        assert one.metrics["train/anchors/qan"] == other.metrics["train/anchors/qan"]
+    assert "test/macro_f1/qan" in ridge.runs[1000].metrics
+
+
 def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, task):
     folder, output = searched
     rows = json.loads((folder / "runs" / "small" / "leaderboard.json").read_text())
@@ -78,6 +93,20 @@ def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, ta
     assert "! a single class is predicted" in output
     with open(folder / "runs" / "small" / "leaderboard.csv") as file:
         assert {row["baseline"] for row in csv.DictReader(file)} == {"", *baselines}
+
+
+def test_the_report_and_a_dry_run_say_what_each_baseline_was_allowed(searched):
+    folder, _ = searched
+    output = run(folder, "report", "runs/small")
+    page = (folder / "runs" / "small" / "report.html").read_text()
+    changes = tiny.words([f"task.data={folder / 'topics'}", *CHANGES])
+    for text in (output, page, run(folder, "search", "demo", *changes, "--dry-run")):
+        for line in (
+            "LS: 2 configurations (lr 0.002; epochs 2; map plain, ridge), 2 replicates each",
+            "zero-shot: 1 configuration (lr 0.002; epochs 2), 2 replicates each",
+            "the method: at most 6 runs",
+        ):
+            assert line in text
 
 
 def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_path):

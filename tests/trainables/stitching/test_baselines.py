@@ -16,10 +16,13 @@ from seedwise import spaces
 from seedwise.search.spec.load import read
 from seedwise.spaces.baselines import baseline_space
 from seedwise.trainables.inputs.text import Encoded
+from seedwise.trainables.method import Candidates
 from seedwise.trainables.methods import spec_of
+from seedwise.trainables.stitching import baselines
 from seedwise.trainables.stitching.baselines import BASELINES
+from seedwise.trainables.stitching.maps import fit
 from seedwise.trainables.stitching.options import StitchingOptions
-from seedwise.trainables.stitching.prepare import StitchingTests
+from seedwise.trainables.stitching.prepare import StitchingTests, least_squares
 from seedwise.trainables.stitching.reader import WordSet
 from seedwise.trainables.stitching.trainable import Stitching
 from seedwise.trainables.streams import STREAMS, Streams
@@ -229,6 +232,88 @@ def test_other_maps_and_anchors_are_other_tables_in_the_same_model(few, options)
     of_plain, of_other = plain.step(0), other.step(0)
     assert of_plain["train/loss/qel"] == of_other["train/loss/qel"]
     assert of_plain["dev/macro_f1/qel"] == of_other["dev/macro_f1/qel"]
+
+
+def siblings_of(few, *changes):
+    """Inputs of a search whose baseline ls has these configurations."""
+    made_of = [SPACES["ls"].complete(change) for change in changes]
+    return dataclasses.replace(few, least_squares=least_squares(Candidates({"baselines.ls": made_of})))
+
+
+MAP_CHANGES = ({}, {"map": "ridge"}, {"map": "ridge", "strength": 0.3}, {"map": "orthogonal"}, {"anchors": 0.5})
+
+
+def test_the_run_that_trains_the_source_model_scores_for_all_maps_to_the_last_bit(few, tests):
+    """Each against a run of its own that knows of no other."""
+    inputs = siblings_of(few, *MAP_CHANGES, {"epochs": 1}, {"lr": 1e-3, "map": "ridge"})
+    alone = [made("ls", few, **change) for change in MAP_CHANGES]
+    first = made("ls", inputs)
+    assert first.metrics_of_siblings() == {}
+    known = [other.fingerprint(None) for other in alone]
+    assert first.fingerprint(None) == known[0]
+    assert len(set(known)) == 5
+    assert len({text.partition("/")[0] for text in known}) == 1
+    for number in range(2):
+        assert first.step(number) == alone[0].step(number)
+        expected = {text: other.step(number) for text, other in zip(known[1:], alone[1:], strict=True)}
+        constants = first.constants().keys()
+        for metrics in expected.values():
+            for name in constants:
+                metrics.pop(name, None)
+        assert first.metrics_of_siblings() == expected
+    tested = first.test(tests)
+    assert tested == alone[0].test(tests)
+    for text, other in zip(known[1:], alone[1:], strict=True):
+        assert first.metrics_of_siblings()[text] == expected[text] | other.test(tests)
+
+
+def test_other_trainings_and_other_seeds_are_no_siblings(few):
+    plain = made("ls", few).fingerprint(None).partition("/")[0]
+    for change in ({"lr": 1e-3}, {"epochs": 1}, {"batch_size": 4}, {"weight_decay": 0.1}, {"precision": "bf16"}):
+        assert made("ls", few, **change).fingerprint(None).partition("/")[0] != plain
+    for vary in ("head", "order", "dropout"):
+        assert made("ls", few, 1, vary).fingerprint(None).partition("/")[0] != plain
+    assert made("ls", few, 1, "anchors", anchors=0.5).fingerprint(None).partition("/")[0] == plain
+    assert made("ls", few, 1, "anchors", anchors=0.5).fingerprint(None) != made("ls", few, anchors=0.5).fingerprint(
+        None
+    )
+
+
+def test_from_a_checkpoint_on_the_siblings_have_the_scores_they_would_have_had(few, tmp_path):
+    """Their maps are fitted on the pretrained word table, not on the trained one."""
+    inputs = siblings_of(few, {}, {"map": "ridge"})
+    straight, half, other = (made("ls", inputs) for _ in range(3))
+    straight.step(0), half.step(0)
+    half.save(tmp_path)
+    other.load(tmp_path)
+    assert (other.step(1), other.metrics_of_siblings()) == (straight.step(1), straight.metrics_of_siblings())
+    (maps,) = other.siblings.values()
+    for language, own in made("ls", few, map="ridge").maps.maps.items():
+        np.testing.assert_array_equal(maps.maps[language], own)
+
+
+def test_a_sibling_whose_map_cannot_be_fitted_fails_alone(few, monkeypatch):
+    def failing(kind, *arguments):
+        if kind == "ridge":
+            raise ValueError("no anchor is left")
+        return fit(kind, *arguments)
+
+    monkeypatch.setattr(baselines, "fit", failing)
+    first = made("ls", siblings_of(few, {}, {"map": "ridge"}, {"map": "orthogonal"}))
+    assert first.step(0) == made("ls", few).step(0)
+    assert list(first.metrics_of_siblings()) == [made("ls", few, map="orthogonal").fingerprint(None)]
+    with pytest.raises(ValueError, match="no anchor is left"):
+        made("ls", few, map="ridge")
+
+
+def test_a_training_that_collapses_collapses_for_all_maps(few):
+    collapses = {"lr": 3.0, "epochs": 1}
+    first = made("ls", siblings_of(few, collapses, {**collapses, "map": "ridge"}), **collapses)
+    first.step(0)
+    alone = made("ls", few, **collapses, map="ridge").step(0)
+    assert alone["dev/predicted_classes/qel"] == 1
+    (metrics,) = first.metrics_of_siblings().values()
+    assert metrics | first.constants() == alone
 
 
 @pytest.mark.parametrize("name", FINE_TUNED)
