@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,6 +89,15 @@ def points(name: str, x: list, y: list, colour: str, *, symbol: str = "circle", 
     """A trace of points. `more` is passed to plotly."""
     marker = {"color": colour, "symbol": symbol, "size": size, "line": {"color": colour, "width": 1.5}}
     return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker, **more}
+
+
+def spread_out(values: list, width: float) -> list[float]:
+    """How far points of the same value are moved apart, within `width`, so that they do not hide each other."""
+    total, placed, offsets = Counter(map(str, values)), Counter(), []
+    for value in map(str, values):
+        offsets.append(width * ((placed[value] + 0.5) / total[value] - 0.5))
+        placed[value] += 1
+    return offsets
 
 
 def listed(names: list[str], title: str, *, legend: bool = True, **more: object) -> dict:

@@ -1,20 +1,25 @@
 """The columns of a leaderboard: in a terminal, in the report, in MLflow."""
 
+import math
 from collections.abc import Sequence
 
 from seedwise.search.drawing.table import Cells, Column
 from seedwise.search.ledger.state import PRUNED
 from seedwise.search.ranking.baseline_scores import varying
+from seedwise.search.ranking.by_language import MEAN_ALL, MEAN_TARGETS, cell_of, in_words
 from seedwise.search.ranking.leaderboard import mean_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.text import interval, number, short, spread
 
+SPREAD = 14  # characters of a mean with its spread, and of the gap beside it
+HEADERS = {MEAN_TARGETS: "targets", MEAN_ALL: "all"}
 
-def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True) -> list[Cells]:
+
+def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True, room: float = math.inf) -> list[Cells]:
     """All columns for rows of `leaderboard`: parameters that differ, the score, fresh seeds if any, the audit.
 
-    Without `wide`, for a narrow terminal, the estimate has the spread of the configuration's own seeds beside it, and
-    there are no intervals.
+    Without `wide`, for a narrow terminal, there are no estimates and no intervals. `room` is how many characters the
+    audit may take; in little room it is the mean over targets alone.
     """
     differing = varying([row["params"] for row in rows if not row["baseline"]])
 
@@ -25,14 +30,17 @@ def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True) ->
 
     fresh = [FRESH if wide else NARROW_FRESH] if any(row["fresh"] for row in rows) else []
     audit = [
-        (Column(name.rpartition("/")[2], number=True, dim=True), lambda row, name=name: number(mean_of(row, name)))
-        for name in audited(rows, selection)
+        (
+            Column(HEADERS.get(language := name.rpartition("/")[2], language), number=True, dim=True),
+            lambda row, name=name: in_words(cell_of(row["scores"], name)),
+        )
+        for name in _fitting(audited(rows, selection), room)
     ]
     return [
         (Column("configuration"), lambda row: row["config_id"] + _marks(row, first=row is rows[0])),
         (Column("parameters", long=True), parameters),
         RUNS,
-        *((MEAN, ESTIMATE, INTERVAL) if wide else (NARROW,)),
+        *((MEAN, ESTIMATE, INTERVAL) if wide else (MEAN,)),
         P_BEST,
         *fresh,
         *audit,
@@ -40,8 +48,17 @@ def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True) ->
 
 
 def audited(rows: Sequence[dict], selection: Selection) -> list[str]:
-    """Metrics on dev sets that are shown but do not rank, if any row has them."""
-    return [name for name in selection.audit if any(mean_of(row, name) is not None for row in rows)]
+    """Metrics on dev sets that are shown but do not rank, if any row has them: by language, and over languages."""
+    means = [f"dev/{selection.metric}/{name}" for name in (MEAN_TARGETS, MEAN_ALL)]
+    return [name for name in (*selection.audit, *means) if any(mean_of(row, name) is not None for row in rows)]
+
+
+def _fitting(names: list[str], room: float) -> list[str]:
+    """Those of the audited metrics that fit: all, else the languages, else the mean over targets, else the first."""
+    means = [name for name in names if name.endswith((MEAN_TARGETS, MEAN_ALL))]
+    languages = [name for name in names if name not in means]
+    fits = (some for some in (names, languages, means[:1]) if some and len(some) * SPREAD <= room)
+    return next(fits, means[:1] or names[:1])
 
 
 def _marks(row: dict, *, first: bool) -> str:
@@ -73,10 +90,6 @@ def _interval(row: dict) -> str:
     return interval(row["estimate_low"], row["estimate_high"]) if row["replicated"] else "-"
 
 
-def _narrow(row: dict) -> str:
-    return _unmeasured(row) or spread(row["mean"] if row["baseline"] else row["estimate"], row["sd"])
-
-
 def _p_best(row: dict) -> str:
     return "" if row["baseline"] else f"{row['p_best']:.2f}" if row["replicated"] else "-"
 
@@ -88,10 +101,9 @@ def _fresh(fresh: dict | None, *, wide: bool) -> str:
 
 
 RUNS = Column("n", number=True), _runs
-MEAN = Column("mean ± sd", number=True), lambda row: "" if _unmeasured(row) else spread(row["mean"], row["sd"])
+MEAN = Column("mean ± sd", number=True), lambda row: _unmeasured(row) or spread(row["mean"], row["sd"])
 ESTIMATE = Column("estimate", number=True), _estimate
 INTERVAL = Column("95 % interval", number=True), _interval
-NARROW = Column("estimate ± sd", number=True), _narrow
 P_BEST = Column("P(best)", number=True), _p_best
 FRESH = Column("fresh seeds", number=True), lambda row: _fresh(row["fresh"], wide=True)
 NARROW_FRESH = Column("fresh", number=True), lambda row: _fresh(row["fresh"], wide=False)

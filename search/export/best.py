@@ -67,7 +67,7 @@ def content(results: Results, row: dict, path: Path) -> dict:
         "selected_by": results.selection.label,
         "score": {name: row[name] for name in (*SCORE, "estimate", "estimate_low", "estimate_high")}
         | {"p_best": row["p_best"] if row["replicated"] else None}
-        | {name: row[name] for name in ("replicates", "failed")},
+        | {name: row[name] for name in ("replicates", "failed", "collapsed")},
         "confirmed": _confirmed(row),
         "tied_with": _tied_with(row, ranked[0], results.leaderboard),
         "compared": sum(not other["baseline"] for other in results.leaderboard),
@@ -109,7 +109,7 @@ def _confirmed(row: dict) -> dict | None:
     """The score on fresh seeds, and how much of the search's score it did not keep; None before the confirmation."""
     if row["fresh"] is None:
         return None
-    fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed")}
+    fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed", "collapsed")}
     return fresh if row["baseline"] else fresh | {"optimism": row["estimate"] - fresh["mean"]}
 
 

@@ -110,7 +110,7 @@ class Card:
         scores = [(split, metric, language, score, metric) for split, metric, language, score in self._own_scores()]
         for metric in self.shown:
             for language, of in self._summaries("test", metric).items():
-                about = f"{metric}, mean of this configuration over {of['n']} seeds"
+                about = f"{metric}, mean of this configuration over {of['n']} seeds, sd {number(of['sd'])}"
                 scores.append(("test", metric, language, of["mean"], about))
         return [
             EvalResult(
@@ -185,10 +185,11 @@ class Card:
         for split, metric, scores in groups:
             for language, of in scores.items():
                 mean, ends = spread(of["mean"], of["sd"]), interval(of["ci_low"], of["ci_high"])
-                yield split, metric, language, mean, ends, str(of["n"])
+                seeds = f"{of['n']} of {of['n'] + of['failed']}" if of.get("failed") else str(of["n"])
+                yield split, metric, language, mean, ends, seeds
 
     def _failures(self) -> list[str]:
-        """Means are of runs that ended well; how many did not must be known."""
+        """How many runs failed: the means by language leave them out."""
         parts = {"of the search": self.content["score"], "on fresh seeds": self.content["confirmed"] or {"failed": 0}}
         failed = [f"{of['failed']} of {of['replicates']} runs {where}" for where, of in parts.items() if of["failed"]]
         return [f"Failed, and not in these means: {', '.join(failed)}."] if failed else []

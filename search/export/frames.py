@@ -11,6 +11,7 @@ from seedwise.folder import BEST
 from seedwise.search.export.best import content, ranking
 from seedwise.search.ledger.file import read_search
 from seedwise.search.ledger.state import State
+from seedwise.search.ranking.by_language import with_means
 from seedwise.search.ranking.leaderboard import flat
 from seedwise.search.ranking.results import Results
 from seedwise.search.spec.load import recorded
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 class LoadedSearch:
     """A search as its ledger stood when it was loaded; load it again to see what has come since.
 
-    Columns: `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a metric, `score` the one number that ranks.
+    Columns: `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a metric, `score` the one number that ranks. Beside a
+    mean over seeds, `_sd` is their standard deviation and `_n` their number. `dev/macro_f1/mean_targets` is the mean
+    over the target languages, `mean_all` that over source and targets.
     """
 
     folder: Path
@@ -62,7 +65,7 @@ class LoadedSearch:
             | {name: getattr(run, name) for name in ("seconds", "step", "error")}
             | {"score": self.results.selection.score(run.metrics)}
             | {f"params.{name}": value for name, value in configurations[run.config_id].params.items()}
-            | run.metrics
+            | with_means(run.metrics, self.results.selection)
             for run in self.state.runs()
         )
 

@@ -7,6 +7,7 @@ from seedwise.search.ledger.state import Run, State
 from seedwise.search.ranking.run_scores import counts
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.summary import NO_POOL, Pool, bounds_of, summary
+from seedwise.text import spread
 
 MEAN_ALL, MEAN_TARGETS = "mean_all", "mean_targets"  # in the place of a language; papers' averages are mean_all
 COUNTS = ("predicted_classes", "share_of_")  # how these metrics begin: a mean over languages says nothing
@@ -67,11 +68,25 @@ def per_language(runs: Sequence[Run], selection: Selection, pools: Mapping[str, 
     return table
 
 
+def cell_of(table: ByLanguage, name: str) -> dict:
+    """The summary of a metric such as `dev/macro_f1/bel`; empty if no run reports it."""
+    metric, _, language = name.rpartition("/")
+    return table.get(metric or name, {}).get(language, {})
+
+
+def in_words(cell: Mapping) -> str:
+    """A mean with its standard deviation and, if runs lack it, over how many of them it is; empty for no summary."""
+    if not cell:
+        return ""
+    fewer = f", {cell['n']} of {cell['n'] + cell['failed']}" if cell.get("failed") else ""
+    return spread(cell["mean"], cell["sd"]) + fewer
+
+
 def flat(table: ByLanguage) -> dict[str, float | None]:
     """Columns of a file and metrics of a tracker: `dev/macro_f1/bel`, with `_sd` and `_n` beside it."""
     columns: dict[str, float | None] = {}
     for metric, cells in table.items():
         for language, cell in cells.items():
-            name = f"{metric}/{language}" if language else metric
+            name = metric if language == metric else f"{metric}/{language}"
             columns |= {name: cell["mean"], f"{name}_sd": cell["sd"], f"{name}_n": cell["n"]}
     return columns

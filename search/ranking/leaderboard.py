@@ -226,5 +226,4 @@ def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
 
 
 def mean_of(row: dict, name: str) -> float | None:
-    metric, _, language = name.rpartition("/")
-    return row["scores"].get(metric or name, {}).get(language, {}).get("mean")
+    return by_language.cell_of(row["scores"], name).get("mean")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seedwise.errors import RequestError
-from seedwise.search.ledger.state import SEARCH, Run, State
+from seedwise.search.ledger.state import CONFIRM, SEARCH, Run, State
 from seedwise.search.ranking.baseline_scores import varying
+from seedwise.search.ranking.by_language import MEAN_ALL, MEAN_TARGETS
 from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.leaderboard import best_baselines, chosen, leaderboard, underspecification
@@ -70,6 +71,16 @@ class Results:
         configuration = self.state.configurations[config_id]
         return all(self.lacks_score(run) for run in configuration.of_phase(phase) if run.finished)
 
+    def interval_too_short(self, phase: str) -> bool:
+        """Whether seeds collapsed in a phase and are too few for intervals to hold the true mean as often as they say.
+
+        That takes five seeds of three configurations or baselines; docs/decisions.md has how often they do with fewer.
+        """
+        rows = [row["fresh"] if phase == CONFIRM else row for row in self.leaderboard]
+        rows = [row for row in rows if row and row["replicates"] > 1]
+        few = len(rows) < 3 or min(row["replicates"] for row in rows) < 5
+        return few and any(row["collapsed"] for row in rows)
+
     @cached_property
     def measured(self) -> list[dict]:
         """The ranked rows whose estimate rests on at least one score of their own."""
@@ -108,9 +119,9 @@ class Results:
         return [row["baseline"] or f"{ranks[row['config_id']]}. {row['config_id']}" for row in rows]
 
     def languages(self, names: Iterable[str]) -> list[str]:
-        """Names of languages in the order of the task: source, pivots, targets, then others as they come."""
-        order = [self.selection.source, *self.selection.pivots, *self.selection.targets]
-        return sorted(dict.fromkeys(names), key=lambda name: order.index(name) if name in order else len(order))
+        """Names of languages in the order of the task: source, pivots, targets, then others, then means."""
+        order = [self.selection.source, *self.selection.pivots, *self.selection.targets, "", MEAN_TARGETS, MEAN_ALL]
+        return sorted(dict.fromkeys(names), key=lambda name: order.index(name if name in order else ""))
 
     @cached_property
     def varying(self) -> list[str]:

@@ -12,6 +12,10 @@ from seedwise.search.report.table import NO_REPLICATES
 from seedwise.text import number
 
 NAMED_TIES = 5
+TOO_SHORT = (
+    "Some seeds collapsed to a single class, and there are too few to know how often: these intervals are too short, "
+    "and hold the true mean less often than in 95 of 100 searches."
+)
 
 
 def answer(results: Results, rerun: str) -> list[str]:
@@ -51,6 +55,8 @@ def _chosen(results: Results) -> Iterator[str]:
     if tests := fresh["scores"].get(f"test/{results.metric}"):
         scores = ", ".join(f"{name} {in_interval(tests[name], 'mean', 'ci')}" for name in results.languages(tests))
         yield f"Test {results.metric} {_tested(tests, fresh['replicates'])}: {scores}."
+    if results.interval_too_short(CONFIRM):
+        yield TOO_SHORT
 
 
 def _seeds(row: dict, kind: str = "") -> str:
@@ -63,7 +69,7 @@ def _tested(tests: dict[str, dict], seeds: int) -> str:
     counts = sorted({scores["n"] for scores in tests.values()})
     if counts == [seeds]:
         return "on the same seeds"
-    return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, those whose runs have one"
+    return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, those whose runs did not fail"
 
 
 def _ties(results: Results) -> str:

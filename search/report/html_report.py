@@ -15,13 +15,13 @@ from seedwise.search.drawing.leaderboard_columns import columns
 from seedwise.search.drawing.svg import read, svg
 from seedwise.search.drawing.table import Cells, Column, Table
 from seedwise.search.ledger.state import CONFIRM, DONE
+from seedwise.search.ranking.by_language import in_words
 from seedwise.search.ranking.results import Results
 from seedwise.search.report import charts, components, costs, importance
 from seedwise.search.report.answer import answer
 from seedwise.search.report.failures import LISTED, count_runs, failures, in_common
-from seedwise.search.report.languages import languages, of_fewer_runs, scores_by_language
+from seedwise.search.report.languages import languages, of_fewer_runs, scores_by_language, spreads
 from seedwise.search.report.table import notes, title
-from seedwise.text import number
 
 Section = tuple[str, str, str]  # key, title, content
 FAILURES: list[Cells] = [
@@ -72,7 +72,8 @@ def _sections(results: Results, folder: Path) -> Iterator[Section]:
     slices = f'{about}</p>\n<div class="slices">\n{slices}\n</div>' if slices else ""
     yield "importance", "Which parameters matter", _chart(importance.chart(results)) + slices
     yield "target", "Selection score against target scores", _chart(charts.target(results))
-    yield "languages", "Languages", "\n".join(_chart(languages(results, split)) for split in ("dev", "test"))
+    by_language = (languages(results, "dev"), spreads(results), languages(results, "test"))
+    yield "languages", "Languages", "\n".join(map(_chart, by_language))
     yield "components", "Where the variance comes from", _chart(components.chart(results))
     cost = f"<p>{escaped(costs.in_words(costs.cost(results.state)))}</p>\n"
     yield "cost", "Time and cost", cost + _chart(costs.chart(results))
@@ -99,7 +100,7 @@ def _leaderboard(results: Results, pictured: Collection[str]) -> str:
         *(
             (
                 Column(f"test {name}", number=True),
-                lambda row, name=name: number(scores_by_language(row, metric).get(name, {}).get("mean")),
+                lambda row, name=name: in_words(scores_by_language(row, metric).get(name, {})),
             )
             for name in tested
         ),

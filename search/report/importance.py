@@ -1,12 +1,11 @@
 """Which parameters matter: how much of the differences between configurations each explains, and its slice."""
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import fdtrc
 
-from seedwise.search.drawing.chart import BLUE, GREY, RED, Chart, focus, label, listed, points
+from seedwise.search.drawing.chart import BLUE, GREY, RED, Chart, focus, label, listed, points, spread_out
 from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.ranks import ranks
 from seedwise.search.ranking.results import Results
@@ -147,7 +146,7 @@ def _slice(results: Results, name: str, rows: list[dict], number: int) -> Chart:
         ends = f"from {min(values):g} to {max(values):g}"
     else:
         kinds = sorted(dict.fromkeys(map(str, values)))
-        x = [kinds.index(str(value)) + offset for value, offset in zip(values, _offsets(values), strict=True)]
+        x = [kinds.index(str(value)) + offset for value, offset in zip(values, spread_out(values, SPREAD), strict=True)]
         axis |= {"tickvals": list(range(len(kinds))), "ticktext": [label(kind) for kind in kinds]}
         axis |= {"range": [-0.5, len(kinds) - 0.5], "tickangle": -35 if len(kinds) > HORIZONTAL else 0}
         ends = f"over {', '.join(kinds)}"
@@ -170,15 +169,6 @@ def _slice(results: Results, name: str, rows: list[dict], number: int) -> Chart:
     visible = focus([row[name] for row in whole for name in ("estimate", *(ENDS if known else ()))])
     layout["yaxis"] = {"zeroline": False, "automargin": True, "range": visible}
     return Chart(f"slice-{number}", "", text, f"{len(rows)} configurations", data, layout)
-
-
-def _offsets(values: list) -> list[float]:
-    """How far points of the same value are moved apart, so that their bars do not overlap."""
-    total, seen, offsets = Counter(map(str, values)), Counter(), []
-    for value in map(str, values):
-        offsets.append(SPREAD * ((seen[value] + 0.5) / total[value] - 0.5))
-        seen[value] += 1
-    return offsets
 
 
 def _whole(results: Results) -> list[dict]:

@@ -1,10 +1,17 @@
-"""A heat map of configurations by languages."""
+"""Scores by language: a heat map of configurations, and how much seeds move the score of each language."""
 
-from seedwise.search.drawing.chart import Chart, label, listed
+import numpy as np
+
+from seedwise.search.drawing.chart import BLUE, LEGEND, ORANGE, RED, ROW, Chart, label, listed, points, spread_out
+from seedwise.search.ledger.state import PRUNED
+from seedwise.search.ranking.by_language import MEAN_ALL, MEAN_TARGETS
 from seedwise.search.ranking.results import Results
 from seedwise.text import number
 
-CELL_WIDTH = 64  # pixels that a number needs
+CELL_WIDTH = 76  # pixels that a number needs
+TWO_LINES = 36  # pixels of a row with two lines of text
+SPREAD = 0.5  # of the distance between two languages, over which points are spread
+OVER_LANGUAGES = f"{MEAN_TARGETS} is the mean over targets, {MEAN_ALL} that over source and targets. "
 NAMES_WIDTH = 220  # pixels of the configurations' names and the scale
 NAMED = 5  # configurations that are named in a remark
 
@@ -16,16 +23,18 @@ def languages(results: Results, split: str) -> Chart | str:
     names = results.languages(name for row in rows for name in scores_by_language(row, key))
     if not names:
         return f"No run reports {results.metric} on {split} sets by language."
-    values = [[scores_by_language(row, key).get(name, {}).get("mean") for name in names] for row in rows]
+    cells = [[scores_by_language(row, key).get(name, {}) for name in names] for row in rows]
+    values = [[cell.get("mean") for cell in line] for line in cells]
     heat = {
         "type": "heatmap",
         "x": list(range(len(names))),
         "y": list(range(len(rows))),
         "z": values,
-        "texttemplate": "%{z:.3f}",
-        "textfont": {"color": "#111111"},  # readable on every colour of the scale
+        "text": [[_in_cell(cell) for cell in line] for line in cells],
+        "texttemplate": "%{text}",
+        "textfont": {"color": "#111111", "size": 11},  # readable on every colour of the scale
         "colorscale": [[0, "#eef4fa"], [1, "#56B4E9"]],
-        "hovertemplate": "%{z:.4f}<extra></extra>",
+        "hovertemplate": "%{text}<extra></extra>",
         "xgap": 1,
         "ygap": 1,
         "colorbar": {"thickness": 12, "outlinewidth": 0},
@@ -34,6 +43,7 @@ def languages(results: Results, split: str) -> Chart | str:
     bare = {"showgrid": False, "ticks": ""}
     columns = {"tickvals": heat["x"], "ticktext": [label(name) for name in names], "side": "top", **bare}
     layout |= {"xaxis": columns, "yaxis": layout["yaxis"] | bare, "margin": {"l": 20, "r": 20, "t": 40, "b": 10}}
+    layout["height"] += (TWO_LINES - ROW) * len(rows)
     seeds = "fresh seeds" if split == "test" else "the search's seeds"
     highest = [max(value for value in column if value is not None) for column in zip(*values, strict=True)]
     summary = "; ".join(
@@ -42,10 +52,62 @@ def languages(results: Results, split: str) -> Chart | str:
     )
     text = f"Mean {key} over {seeds} of {len(rows)} configurations by language. {summary}."
     fewer = of_fewer_runs(rows, key)
-    remark = f"Failed runs without a score are left out: {fewer}. " if fewer else ""
-    caption = f"Means over {seeds}, the best estimate of the selection score on top. {remark}{results.left_out}"
+    remark = f"Failed runs are left out: {fewer}. " if fewer else ""
+    caption = (
+        f"Means ± standard deviations over {seeds}, the best estimate of the selection score on top. {OVER_LANGUAGES}"
+        f"{remark}{results.left_out}"
+    )
     width = NAMES_WIDTH + CELL_WIDTH * len(names)
     return Chart(f"languages-{split}", f"{key} by language", text, caption, [heat], layout, width)
+
+
+def _in_cell(cell: dict) -> str:
+    if not cell:
+        return ""
+    lines = [number(cell["mean"]), *([f"± {number(cell['sd'])}"] if cell["sd"] is not None else [])]
+    return "<br>".join(lines) + (f" ({cell['n']} of {cell['n'] + cell['failed']})" if cell["failed"] else "")
+
+
+def spreads(results: Results) -> Chart | str:
+    """Standard deviations over the search's seeds, by language: each configuration a point, the source first."""
+    key = f"dev/{results.metric}"
+    rows = [row for row in results.ranked if row["status"] != PRUNED]
+    cells = [(row, name, cell) for row in rows for name, cell in scores_by_language(row, key).items()]
+    known = [(row, name, cell["sd"]) for row, name, cell in cells if cell["sd"] is not None]
+    if not known:
+        return "No configuration ran on two seeds, so how much seeds move a language is unknown."
+    names = results.languages(name for _, name, _ in known)
+    data = []
+    for title, chosen, colour, symbol in (
+        ("configurations", False, BLUE, "circle-open"),
+        ("chosen", True, RED, "star"),
+    ):
+        of_kind = [(row, name, sd) for row, name, sd in known if (row is results.chosen) == chosen]
+        offsets = spread_out([name for _, name, _ in of_kind], SPREAD)
+        x = [names.index(name) + offset for (_, name, _), offset in zip(of_kind, offsets, strict=True)]
+        text = [label(f"{row['config_id']}, {row['replicates']} seeds: {number(sd)}") for row, _, sd in of_kind]
+        hover = {"text": text, "hovertemplate": "%{text}<extra></extra>"}
+        size = 11 if chosen else 7
+        data += [points(title, x, [sd for *_, sd in of_kind], colour, symbol=symbol, size=size, **hover)] if x else []
+    medians = {name: float(np.median([sd for _, other, sd in known if other == name])) for name in names}
+    x, y = list(range(len(names))), list(medians.values())
+    data.append(points("median", x, y, ORANGE, symbol="line-ew-open", size=26, hovertemplate="%{y:.4f}<extra></extra>"))
+    largest = max(medians, key=medians.get)
+    text = (
+        f"Standard deviations of {key} over seeds, of {len({row['config_id'] for row, *_ in known})} configurations. "
+        f"Medians: {', '.join(f'{name} {number(sd)}' for name, sd in medians.items())}; {largest} has the largest."
+    )
+    caption = (
+        "How much the seed moves the score of each language, whatever the configuration: a point is the standard "
+        f"deviation of one configuration over the search's seeds, the bar the median. {OVER_LANGUAGES}Those of two or "
+        "three seeds are rough."
+    )
+    layout = {
+        "xaxis": {"tickvals": x, "ticktext": [label(name) for name in names], "zeroline": False, "automargin": True},
+        "yaxis": {"title": {"text": "standard deviation over seeds"}, "rangemode": "tozero", "automargin": True},
+        "legend": LEGEND,
+    }
+    return Chart("spreads", f"What seeds do to {label(key)}", text, caption, data, layout)
 
 
 def of_fewer_runs(rows: list[dict], key: str) -> str:

@@ -13,7 +13,8 @@ from seedwise.search.ranking.leaderboard import best_baselines, flat, in_words
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 
-WIDE = 100  # columns of a terminal that has room for intervals
+WIDE = 120  # characters of a terminal that has room for intervals
+OTHERS_WIDE, OTHERS = 104, 66  # characters that the columns before the audit take, with intervals and without
 NO_REPLICATES = (
     "no configuration has two replicates: the noise between seeds is unknown, and so are P(best), ties and "
     "intervals of estimates"
@@ -30,7 +31,7 @@ def as_table(rows: list[dict], selection: Selection, *, width: float, most: int 
     left += max(0, len(rows) - len(shown))
     more = [f"{left} more in {LEADERBOARD_CSV}"] if left else []
     return Table.of(
-        columns(rows, selection, wide=width >= WIDE),
+        columns(rows, selection, wide=width >= WIDE, room=width - (OTHERS_WIDE if width >= WIDE else OTHERS)),
         [ranked[:most], baselines],
         title=title(selection),
         notes=[*notes(rows, shown, selection), *more],

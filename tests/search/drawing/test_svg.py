@@ -91,7 +91,8 @@ def test_the_report_shows_the_leaderboard_and_the_pictures_without_network_acces
     names = [cell.text for cell in root.iter("th")]
     assert names[names.index("fresh seeds") :] == ["fresh seeds", "test x"]
     first = [cell.text for cell in lines[0]]
-    assert first[names.index("test x")] == f"{rows[0]['fresh']['scores']['test/value']['x']['mean']:.3f}"
+    cell = rows[0]["fresh"]["scores"]["test/value"]["x"]
+    assert first[names.index("test x")] == f"{cell['mean']:.3f} ± {cell['sd']:.3f}"
     drawn = [row["config_id"] for row in rows if row["fresh"] and row["params"]["trouble"] == "none"]
     pictures = next(section for section in root.iter("section") if section.get("id") == "pictures")
     assert [section.find("h3").get("id") for section in pictures.findall("section")] == drawn

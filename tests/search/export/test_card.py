@@ -49,7 +49,7 @@ def test_the_hub_reads_the_front_matter_and_the_results(content, tmp_path):
         ("test", "f1", "qan"): pytest.approx(0.5633),
     }
     names = [result.metric_name for result in data.eval_results]
-    assert names[-1] == "macro_f1, mean of this configuration over 3 seeds"
+    assert names[-1] == "macro_f1, mean of this configuration over 3 seeds, sd 0.015"
 
 
 def test_the_card_shows_seed_scores_intervals_baselines_ties_and_the_rerun_command(content):

@@ -490,7 +490,7 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
     assert {trouble: run.status for trouble, run in by_trouble.items()} == {
         "none": "done",
         "nan": "failed:nan",
-        "collapsed": "failed:collapsed",
+        "collapsed": "done",  # its scores count
         "oom": "failed:oom",
         "error": "failed:error",
         "die": "failed:error",
@@ -500,7 +500,12 @@ def test_every_kind_of_failure_is_recorded_and_never_flatters(tmp_path):
     rows = board(folder)
     assert rows[0]["params"]["trouble"] == "none"
     assert rows[0]["failed"] == 0
-    assert all(row["failed"] == 1 and row["mean"] < rows[0]["mean"] for row in rows[1:])
+    assert all(row["failed"] == (row["params"]["trouble"] != "collapsed") for row in rows[1:])
+    assert all(row["mean"] < rows[0]["mean"] for row in rows[1:])
+    (collapsed,) = (row for row in rows if row["params"]["trouble"] == "collapsed")
+    assert collapsed["collapsed"] == {"run": 1}
+    (runs,) = (c.runs for c in state.configurations.values() if c.params["trouble"] == "collapsed")
+    assert collapsed["mean"] == pytest.approx((runs[0].metrics["value"] + 0.1) / 2)
 
 
 def test_a_run_whose_worker_was_killed_goes_on_from_its_checkpoint(tmp_path):
