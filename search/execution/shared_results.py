@@ -1,7 +1,7 @@
-"""Runs that would do the same work: the first does it, the others take its results.
+"""Shares results among runs that would do the same work: the first run does it, the other runs take its results.
 
-Two configurations can build the same tables (sparsemax gives a word no more anchors, however many k allows); their
-training is then equal to the last bit. A method says so by its fingerprint. Results are shared epoch by epoch through
+Two configurations can build the same tables (from some k on, sparsemax gives a word no more anchors). Their training is
+then equal to the last bit, and the method gives them the same fingerprint. Results are shared epoch by epoch through
 Ray's key-value store, within one session of a search.
 """
 
@@ -20,13 +20,13 @@ SILENCE_SECONDS = 30.0  # without a heartbeat: the run that does the work counts
 
 
 class SharedResults:
-    """The results shared by those runs of a session that have the same fingerprint, as seen by the run `me`."""
+    """The results that runs of a session with the same fingerprint share; `me` is the run that uses this object."""
 
     def __init__(self, session: str, fingerprint: str, me: str):
         self.session, self.fingerprint, self.me = session, fingerprint, me
 
     def owner(self) -> str:
-        """The run that does the work: the first that asked."""
+        """The run that does the work: the first run that called this."""
         kv_put(self._key("owner"), self.me.encode(), overwrite=False)
         return kv_get(self._key("owner")).decode()
 
@@ -37,18 +37,18 @@ class SharedResults:
         kv_put(self._key(epoch), json.dumps(vars(outcome)).encode())
 
     def leave(self) -> None:
-        """Tell runs that wait for this one that nothing more will come."""
+        """Tell runs that wait for this run that it will publish nothing more."""
         if self.mine():
             kv_put(self._key("left"))
 
     def wait(self, epoch: int) -> Outcome | None:
-        """The outcome of an epoch once it is published; None where its owner has left or fallen silent."""
+        """Wait for the outcome of an epoch. None if the owner has left or fallen silent without publishing it."""
         owner, heartbeat, heard = run_id(*self.owner().split("/")), None, time.monotonic()
         while True:
             if (latest := last_heartbeat(self.session, owner)) != heartbeat:
                 heartbeat, heard = latest, time.monotonic()
             over = kv_get(self._key("left")) is not None or time.monotonic() > heard + SILENCE_SECONDS
-            content = kv_get(self._key(epoch))  # read last, or an outcome that came just before the end were missed
+            content = kv_get(self._key(epoch))  # read last, so that an outcome published just before the end counts
             if content is not None or over:
                 return None if content is None else Outcome(**json.loads(content))
             time.sleep(POLL_SECONDS)
@@ -58,7 +58,7 @@ class SharedResults:
 
 
 def reference(run: Run | RunOrder) -> str:
-    """A run in the key-value store and in the ledger's `same_as`."""
+    """The name of a run in the key-value store and in the ledger's `same_as`."""
     return f"{run.config_id}/{run.replicate}"
 
 
