@@ -58,7 +58,7 @@ def check(specification: "Specification", *, elsewhere: bool = False) -> None:
 
 
 def _check_space(specification: "Specification") -> Iterable[RequestError]:
-    """Check the space: a grid needs values, no dimension may be called baseline, a decomposition has one point."""
+    """Check the space: a grid needs values, no dimension is called `baseline`, baselines fit; and `decompose`."""
     space = specification.parts.space
     if specification.sampler == "grid" and (continuous := space.continuous()):
         fix = f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler."
