@@ -13,7 +13,7 @@ from pathlib import Path
 
 MARK = "seedwise-archive"
 NO_SEARCH = 4  # exit code
-LEFT_OUT = ("checkpoints", "models")  # large, and needed only where the search continues
+LEFT_OUT = ("checkpoints", "models")  # large, and needed only to continue the search
 
 
 def main(folder: Path) -> int:

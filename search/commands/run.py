@@ -61,7 +61,7 @@ def refuse_other_inputs(
     from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(specification)):
-        problem = f"not what it was made with: {', '.join(changed)}"
+        problem = f"its inputs have changed: {', '.join(changed)}"
         if not options.allow_changed_inputs:
             fix = "Bring those files back, or run it on these with --allow-changed-inputs."
             raise RequestError(str(options.file), problem, fix)

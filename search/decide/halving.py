@@ -37,7 +37,7 @@ class Halving(Adaptive):
         for goal in self.rungs()[1:]:
             if promoted := self._promoted(state, estimate, goal, share=1):
                 return promoted
-        return New("everyone has all replicates") if more else self.fill(state, self.max)
+        return New("every configuration has all its replicates") if more else self.fill(state, self.max)
 
     def _promoted(self, state: State, estimate: Estimate, goal: int, *, share: int) -> Replicate | None:
         """A replicate for the best configuration that may climb to the rung `goal` and has not reached it yet.

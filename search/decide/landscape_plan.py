@@ -83,7 +83,7 @@ class Plan(Dependencies):
         left = [(planned, run) for planned, run in self.with_runs(state) if run is None or run.status == INTERRUPTED]
         for planned, run in left:
             if self._ready(state, planned):
-                because = "it was running when the landscape stopped" if run else "its models are there"
+                because = "it was running when the landscape stopped" if run else "its models are trained"
                 return FromPlan(planned.config_id, planned.replicate, because, planned.params)
         blocked = [self._blocked(state, planned) for planned, _ in left]
         if not all(blocked) and any(run.status == RUNNING for run in state.runs()):

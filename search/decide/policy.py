@@ -98,7 +98,7 @@ class Policy:
         if action := first_interrupted(state) or self.spent(state):
             return action
         if unstarted := state.tally.unstarted():
-            return Replicate(unstarted[0].config_id, 0, "it was asked for when the search stopped")
+            return Replicate(unstarted[0].config_id, 0, "it was proposed before the search stopped")
         return self.choose(state, more=more)
 
     def spent(self, state: State) -> Stop | None:

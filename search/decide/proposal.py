@@ -162,9 +162,8 @@ class Proposer:
             if index is not None:
                 trials.append(complete(point, float(estimate.mean[index]), infeasible=bool(failed[index])))
             elif configuration.pruned:
-                steps = configuration.runs[0].steps.items()
-                scores = {step: self.estimator.selection.score(metrics) for step, metrics in steps}
-                scores = {step: score for step, score in scores.items() if score is not None}
+                steps, score_of = configuration.runs[0].steps.items(), self.estimator.selection.score
+                scores = {step: score for step, metrics in steps if (score := score_of(metrics)) is not None}
                 trials.append(_trial(point, state=TrialState.PRUNED, intermediate_values=scores))
             else:
                 trials.append(_trial(point, state=TrialState.RUNNING))

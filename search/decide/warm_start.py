@@ -47,7 +47,7 @@ def _read(folder: Path, selection: Selection, method: str | dict) -> Iterator[di
         )
     estimate = Estimator(chosen).estimate(state)
     if estimate is None:
-        raise RequestError(f"--from {folder}", "no run of it has finished")
+        raise RequestError(f"--from {folder}", "none of its runs has finished")
     scores = (estimate.mean - np.median(estimate.mean)) / (np.std(estimate.mean) or 1.0)
     for index in best_and_spread(estimate.ranking, MAX_CONFIGURATIONS, MAX_CONFIGURATIONS // 2):
         configuration = state.configurations[estimate.ids[index]]

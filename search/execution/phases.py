@@ -36,7 +36,7 @@ class Study(Protocol):
 
     def method(self) -> type: ...  # the class that all runs use
 
-    def largest(self) -> dict: ...  # the parameters of the run that takes most memory
+    def largest(self) -> dict: ...  # the parameters of the run that takes the most memory
 
     def total_runs(self, state: State) -> int | None: ...  # None if only hours limit them
 
@@ -83,7 +83,7 @@ class Phases:
         except RequestError as error:
             if not known:
                 raise
-            fix = "The search began with these resources: resume it where a node has as much."
+            fix = "The search began with these resources: resume it on a node that has as much."
             raise RequestError(error.key, error.problem, fix) from error
         self.ledger.append(placement.event(nodes, need))
         gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""

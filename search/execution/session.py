@@ -35,7 +35,7 @@ class View(Protocol):
 
     def tick(self) -> None: ...  # in every turn of Tune's loop, so it must be cheap
 
-    def say(self, text: str) -> None: ...  # one line that stays
+    def say(self, text: str) -> None: ...  # prints one line that stays on the screen
 
 
 class Session:
@@ -216,7 +216,7 @@ class Session:
         enough = max(len(nodes_now()), worker_loss.RESTARTS + 1 if killed else 1)
         if self.progressed or self.failed_starts < enough:
             return False
-        fix = f"Install what is missing where runs are, or put it into {self.ledger.state.search['folder']}. Then:"
+        fix = f"Install what is missing on the nodes, or put it into {self.ledger.state.search['folder']}. Then:"
         self.fail(f"no run can start: {loss.at_start}. {fix}")
         return True
 
@@ -230,7 +230,7 @@ class Session:
             return False
         if any(run.error == error for run in self.ledger.state.runs()):
             return False
-        self.fail(f"a run needs what is not installed: {error}. Install it here and where runs are. Then:")
+        self.fail(f"a run needs a missing module: {error}. Install it here and on the nodes. Then:")
         return True
 
     def check_imports(self, error: str) -> None:
@@ -240,7 +240,7 @@ class Session:
         """
         several = len({run.config_id for run in self.ended}) >= worker_loss.SAME_IMPORT_ERRORS
         if several and all(run.error == error for run in self.ended):
-            self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing where runs are. Then:")
+            self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing on the nodes. Then:")
 
     def fail(self, problem: str) -> None:
         """Stop the search, which cannot continue. The command that resumes it is added to `problem`."""

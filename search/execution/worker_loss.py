@@ -10,7 +10,7 @@ from seedwise.credentials import mask
 from seedwise.search.cluster.ray_internals import what_happened
 
 NODE = "its node was lost"
-SILENT = "its worker gave no sign of life"
+SILENT = "its worker sent no heartbeat"
 DIED = "its worker process died"
 OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
 NOT_STARTED = "its worker could not start"

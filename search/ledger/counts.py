@@ -17,7 +17,7 @@ class Tally:
     A run without a result is open: running, interrupted or waiting. There are about as many open runs as slots.
     """
 
-    started: Counter[str] = field(default_factory=Counter)  # runs by phase, open ones included
+    started: Counter[str] = field(default_factory=Counter)  # runs by phase, open runs included
     finished: int = 0  # runs that have a result
     pruned: int = 0  # configurations that were pruned
     pruned_runs: int = 0  # all runs of pruned configurations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def estimator_of(resolved: dict, space: Callable[[], Space]) -> Estimator:
-    """The estimator of a search. It shrinks scores towards a surrogate over the space if the policy wants one."""
+    """The estimator of a search. It shrinks scores towards a surrogate over the space if the policy asks for that."""
     surrogate = resolved.get("replicates", {}).get("surrogate", False)
     return Estimator(Selection.from_specification(resolved), space() if surrogate else None)
 

@@ -25,7 +25,7 @@ LANGUAGES = {"task.source", "task.targets", "task.pivots"}
 
 
 def check(specification: "Specification", *, elsewhere: bool = False) -> None:
-    """Raise all problems that would fail later, each once. `elsewhere`: absolute paths are on another machine.
+    """Raise all problems that would fail later, each once. `elsewhere`: absolute paths are not looked up here.
 
     Inputs, which are listed by language, are not checked if the languages themselves are wrong. Overrides and enqueued
     configurations are not checked if there is no space for them, as with a wrong `compat`.
