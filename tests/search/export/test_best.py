@@ -280,9 +280,7 @@ def test_data_that_a_setting_names_are_compared_with_those_of_the_file(tmp_path,
     capsys.readouterr()
     assert main([command, "s/best.yaml", option, "--set", "inputs.lexicons.qan=words.txt"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(
-        f"seedwise: s/best.yaml: its inputs have changed: inputs.lexicons.qan (was {was[:10]}, is "
-    )
+    assert error.startswith(f"seedwise: s/best.yaml: its inputs have changed: inputs.lexicons.qan (was {was[:10]}, is ")
     assert error.count(" (was ") == 1
     assert not (tmp_path / "runs").exists()
 

@@ -79,7 +79,10 @@ def fewer_walks(monkeypatch):
         ("task.data='world:topics/{language}.tsv'", "a pattern needs both {language} and {split}"),
         ("task.label=topic", "qel/train.tsv has no column 'topic'. It has: index_id, category, text."),
         ("task.splits={devel: x}", "task.splits.devel"),
-        ("task.splits={dev: test}", "task.splits: train, dev and test would be train, test, test: one set would serve"),
+        (
+            "task.splits={dev: test}",
+            "task.splits: train, dev and test would be train, test, test: a set would be used twice",
+        ),
         ("task.targets=[qan, qel]", "task.targets: qel is the source."),
         (
             "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
