@@ -1,4 +1,4 @@
-"""Passwords in addresses: how they must be written, and how they are left out of all that is shown or saved."""
+"""Checks how passwords are written in addresses, and masks them in everything that is shown or saved."""
 
 import base64
 import re
@@ -6,8 +6,8 @@ from urllib.parse import quote, unquote
 
 from seedwise.errors import RequestError
 
-# user:password before the last @, since people write @ and / into passwords as they are; in web addresses also a user
-# alone, which may be a token. After :/// comes a path, which has no user.
+# Matches user:password up to the last @, since people write @ and / into passwords unescaped. In web addresses it also
+# matches a user without a password, which may be a token. After :/// comes a path, which has no user.
 _USER = re.compile(
     r"""(?i)(?<=://)(?!/)(?:[^\s"':]*:[^\s"']*|(?:(?<=http://)|(?<=https://))[^\s"'/?#]*)(?=@)""",
 )
@@ -15,13 +15,13 @@ _VALUE = re.compile(
     r"""(?i)(?:(?:password|passwd|pwd)(?:=|%3d)|[?&][\w.-]*(?:token|secret|signature|sig|key)=)([^\s"'&]+)"""
 )
 HIDDEN = "***"
-SHORTEST_SECRET = 4  # letters of a password that is masked by itself: a shorter password is part of too many words
+SHORTEST_SECRET = 4  # characters: a shorter password is not masked outside an address, since too many words contain it
 
 
 def mask(text: str, address: str = "") -> str:
-    """The text without the credentials of any address in it.
+    """Replace the credentials of every address in a text by `***`.
 
-    With `address`, its password is left out also where it stands alone, as a server or a driver may quote it.
+    The password of `address` is masked outside of addresses too, since a server or a driver may quote it by itself.
     """
     for secret in _secrets(address):
         text = text.replace(secret, HIDDEN)
@@ -30,12 +30,12 @@ def mask(text: str, address: str = "") -> str:
 
 
 def has_password(address: str) -> bool:
-    """Whether an address, which is the whole text, has a password, however it is written."""
+    """Whether `address`, which must be the whole text, contains a password in any spelling."""
     return mask(address) != address or re.search("(?s)://(?!/)[^:]*:.*@", address) is not None
 
 
 def check_address(key: str, address: str) -> None:
-    """Refuse a password with characters at which an address in a message seems to end: the rest could be shown."""
+    """Refuse a password with characters that seem to end the address in a message: the rest would not be masked."""
     user = _USER.search(address)
     if has_password(address) and (re.search(r"""[\s"']""", address) or (user and re.search("[@/?#]", user[0]))):
         raise RequestError(
@@ -44,12 +44,12 @@ def check_address(key: str, address: str) -> None:
 
 
 def _secrets(address: str) -> list[str]:
-    """The secrets in an address, in every form in which a message may quote them, the longest first."""
+    """The secrets in an address in every form in which a message may quote them, longest first."""
     user = _USER.search(address)
     name, colon, password = user[0].partition(":") if user else ("", "", "")
     secrets = {password if colon else name, *_VALUE.findall(address)}
     secrets |= set(map(unquote, secrets))
     secrets |= {quote(secret, safe="") for secret in secrets}
     if user:
-        secrets.add(base64.b64encode(unquote(user[0]).encode()).decode())  # in the header of a request
+        secrets.add(base64.b64encode(unquote(user[0]).encode()).decode())  # as in a request header
     return sorted((secret for secret in secrets if len(secret) >= SHORTEST_SECRET), key=len, reverse=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 
 class RequestError(Exception):
-    """The request was wrong; the command line prints it as one line and exits with 2.
+    """An error in the user's request. The command line prints the error as one line and exits with 2.
 
-    `key` says where: a key of the specification, an option, a file with its line. `problem` says what is wrong there,
-    and `fix`, a whole sentence, what to do about it.
+    `key` says where: a key of the specification, an option, or a file and its line. `problem` says what is wrong
+    there. `fix` is a whole sentence that says what to do.
     """
 
     def __init__(self, key: str, problem: str, fix: str = ""):
@@ -22,12 +22,12 @@ class RequestError(Exception):
 
     @property
     def problems(self) -> list["RequestError"]:
-        """All that is wrong: one line each."""
+        """All problems of the request, each as an error that prints as one line."""
         return [self]
 
 
 class RequestErrors(RequestError):
-    """All that is wrong with one request; the key, problem and fix of the error itself are those of the first."""
+    """Several problems of one request. `key`, `problem` and `fix` are those of the first problem."""
 
     def __init__(self, problems: Iterable[RequestError]):
         self._problems = list(problems)
@@ -43,7 +43,7 @@ class RequestErrors(RequestError):
 
 
 def collected(problems: Iterable[RequestError]) -> list[RequestError]:
-    """What a check yields, and what it raises in the end."""
+    """All problems that a check yields, and those of the error that it raises, if any."""
     known: list[RequestError] = []
     try:
         known.extend(problems)
@@ -53,7 +53,7 @@ def collected(problems: Iterable[RequestError]) -> list[RequestError]:
 
 
 def made_of_each(make: Callable[[Any, Any], Any], items: Iterable[tuple[Any, Any]]) -> dict:
-    """What `make` makes of every key and value, by key. All that is wrong with any of them is raised at once."""
+    """Call `make` on every key and value; returns the results by key. Raises the problems of all items in one error."""
     made, problems = {}, []
     for key, value in items:
         try:
@@ -66,7 +66,7 @@ def made_of_each(make: Callable[[Any, Any], Any], items: Iterable[tuple[Any, Any
 
 
 class MissingFile(RequestError):
-    """A file or folder that this machine does not have. `name` is what the specification calls it."""
+    """A file or folder is missing on this machine. `name` is its path as written in the specification."""
 
     def __init__(self, key: str, problem: str, fix: str, name: str):
         super().__init__(key, problem, fix)
@@ -75,10 +75,10 @@ class MissingFile(RequestError):
 
 
 class SearchError(Exception):
-    """The search cannot go on. The text says why, and how to go on later; the command line exits with 1."""
+    """The search cannot continue. The text says why and how to continue later; the command line exits with 1."""
 
 
 def nearest(name: str, known: Iterable) -> str:
-    """A fix for an unknown name: 'Did you mean ...?' with the closest known name, or all of them."""
+    """A fix for an unknown name: 'Did you mean ...?' with the closest known name, or a list of all known names."""
     close = difflib.get_close_matches(str(name), [str(key) for key in known], n=1, cutoff=0.5)
     return f"Did you mean {close[0]}?" if close else f"There are: {', '.join(map(str, known))}."

@@ -1,4 +1,4 @@
-"""Names of files, and writing files so that no reader ever sees half of one."""
+"""Checks file names, and writes files so that no reader ever sees a partial file."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from seedwise.errors import RequestError
 
 
 def check_file_name(where: str, name: object) -> None:
-    """Refuse a name that cannot name a file or folder: one that is a path would lead to another folder."""
+    """Refuse a name that is not the plain name of a file or folder: a path would lead to another folder."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]{0,59}", name):
         fix = "Use at most 60 letters, digits, underscores, dots and dashes, and do not begin with a dot or a dash."
         raise RequestError(where, f"{name!r} cannot be the name of a file or folder", fix)
@@ -19,7 +19,7 @@ def check_file_name(where: str, name: object) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path to write to, which is renamed to `path` if the block ends without an error, and else deleted."""
+    """Yield a temporary path, which is renamed to `path` if the block ends without an error, and deleted otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -33,12 +33,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[TextIO]:
-    """A text file that appears under `path` only when the block ends without an error."""
+    """Yield an open text file, which appears at `path` only if the block ends without an error."""
     with replacing(path) as partial, open(partial, "w", encoding="utf-8", newline="") as file:
         yield file
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path`: to a temporary file first, then renamed over it."""
+    """Write `text` to a temporary file, then rename that file to `path`."""
     with writing(path) as file:
         file.write(text)

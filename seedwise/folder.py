@@ -7,7 +7,7 @@ SPECIFICATION = "search.yaml"  # the resolved specification
 LEADERBOARD, LEADERBOARD_CSV = "leaderboard.json", "leaderboard.csv"
 BEST = "best.yaml"
 REPORT = "report.html"
-MODELS = "models"  # trained models of a landscape, each from a run
+MODELS = "models"  # the trained models of a landscape, one file per training run
 
 
 def run_id(config_id: str, replicate: int) -> str:
@@ -16,5 +16,5 @@ def run_id(config_id: str, replicate: int) -> str:
 
 
 def pictures_of(folder: Path, config_id: str, replicate: int) -> Path:
-    """The file with all pictures of a run, if the run has any."""
+    """The file that holds all pictures of a run. It does not exist if the run has no pictures."""
     return folder / "pictures" / f"{run_id(config_id, replicate)}.json"

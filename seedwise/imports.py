@@ -1,4 +1,4 @@
-"""Importing the user's own methods, spaces and policies."""
+"""Imports the user's own methods, spaces and policies."""
 
 import contextlib
 import sys
@@ -11,13 +11,13 @@ from typing import Any
 from seedwise import paths
 from seedwise.errors import RequestError
 
-MOVED = ("search", "spaces", "trainables")  # import names of this package until version 0.8
+MOVED = ("search", "spaces", "trainables")  # top-level packages until version 0.8, now inside `seedwise`
 
 
 def import_path(path: str, key: str) -> Any:
-    """The object that `package.module:name` names, installed or in the folder that the search was started in.
+    """Import the object at `package.module:name`, from the folder of the search or from an installed package.
 
-    `key` is the key of the specification that has the path.
+    `key` is the key of the specification that holds the path; errors name it.
     """
     module, _, name = path.partition(":")
     folder = paths.folder()
@@ -36,9 +36,9 @@ def import_path(path: str, key: str) -> Any:
 
 @contextlib.contextmanager
 def importable() -> Iterator[None]:
-    """In this block, modules of the folder of `paths` can be imported by name, after all that is installed.
+    """In this block, modules in `paths.folder()` can be imported; an installed module of the same name comes first.
 
-    Every call into code that a specification names needs it: functions import their neighbours when they run.
+    Use it around every call of the user's own code: a function may import neighbouring modules when it runs.
     """
     entry = str(paths.folder())
     sys.path.append(entry)
@@ -46,15 +46,15 @@ def importable() -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(ValueError):  # other code has removed it
+        with contextlib.suppress(ValueError):  # other code may have removed the entry
             sys.path.reverse()
-            sys.path.remove(entry)  # ours is the last of that name
+            sys.path.remove(entry)  # removes the first match, but our entry is the last
             sys.path.reverse()
 
 
 @contextlib.contextmanager
 def imported() -> Iterator[None]:
-    """As `importable`, and forget afterwards what was imported: another folder may have modules of the same names."""
+    """Like `importable`, but unload the folder's modules after the block: another folder may use the same names."""
     before, folder = set(sys.modules), paths.folder()
     try:
         with importable():
@@ -69,12 +69,12 @@ def imported() -> Iterator[None]:
 
 
 def _file(name: str, folder: Path) -> Path | None:
-    """The file of a module or package in a folder."""
+    """The file of a module or package in `folder`; None if there is none."""
     return next((path for path in (folder / f"{name}.py", folder / name / "__init__.py") if path.is_file()), None)
 
 
 def _load(name: str, folder: Path) -> None:
-    """Load a module or package from its file in `folder`, if it is there, even if another of that name is installed."""
+    """Load a module or package from `folder` if it is there, even if a module of the same name is installed."""
     file = _file(name, folder)
     if file is None:
         return
@@ -89,5 +89,5 @@ def _load(name: str, folder: Path) -> None:
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[name]  # others would import the half of it that ran
+        del sys.modules[name]  # or the next import would get the half-initialized module
         raise

@@ -1,4 +1,4 @@
-"""Relative paths of a specification: they start in the folder in which its search was started."""
+"""Resolves the relative paths of a specification against the folder in which its search was started."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ _FOLDER: ContextVar[Path] = ContextVar("folder", default=Path())  # the current 
 
 @contextlib.contextmanager
 def relative_to(folder: Path) -> Iterator[None]:
-    """In this block, paths of specifications and the modules that they name are those of `folder`.
+    """In this block, relative paths and modules of specifications are looked up in `folder`.
 
-    Without it they are those of the current folder, which a library must not change.
+    Otherwise they are looked up in the current folder of the process, which a library must not change.
     """
     token = _FOLDER.set(folder)
     try:
@@ -22,13 +22,13 @@ def relative_to(folder: Path) -> Iterator[None]:
 
 
 def folder() -> Path:
-    """The folder itself."""
+    """The absolute path of the folder that relative paths start in."""
     return Path.cwd() / _FOLDER.get()
 
 
 def resolved(name: str) -> Path:
-    """Where a path of a specification is; `~` is the home folder.
+    """The location of a path of a specification; `~` is the home folder.
 
-    Workers run in the folder of their search, so that this, and plain relative names, work there too.
+    Workers run in the folder of their search, so the result, and plain relative paths, are valid there too.
     """
     return _FOLDER.get() / Path(name).expanduser()

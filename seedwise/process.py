@@ -1,4 +1,4 @@
-"""What a library borrows from the process of its user, and gives back: environment variables, signal handlers, logs."""
+"""Changes environment variables, signal handlers and log levels of the user's process, and restores them."""
 
 import contextlib
 import logging
@@ -8,14 +8,14 @@ import threading
 from collections.abc import Iterator, Mapping
 
 _changing = threading.Lock()
-_changed: dict[str, tuple[str | None, int]] = {}  # by variable: its value before, and its blocks
+_changed: dict[str, tuple[str | None, int]] = {}  # by variable: its value before, and how many blocks set it
 
 
 @contextlib.contextmanager
 def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Environment variables for as long as the block lasts; with several threads, as long as their last block.
+    """Set environment variables during the block; if several threads set a variable, until their last block ends.
 
-    None takes a variable away.
+    None removes a variable.
     """
     with _changing:
         for name, value in variables.items():
@@ -45,12 +45,12 @@ def _set(name: str, value: str | None) -> None:
 def kept_handlers() -> Iterator[bool]:
     """Restore signal handlers after the block; yields whether the block may set handlers.
 
-    Python sets them in its main thread alone, and cannot set one again that another language set (`None`).
+    Python can set handlers only in its main thread, and cannot restore a handler that was set outside Python (`None`).
     """
-    here = threading.current_thread() is threading.main_thread()
-    before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)} if here else {}
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {kind: signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)} if is_main else {}
     try:
-        yield here and None not in before.values()
+        yield is_main and None not in before.values()
     finally:
         for kind, handler in before.items():
             if handler is not None:
@@ -59,7 +59,7 @@ def kept_handlers() -> Iterator[bool]:
 
 @contextlib.contextmanager
 def quiet(level: int, *names: str) -> Iterator[None]:
-    """In this block, loggers of these names drop what is below a level."""
+    """In this block, the loggers of these names drop messages below `level`."""
     before = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(level)

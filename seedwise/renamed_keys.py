@@ -1,10 +1,10 @@
-"""Keys and values of a specification that have a new name. The old names still work, in files, ledgers and --set."""
+"""Keys and values of a specification that were renamed. The old names still work in files, ledgers and --set."""
 
 import sys
 
 from seedwise.errors import RequestError
 
-KEYS = {  # both names are of the same section
+KEYS = {  # old name: new name, which is in the same section
     "checkpoints.at": "checkpoints.path",
     "resources.silent_minutes": "resources.heartbeat_timeout_minutes",
     "landscape.equal": "landscape.match",
@@ -13,9 +13,9 @@ VALUES = {("compat", "fixed"): "ours"}
 
 
 def with_new_names(specification: dict, *, advise: bool = True) -> dict:
-    """A specification, as plain data, with today's names; the argument stays as it is.
+    """A copy of a specification (plain data) with today's names.
 
-    `advise` prints a line for each old name: a person who wrote it wants to know, the reader of an old ledger does not.
+    `advise` prints a line for each old name. Turn it off for ledgers, which users do not edit.
     """
     specification = {**specification}
     for old, new in KEYS.items():
@@ -38,7 +38,7 @@ def with_new_names(specification: dict, *, advise: bool = True) -> dict:
 
 
 def new_key(key: str) -> str:
-    """Today's name of a key such as `checkpoints.at`, with a line of advice if the name is old."""
+    """Today's name of a key such as `checkpoints.at`. Prints a line of advice if the name is old."""
     if key in KEYS:
         _advise(key, KEYS[key])
     return KEYS.get(key, key)

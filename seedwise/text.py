@@ -1,4 +1,4 @@
-"""Numbers, parameters and times as people read them."""
+"""Formats numbers, parameters and times for people."""
 
 import time
 
@@ -16,12 +16,12 @@ def spread(mean: float | None, sd: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """The ends of an interval; empty if there is none."""
+    """An interval as `low .. high`; empty if there is none."""
     return "" if low is None else f"{number(low)} .. {number(high)}"
 
 
 def short(name: str, value: object) -> str:
-    """A parameter in few letters: a word stands alone, a number needs its name."""
+    """A parameter in few characters: a word without the parameter's name, a number as `name=number`."""
     if isinstance(value, str) and value != "all":
         return value
     return f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
@@ -37,5 +37,5 @@ def duration(seconds: float, *, rough: bool = False) -> str:
 
 
 def ago(moment: float) -> str:
-    """The time since a moment of the ledger, by this machine's clock."""
+    """The time since `moment`, a time in the ledger, by this machine's clock."""
     return f"{duration(max(0.0, time.time() - moment), rough=True)} ago"

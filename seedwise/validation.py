@@ -1,4 +1,4 @@
-"""Errors of pydantic as errors of the request, for specifications and the options of methods alike."""
+"""Turns errors of pydantic into errors of the request, for specifications and for options of methods."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ from pydantic import ValidationError
 from seedwise.credentials import HIDDEN, has_password, mask
 from seedwise.errors import RequestError, RequestErrors, nearest
 
-KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # pydantic adds the kinds that it tries to a location
+KINDS = ("literal[", "Custom", "function-", "constr", "dict[")  # types that pydantic adds to the location of an error
 SCALARS = ("float", "int", "str", "bool", "[key]")
 
 
 @contextmanager
 def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None]:
-    """In this block, pydantic's errors become one error for each key; `prefix` goes before the key.
+    """In this block, pydantic's errors become one RequestError per key, with `prefix` before the key.
 
-    A RequestError about a key of a checked object gets the prefix too. `model` has the names to suggest for an unknown
-    name.
+    A RequestError that is raised in the block gets the prefix too. For an unknown key, the fix suggests a key of
+    `model`.
     """
     try:
         yield
@@ -34,9 +34,9 @@ def request_errors(prefix: str = "", model: type | None = None) -> Iterator[None
 
 
 def _meant(error: ValidationError) -> list[tuple[str, list[dict]]]:
-    """The keys with the problems of each.
+    """Pairs of a key and its problems.
 
-    If a value may be of several kinds, pydantic reports on all of them: the kind that got furthest was meant.
+    If a value may have several types, pydantic reports problems for each of them: only the deepest keys are kept.
     """
     by_key: dict[str, list[dict]] = {}
     for problem in error.errors():
@@ -45,14 +45,14 @@ def _meant(error: ValidationError) -> list[tuple[str, list[dict]]]:
 
 
 def _location(problem: dict) -> list[str]:
-    """The keys that lead to a problem, without the kinds that pydantic tried."""
+    """The keys that lead to a problem, without the types that pydantic tried."""
     names = [str(part) for part in problem["loc"]]
     return [name for name in names if not name.startswith(KINDS) and name not in SCALARS]
 
 
 def _error(key: str, problems: list[dict], model: type | None) -> RequestError:
-    """The key, its value, and what would be right."""
-    # In a choice between kinds (auto, or a number) the message of the kind that was meant says more.
+    """The error for a key, with its value and what is wrong with that."""
+    # If a value may be `auto` or a number, the message for the type that was probably meant says more.
     likely = (each for each in problems[:2] if (each["type"] == "literal_error") == isinstance(each["input"], str))
     problem = next(likely, problems[0])
     if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -69,7 +69,7 @@ def _error(key: str, problems: list[dict], model: type | None) -> RequestError:
 
 
 def _names(model: Any, above: list[str]) -> list[str]:
-    """The keys that exist below a location in a model."""
+    """The keys that a model has below the keys `above`."""
     for part in above:
         hint = _fields(model)[part].annotation if part in _fields(model) else None
         model = next((kind for kind in (hint, *getattr(hint, "__args__", ())) if _fields(kind)), None)

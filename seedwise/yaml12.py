@@ -1,4 +1,4 @@
-"""YAML as people mean it: `on` is a word and 1e-3 is a number, as in YAML 1.2. Always safe, never code."""
+"""Reads and writes YAML as people mean it: `on` is a word and 1e-3 a number, as in YAML 1.2. Never runs code."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ _Loader.add_implicit_resolver(
 
 
 class _Dumper(yaml.SafeDumper):
-    """Repeats what occurs twice: people do not read `*id001`."""
+    """Writes repeated values out in full, not as aliases such as `*id001`."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -39,5 +39,5 @@ def load(text: str) -> Any:
 
 
 def dump(data: Any) -> str:
-    """Plain data as YAML, keys in their order."""
+    """Write plain data as YAML; keys keep their order."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)

@@ -1,4 +1,4 @@
-"""The code that a cluster needs: this package, and all that is imported here and not installed."""
+"""Finds the code that a cluster needs: this package, and all imported modules that are not installed."""
 
 import os
 import shutil
@@ -8,14 +8,14 @@ from importlib import import_module
 from pathlib import Path
 
 PACKAGE = "seedwise"
-PARTS = ("search", "spaces", "trainables")  # of the package; in a checkout it has links to them
+PARTS = ("search", "spaces", "trainables")  # subpackages, to which a checkout has links
 INSTALLED = {"site-packages", "dist-packages"}  # folders of installed packages, also of other Pythons on the path
 
 
 def own_code() -> list[Path]:
-    """The packages and files of a person's own method or policy, and of their imports; without this package.
+    """The packages and files of the user's own method or policy and of their imports, without this package.
 
-    Call it after they are imported.
+    Call it after the method and the policy have been imported.
     """
     standard = {Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib")}
     own = set()
@@ -41,7 +41,7 @@ def package_files() -> dict[str, Path]:
 
 
 def assemble(folder: Path) -> Path:
-    """Copy this package into `folder` in the form that Ray takes: one folder named after the package, without links."""
+    """Copy this package into `folder` in the layout that Ray needs: one folder, named after it, without links."""
     for name, file in package_files().items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def assemble(folder: Path) -> Path:
 
 
 def files_below(path: Path, name: str) -> dict[str, Path]:
-    """A file, or all files of a folder, by their names below `name`; without compiled files."""
+    """A file, or all files of a folder, by their paths below `name`; without compiled files."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return {
         os.path.normpath(Path(name) / file.relative_to(path)): file for file in files if "__pycache__" not in file.parts

@@ -1,4 +1,4 @@
-"""Fetch the results of a submitted search, through the port that jobs are submitted to and no other."""
+"""Fetches the results of a submitted search. Uses only the port that jobs are submitted to."""
 
 import base64
 import contextlib
@@ -28,7 +28,7 @@ POLL_SECONDS = 0.3
 
 
 def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path, log: str) -> None:
-    """Copy `remote_dir` of the head to `out`, without checkpoints and models, also while its search runs.
+    """Copy `remote_dir` of the head to `out`, without checkpoints and models. The search may still be running.
 
     A short job on the head prints the folder as an archive into its log, which is read here. `log` is the command
     that prints the log of the search, for errors.
@@ -49,19 +49,19 @@ def fetch(client: "JobSubmissionClient", remote_dir: str, out: Path, log: str) -
     client.delete_job(job)  # from the list of jobs
     archive = base64.b64decode(line[2]) if line else b""
     if not line or hashlib.sha256(archive).hexdigest() != line[1]:
-        raise RequestError(remote_dir, "it arrived incomplete", "Try again.")
+        raise RequestError(remote_dir, "the archive arrived incomplete", "Try again.")
     unpack(archive, out)
 
 
 def in_shell(folder: str) -> str:
-    """A folder of the head, quoted for the shell there; a leading ~ becomes $HOME, which that shell knows."""
+    """Quote a folder of the head for the shell of the head; a leading ~ becomes $HOME, which that shell expands."""
     return f'"$HOME"/{shlex.quote(folder[2:])}' if folder.startswith("~/") else shlex.quote(folder)
 
 
 def unpack(archive: bytes, out: Path) -> None:
-    """Unpack a search folder to `out`, which must be new or have an earlier state of the same search.
+    """Unpack a search folder to `out`, which must be new or hold an earlier state of the same search.
 
-    Other files in it stay.
+    Other files in `out` stay.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
@@ -80,7 +80,7 @@ def unpack(archive: bytes, out: Path) -> None:
 
 
 def refuse_other(out: Path, new: Path) -> None:
-    """A ledger only grows: the local ledger must be the beginning of the one that was fetched."""
+    """Refuse `out` unless its ledger is a prefix of the fetched ledger: a ledger only grows."""
     ledger = out / LEDGER
     here = ledger.read_bytes() if ledger.is_file() else b""
     whole = here[: here.rfind(b"\n") + 1]

@@ -1,4 +1,4 @@
-"""Searches as jobs of a Ray cluster, over HTTP: submit a search, follow its log, read how it ended."""
+"""Runs searches as jobs of a Ray cluster, over HTTP: submits a search, follows its log, reads how it ended."""
 
 import asyncio
 import contextlib
@@ -26,14 +26,14 @@ from seedwise.search.spec.schema import Specification
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
-ATTEMPTS, PAUSE_SECONDS = 30, 2.0  # to connect again, and between two of them
-STOP_SECONDS = 120  # beyond checkpoints.grace, until a stopped search is killed: time to write to MLflow
+ATTEMPTS, PAUSE_SECONDS = 30, 2.0  # attempts to reconnect, and the pause between two attempts
+STOP_SECONDS = 120  # added to checkpoints.grace before a stopped search is killed: time to write to MLflow
 TOKEN = "RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator["JobSubmissionClient"]:
-    """The jobs of a cluster. Errors of the connection inside the block become one line."""
+    """Yield a client for the jobs of a cluster. Connection errors in the block become one line."""
     where = f"--address {mask(address)}"
     if not address.startswith(("http://", "https://")):
         raise RequestError(where, "jobs go to the dashboard of the head", "Write http://HEAD:8265.")
@@ -43,9 +43,9 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
         from ray.job_submission import JobSubmissionClient
     except ImportError as error:
         raise RequestError(where, f"Ray's jobs need {error.name}", "Install it: pip install 'ray[default]'.") from error
-    others = {"RAY_ADDRESS": None, "RAY_API_SERVER_ADDRESS": None}  # Ray would prefer them to `address`
+    unset = {"RAY_ADDRESS": None, "RAY_API_SERVER_ADDRESS": None}  # Ray would prefer these variables to `address`
     try:
-        with quiet(logging.WARNING, *JOB_LOGGERS), environment(others):
+        with quiet(logging.WARNING, *JOB_LOGGERS), environment(unset):
             yield JobSubmissionClient(address)
     except AuthenticationError as error:
         raise RequestError(where, "this cluster needs another token", f"Set {TOKEN}.") from error
@@ -65,7 +65,7 @@ def details(client: "JobSubmissionClient", job: str) -> "JobDetails":
 
 
 def follow(client: "JobSubmissionClient", job: str, write: Callable[[str], None]) -> "JobDetails":
-    """Write the log of a job until it ends, and return how it ended. A lost connection is made again."""
+    """Pass the log of a job to `write` until the job ends, and return its details. Reconnects if necessary."""
     import aiohttp
 
     written = failures = 0
@@ -92,7 +92,7 @@ def follow(client: "JobSubmissionClient", job: str, write: Callable[[str], None]
 
 
 def submit(specification: Specification, remote_dir: str, address: str, console: Console) -> str:
-    """Send a specification, its files and our code. Returns the job's id; it writes to `remote_dir`."""
+    """Submit a specification, its files and this code as a job that writes to `remote_dir`. Returns the job's id."""
     store = specification.tracking.uri
     local = store if re.match(r"sqlite:///[^/]", store) else ""
     if local:
@@ -117,7 +117,7 @@ def submit(specification: Specification, remote_dir: str, address: str, console:
 
 
 def check_folders(specification: Specification, remote_dir: str, out: Path) -> None:
-    """Refuse folders below that of the job, which is deleted when it ends, and an `out` that holds something else."""
+    """Refuse relative folders, which would be deleted with the job, and an `out` that holds anything but a search."""
     kept = {
         "checkpoints.path": specification.checkpoints.path,
         "tracking.artifacts": specification.tracking.artifacts,
@@ -125,14 +125,14 @@ def check_folders(specification: Specification, remote_dir: str, out: Path) -> N
     local = {key: path for key, path in kept.items() if path and "://" not in path}
     for key, path in {"--remote-dir": remote_dir, **local}.items():
         if not path.startswith(("/", "~/")):
-            raise RequestError(key, f"{path} would be deleted with the job", "Write an absolute path of the head.")
+            raise RequestError(key, f"{path} would be deleted with the job", "Write an absolute path on the head.")
     taken = out.exists() and (not out.is_dir() or any(out.iterdir()))
     if taken and not (out / LEDGER).exists():
         raise RequestError(str(out), "holds something else", "Choose where the results go with --out.")
 
 
 def exit_code(info: "JobDetails") -> int:
-    """The exit code of the search that a job ran. A job that was stopped was interrupted."""
+    """The exit code of the search that a job ran. A stopped job counts as interrupted."""
     failed = info.driver_exit_code if info.driver_exit_code in (WRONG, INTERRUPTED) else FAILED
     return {"SUCCEEDED": DONE, "STOPPED": INTERRUPTED}.get(info.status.value, failed)
 

@@ -1,4 +1,4 @@
-"""Measure what one run needs: a short run of the largest configuration, alone on one device of the cluster."""
+"""Measures the memory that one run needs, by a short run of the largest configuration, alone on one device."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
 
     @ray.remote(num_cpus=0, max_calls=1)  # its process sees all GPUs of its node: no run may reuse it
     def memory() -> int:
-        os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty for a task without a GPU; a whole GPU may not be free
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # Ray sets it empty: the task requests no GPU, as none may be free
         from seedwise.trainables.training.device import gpu_memory
 
         return gpu_memory()
@@ -37,13 +37,13 @@ def with_gpu_memory(nodes: Sequence[Node]) -> list[Node]:
     ray.wait([*answers.values()], num_returns=len(answers), timeout=NODE_SECONDS) if answers else None
     known = {}
     for node_id, answer in answers.items():
-        with contextlib.suppress(ray.exceptions.RayError):  # the node is gone, or takes too long
+        with contextlib.suppress(ray.exceptions.RayError):  # the node is gone or takes too long
             known[node_id] = ray.get(answer, timeout=0.1)
     return [replace(node, gpu_memory=known.get(node.id, 0)) for node in nodes]
 
 
 def measure(specification: Specification, method: type[Method], params: dict, inputs: Any, *, gpu: bool) -> Need | None:
-    """The peak memory of a run, which ends after one epoch or MEASURE_SECONDS; None where it fails otherwise."""
+    """The peak memory of a run of one epoch, but at most MEASURE_SECONDS. None if it fails, unless out of memory."""
     import ray
 
     threads = specification.resources.cpus_per_run

@@ -1,4 +1,4 @@
-"""Ray for a search: started on this machine, or a cluster; and its nodes, which come and go."""
+"""Starts Ray on this machine or connects to a cluster, and counts the runs that fit on the nodes at any time."""
 
 import contextlib
 import logging
@@ -34,7 +34,7 @@ ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 QUIET = {"logging_level": "ERROR", "log_to_driver": False}
-FOLDER = "SEEDWISE_FOLDER"  # variable of local workers: where the search was started
+FOLDER = "SEEDWISE_FOLDER"  # environment variable of local workers: the folder where the search was started
 CONNECT_SECONDS = 10.0  # how long to wait for a machine that does not answer
 NODES_SECONDS = 1.0  # how old the list of nodes may be
 REQUEST_SECONDS = 10.0  # between two requests to an autoscaler, which checks every few seconds
@@ -43,10 +43,10 @@ MAX_REQUESTED = 1000  # runs
 
 @contextlib.contextmanager
 def ray_running(address: str | None, console: Console) -> Iterator[None]:
-    """In this block Ray runs: on this machine, or as a connection to a cluster. A Ray that already runs here is used.
+    """Start Ray on this machine or connect to a cluster for the block, unless this process already uses Ray.
 
-    A cluster gets the code of this project and of a person's own method or policy; its nodes need the packages that
-    the code imports, and nothing of the project.
+    A cluster gets this package and the code of the user's own method or policy. Its nodes need the packages that this
+    code imports, but not Seedwise itself.
     """
     with environment(ENVIRONMENT), quiet(logging.CRITICAL, "ray.tune"):  # what Tune would log is in the ledger
         import ray
@@ -64,7 +64,7 @@ def ray_running(address: str | None, console: Console) -> Iterator[None]:
 
 
 def start_here() -> None:
-    """Start a Ray for this search alone. Its workers can import what this process can."""
+    """Start Ray for this search alone. Its workers can import all that this process can import."""
     import ray
 
     package = Path(seedwise.__file__).resolve().parent.parent
@@ -75,23 +75,23 @@ def start_here() -> None:
     try:
         with loopback():
             ray.init("local", include_dashboard=False, runtime_env=runtime, **QUIET)
-    except Exception as error:  # Ray has no class for it
+    except Exception as error:  # Ray raises no specific class here
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
         raise SearchError(f"Ray does not start here: {reason}. Try again when this machine is less busy.") from error
 
 
 def enter_folder() -> None:
-    """The first call in a local worker (Ray's `worker_process_setup_hook`) of a search that is resumed from elsewhere.
+    """Change to the folder where the search was started. A local worker calls this first (`worker_process_setup_hook`).
 
-    A person's own method opens files by paths relative to the folder where the search was started.
+    The search may have been resumed from another folder, and a user's method opens files by relative paths.
     """
     os.chdir(os.environ[FOLDER])
 
 
 def join(address: str) -> None:
-    """Connect to a cluster, or say in one line why not. A submitted job has brought our code; others send it along.
+    """Connect to a cluster, or raise a RequestError that says why not. Sends this code, unless a job has brought it.
 
-    Ray itself would try for minutes where nothing listens.
+    The port is tried first, since Ray itself would try for minutes if nothing listens there.
     """
     import ray
 
@@ -116,7 +116,7 @@ def join(address: str) -> None:
 
 
 def nodes_now() -> list[Node]:
-    """The nodes that are alive, without the memory of their GPUs: see `search/cluster/measure.py`."""
+    """The nodes that are alive, without the memory of their GPUs, which `search/cluster/measure.py` adds."""
     import ray
 
     nodes = []
@@ -129,12 +129,12 @@ def nodes_now() -> list[Node]:
 
 
 class Slots:
-    """How many runs fit into the cluster now. A cluster can grow and shrink; an autoscaler is asked for more nodes."""
+    """Counts the runs that fit into the cluster now, which can grow and shrink, and asks an autoscaler for nodes."""
 
     def __init__(self, placement: Placement):
         self.placement = placement
-        self._slots, self._counted = 0, 0.0  # when
-        self._requested, self._sent = 0, 0.0
+        self._slots, self._counted = 0, 0.0  # the last count, and its time
+        self._requested, self._sent = 0, 0.0  # the last request (runs), and its time
 
     def __enter__(self) -> "Slots":
         return self
@@ -149,7 +149,7 @@ class Slots:
         return self._slots
 
     def request(self, runs: int | None) -> None:
-        """Ask an autoscaler, where there is one, for room for this many runs at once; None: for more than now."""
+        """Ask an autoscaler, if there is one, for room for `runs` runs at once; None: for twice as many as fit now."""
         if over_client():
             return  # Ray takes requests from within a cluster only
         wanted = min(2 * self.now() if runs is None else runs, MAX_REQUESTED)

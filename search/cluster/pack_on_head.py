@@ -1,4 +1,4 @@
-"""A program for the head of a cluster: prints a search folder as one line of its log, which can be read from outside.
+"""Runs on the head of a cluster: prints a search folder as one line of its log, which can be read from outside.
 
 Its source is passed to `python -c`, so it uses the standard library alone: the head may not have this code.
 """
@@ -13,11 +13,11 @@ from pathlib import Path
 
 MARK = "seedwise-archive"
 NO_SEARCH = 4  # exit code
-LEFT_OUT = ("checkpoints", "models")  # large, and needed only where the search continues
+LEFT_OUT = ("checkpoints", "models")  # large, and needed only to continue the search
 
 
 def main(folder: Path) -> int:
-    """Print the mark, the SHA-256 of the archive, and the archive in base64; the exit code."""
+    """Print the mark, the SHA-256 of the archive, and the archive in base64. Returns the exit code."""
     if not (folder / "ledger.jsonl").is_file():
         return NO_SEARCH
     packed = io.BytesIO()

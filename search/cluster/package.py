@@ -1,4 +1,4 @@
-"""The package of a job: this code, the specification, and all files that it names by relative paths."""
+"""Packs a job: this code, the specification, and all files that the specification names by relative paths."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from seedwise.search.spec.schema import Specification
 from seedwise.trainables.tasks.sources import Classification
 
 LIMIT = 99 << 20  # bytes; Ray's dashboard takes 100 MiB in one request (its DASHBOARD_CLIENT_MAX_SIZE)
-DATE = (1980, 1, 1, 0, 0, 0)  # of all files: the same content is the same package, and sent once
+DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that equal content gives an equal package, which is sent once
 
 
 def write(specification: Specification, path: Path) -> None:
@@ -62,7 +62,7 @@ def contents(specification: Specification) -> dict[str, Path]:
     if (task := specification.task) and relative(task.data):
         files |= {_inside(str(file), "task.data"): file for file in Classification(task).paths()}
     if not isinstance(specification.method, str):
-        specification.parts.method  # noqa: B018 (then `own_code` knows its module and its imports)
+        specification.parts.method  # noqa: B018 (imports the method, so that `own_code` finds its modules)
     for path in own_code():
         files |= files_below(path, path.name)
     return files | package_files()
@@ -77,13 +77,13 @@ def _inside(name: str, key: str) -> str:
     inside = os.path.normpath(name)
     if inside.startswith(".."):
         problem = f"{name} is outside of the current folder, and only files in it are sent"
-        fix = "Submit from a folder that contains it, or write an absolute path of the head."
+        fix = "Submit from a folder that contains it, or write an absolute path on the head."
         raise RequestError(key, problem, fix)
     return inside
 
 
 def _strings(content: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """All texts in plain data, with their keys."""
+    """Yield every string in plain data, with its key."""
     if isinstance(content, str):
         yield key, content
     elif isinstance(content, dict | list):

@@ -1,7 +1,7 @@
-"""How many runs fit at once: CPUs and shares of GPUs per run, as specified or computed from a measured run.
+"""Computes what one run occupies (CPUs, and GPUs or a share of a GPU), and so how many runs fit at once.
 
-Pure arithmetic: `measure.py` measures, Ray places. Ray places runs by one number of CPUs and one share of a GPU for all
-nodes of a cluster, so the smallest device decides.
+Pure arithmetic: `measure.py` measures, and Ray places the runs. Ray takes one number of CPUs and one share of a GPU for
+all nodes of a cluster, so the smallest device decides.
 """
 
 import math
@@ -12,21 +12,21 @@ from dataclasses import asdict, dataclass, replace
 from seedwise.errors import RequestError
 from seedwise.search.spec.schema import Resources
 
-MARGIN = 0.15  # share of a memory that stays free: fragments, and epochs larger than the measured one
+MARGIN = 0.15  # share of memory kept free, for fragmentation and for epochs larger than the measured epoch
 SHARES = 10_000  # Ray counts shares of a GPU in ten-thousandths
 GIGABYTE = 1 << 30
 
 
 @dataclass(frozen=True)
 class Node:
-    """One machine of a cluster. Memory in bytes, of one GPU and of the machine; 0 where it is unknown."""
+    """One machine of a cluster. `gpu_memory` (of one GPU) and `memory` are in bytes; 0 if unknown."""
 
     name: str
     cpus: float
     gpus: float = 0.0
     gpu_memory: int = 0
     memory: int = 0
-    id: str = ""  # Ray's
+    id: str = ""  # Ray's id of the node
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Placement:
         return slots
 
     def whole(self, nodes: Sequence[Node]) -> "Placement | None":
-        """A whole GPU, or else a whole node, for a run that needs more than its share; None where a run has that.
+        """A whole GPU, or else a whole node, for a run that needs more than its share; None if every run has that.
 
-        The run keeps its number of threads, and so its scores.
+        The run keeps its number of threads, so its scores do not change.
         """
         if self.gpus > 0:
             return Placement(self.cpus, 1.0) if self.gpus < 1 else None
@@ -68,7 +68,7 @@ class Placement:
         return Placement(most, 0.0) if most > self.cpus else None
 
     def event(self, nodes: Sequence[Node], need: Need | None) -> dict:
-        """The line of the ledger."""
+        """The `place` event of the ledger."""
         measured = {"need": asdict(need)} if need else {}
         return {"event": "place", **asdict(self), **measured, "nodes": [asdict(node) for node in nodes]}
 
@@ -80,7 +80,7 @@ def measures(resources: Resources, nodes: Sequence[Node]) -> bool:
 
 
 def place(resources: Resources, nodes: Sequence[Node], need: Need | None = None) -> Placement:
-    """What one run occupies on these nodes. `need` is the measurement, where `measures` asks for it."""
+    """What one run occupies on these nodes. `need` is what was measured, if `measures` required it."""
     gpus, why = resources.gpus_per_run, ""
     cpus = 1 if resources.cpus_per_run == "auto" else resources.cpus_per_run
     if gpus == "auto":
@@ -114,7 +114,7 @@ def _share(nodes: Sequence[Node], cpus: int, need: Need | None) -> tuple[float, 
 
 
 def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, str]:
-    """The CPUs for one run, and why: the node's CPUs per GPU share, or more where memory allows fewer runs."""
+    """The CPUs for one run, and why: the node's CPUs per GPU share, or more if memory allows fewer runs."""
     shares, least = [], 1
     for node in nodes:
         runs = Placement(1, gpus).slots([node])
@@ -131,7 +131,7 @@ def _cpus(nodes: Sequence[Node], gpus: float, need: Need | None) -> tuple[int, s
 
 
 def _fit(key: str, need: int, memory: int, device: str) -> int:
-    """How many runs fit into a memory, with a margin: at least one, or `key` is wrong."""
+    """How many runs fit into `memory` with a margin. Raises an error about `key` if not even one run fits."""
     runs = int(memory * (1 - MARGIN) // max(1, need))
     if runs < 1:
         problem = f"the largest run needs {_gb(need)}, {device} has {_gb(memory)}"

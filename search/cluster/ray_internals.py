@@ -1,7 +1,7 @@
-"""Ray's private names and the words of its errors, which Ray does not promise to keep.
+"""Uses Ray's private names and parses the texts of its errors. A new version of Ray may change either.
 
-No other module uses them. `tests/search/cluster/test_ray_internals.py` fails by name where a new Ray changed one. Ray
-is imported in the functions, since commands that only read must start without it.
+No other module uses them. `tests/search/cluster/test_ray_internals.py` has a test for each, which fails if it changed.
+Ray is imported in the functions, since commands that only read must start without it.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ from seedwise.process import environment
 
 PYTHON_ERROR = re.compile(r"ray::[\w.]+\(\)")  # the heading of an error that Python raised in a worker
 CLUSTER_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # "0": as on a Mac, where Ray never listens on a network
-JOB_LOGGERS = ("ray.dashboard.modules.dashboard_sdk", "ray.dashboard.modules.job.sdk")  # what a client of jobs logs to
-JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # variable of a job's process: how it was submitted, as JSON
+JOB_LOGGERS = ("ray.dashboard.modules.dashboard_sdk", "ray.dashboard.modules.job.sdk")  # loggers of a job client
+JOB_CONFIG = "RAY_JOB_CONFIG_JSON_ENV_VAR"  # environment variable of a job: the options of its submission, as JSON
 
 
 def _kv() -> Any:
@@ -33,7 +33,7 @@ def kv_put(key: bytes, value: bytes = b"", *, overwrite: bool = True) -> None:
 
 
 def kv_get(key: bytes) -> bytes | None:
-    """A value of the key-value store; None where there is none."""
+    """The value of a key; None if the key is missing, or without Ray."""
     return _kv()._internal_kv_get(key) if _kv()._internal_kv_initialized() else None
 
 
@@ -54,7 +54,7 @@ def over_client() -> bool:
 
 
 def reason_of(error: Exception) -> str:
-    """Why Ray could not connect, in a line; its server may send a heading and a traceback."""
+    """The line of an error that says why Ray could not connect: its server may send a heading and a traceback."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[-1 if lines[0].endswith(":") else 0].rstrip(".")
 
@@ -71,12 +71,12 @@ def wait_until_started(actor: Any) -> None:
 
 
 def worker_of(trial: Any) -> Any:
-    """The worker (an actor) of a trial of Tune; None where it has none."""
+    """The worker (an actor) of a trial of Tune; None if the trial has none."""
     return trial.temporary_state.ray_actor
 
 
 def run_tune(trainable: Any, folder: str, **options: Any) -> None:
-    """`tune.run` with Tune's files in `folder`, and its loop in this process also over ray://."""
+    """Call `tune.run` with Tune's files in `folder`, and with its loop in this process even over ray://."""
     from ray import tune
     from ray.air._internal import usage
     from ray.train._internal import storage
@@ -105,9 +105,9 @@ def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
 def loopback() -> Iterator[None]:
     """Let ray.init(address="local") start a Ray that listens on 127.0.0.1 alone, closed to other machines.
 
-    `_node_ip_address="127.0.0.1"` does not: ray.init replaces it by the address on the network. Ray read its switch
-    when it was imported, so it is changed there; the processes that Ray starts read the variable. Both are restored
-    after the block, so that this process can join a cluster later.
+    `_node_ip_address="127.0.0.1"` has no effect: ray.init replaces it by the network address. This process read Ray's
+    switch when it imported Ray, so the constant is replaced; the processes that Ray starts read the variable. The
+    constant and the variable are restored after the block, so that this process can join a cluster later.
     """
     from ray._private import ray_constants
 
@@ -122,10 +122,10 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def what_happened(error: str) -> Literal["memory", "node", "process", "start", "step"]:
-    """Why a worker was lost, from the text of Ray's error, which has no types for it.
+    """Why a worker was lost. Ray has no exception types for this, so the text of its error decides.
 
-    The memory of its node or device ran out; its node or its process died; or Python raised an error, in its creation
-    (such as a missing import) or in a step.
+    memory: its node or device ran out of memory. node, process: that died. start, step: Python raised an error while
+    the worker was created (such as a missing import), or in a step.
     """
     if "running low on memory" in error or "OutOfMemoryError" in error:
         return "memory"

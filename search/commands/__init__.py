@@ -1,1 +1,1 @@
-"""The command line, one module per command: its docstring is the help, it adds its arguments, calls and prints."""
+"""The command line, one module per command: its docstring is the help, `add_arguments` and `run` do the rest."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def add_commands(parser: argparse.ArgumentParser, *commands: Callable) -> list[argparse.ArgumentParser]:
-    """Add a command below another, such as `job stop`, for each function; its docstring is the help. Their parsers."""
+    """Add a subcommand, such as `job stop`, for each function, whose docstring is the help. Returns the parsers."""
     below = parser.add_subparsers(metavar="COMMAND", required=True)
     parsers = [below.add_parser(command.__name__, help=command.__doc__) for command in commands]
     for added, command in zip(parsers, commands, strict=True):

@@ -1,4 +1,4 @@
-"""Show the leaderboard; of several searches, which is better and by how much."""
+"""Show the leaderboard of a search, or which of several searches is better and by how much."""
 
 import argparse
 import math

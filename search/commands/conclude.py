@@ -1,4 +1,4 @@
-"""What commands print when a search ends, and how they open the search in a folder."""
+"""Code that several commands share: to print how a search ended, and to open the search in a folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def conclude(outcome: "SearchOutcome", folder: Path, console: Console, *, spec: str = "SPEC") -> int:
-    """Print how a search ended and what to do next; the exit code."""
+    """Print how a search ended and what to do next. Returns the exit code."""
     state = outcome.results.state
     if outcome.nothing_new:
         runs = sum(run.finished for run in state.runs())
@@ -31,7 +31,7 @@ def conclude(outcome: "SearchOutcome", folder: Path, console: Console, *, spec: 
 
 @contextmanager
 def opened(folder: Path, action: str = "") -> "Iterator[tuple[Search, Results]]":
-    """The study in a folder and its results so far. In the block, paths are relative to where it was started.
+    """Yield the study in a folder and its results so far. In the block, paths start where the search was started.
 
     If an `action` such as "Export from" is given, a study that does not compare configurations is refused.
     """

@@ -1,4 +1,4 @@
-"""Write the best configuration so far to a file that reruns it; its models, or the search as an Optuna study."""
+"""Write the best configuration so far to a file that can be rerun, its models, or the search as an Optuna study."""
 
 import argparse
 from pathlib import Path

@@ -45,7 +45,7 @@ def follow(options: argparse.Namespace, console: Console) -> int:
             return INTERRUPTED
         code = jobs.exit_code(info)
         if code == WRONG:
-            return code  # the log ends with the error, and a search in that folder would be another one
+            return code  # the log ends with the error, and any search in that folder is not of this job
         if info.driver_exit_code is None and code == FAILED:
             print(info.message, file=sys.stderr)  # the job ended before it wrote a log
         try:

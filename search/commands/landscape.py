@@ -1,4 +1,4 @@
-"""Show why seeds disagree: what lies between models of one configuration."""
+"""Show why seeds disagree: interpolate between models of one configuration."""
 
 import argparse
 from pathlib import Path
@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     match = "train all models for equally many updates, or epochs (default: updates; paper: epochs)"
     add_renamed(parser, "--equal", "--match", choices=("updates", "epochs"), help=match)
     parser.add_argument("--seeds-only", action="store_true", help="compare seeds alone: no target label is trained on")
-    parser.add_argument("--baseline", metavar="NAME", help="a baseline in the place of the method")
-    add_settings(parser, "any other key, e.g. landscape.directions=0")
+    parser.add_argument("--baseline", metavar="NAME", help="a baseline instead of the method")
+    add_settings(parser, "override any other key, e.g. landscape.directions=0")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the landscape's folder (default: runs/NAME-landscape)")
     add_address(parser)
     add_allow_changed_inputs(parser)

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The whole command line. Command modules import what they need when they run, so that this is instant."""
+    """The parser of all commands. Commands import most modules when they run, so that this is instant."""
     top = argparse.ArgumentParser(
         prog="seedwise",
         description="Seed-aware hyperparameter search for zero-shot cross-lingual transfer. "
@@ -46,6 +46,6 @@ def parser() -> argparse.ArgumentParser:
     for name in COMMANDS:
         module = import_module(f"seedwise.search.commands.{name}")
         command = commands.add_parser(name, help=module.__doc__)
-        command.set_defaults(command=getattr(module, "run", None))  # `job` and `vectors` have commands below them
+        command.set_defaults(command=getattr(module, "run", None))  # `job` and `vectors` have subcommands instead
         module.add_arguments(command)
     return top

@@ -1,4 +1,4 @@
-"""Report on a search so far, here and as a page: DIR/report.html."""
+"""Report on a search so far, in the terminal and as a page: DIR/report.html."""
 
 import argparse
 

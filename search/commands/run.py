@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replicates", type=positive, metavar="N", help="how many seeds (default: those of the file)")
     folder = "the search folder (default: runs/NAME-rerun, NAME-decompose)"
     parser.add_argument("--out", type=Path, metavar="DIR", help=folder)
-    decompose = "vary one random stream at a time: where does the spread come from?"
+    decompose = "vary one random stream at a time, to see where the spread comes from"
     parser.add_argument("--decompose", action="store_true", help=decompose)
     add_settings(parser, "override a key of its specification, e.g. select.on=target_dev")
     add_allow_changed_inputs(parser)
@@ -55,13 +55,13 @@ def refuse_other_inputs(
 ) -> None:
     """Refuse data or a model other than those of an exported configuration, unless --allow-changed-inputs is given.
 
-    `specification` is what would be run: that of the exported configuration, with what --set changes.
+    `specification` is the specification that would run: that of the exported configuration, changed by --set.
     """
     from seedwise.search.export.rerun import other_inputs
     from seedwise.search.spec.provenance import checksums
 
     if changed := other_inputs(exported, checksums(specification)):
-        problem = f"not what it was made with: {', '.join(changed)}"
+        problem = f"its inputs have changed: {', '.join(changed)}"
         if not options.allow_changed_inputs:
             fix = "Bring those files back, or run it on these with --allow-changed-inputs."
             raise RequestError(str(options.file), problem, fix)

@@ -1,4 +1,4 @@
-"""Serve MLflow's pages on the right store, on 127.0.0.1."""
+"""Serve MLflow's pages for the store of a search, on 127.0.0.1."""
 
 import argparse
 from pathlib import Path

@@ -31,20 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = aligning.add_argument
     add("fixed", metavar="LANG=FILE", help="the language whose space all vectors are mapped into")
     add("moving", nargs="+", metavar="LANG=FILE", help="the languages to be mapped")
-    about = "lines of a word of the fixed language and a word of LANG (default: induced without supervision)"
+    about = "lines with a word of the fixed language and a word of LANG (default: induced without supervision)"
     add("--dictionary", action="append", default=[], metavar="LANG=FILE", help=about)
     add("--to", type=Path, required=True, metavar="FOLDER", help="where to: FOLDER/LANG.vec of each")
     _add_options(aligning, "an option of the alignment, e.g. preset=orthogonal")
     add = evaluating.add_argument
     add("source", type=Path, metavar="SOURCE", help="vectors")
     add("target", type=Path, metavar="TARGET", nargs="?", help="in the same space (default: SOURCE)")
-    add("--lexicon", type=Path, metavar="FILE", help="lines of a source word and a target word")
+    add("--lexicon", type=Path, metavar="FILE", help="lines with a source word and a target word")
     add("--similarity", type=Path, metavar="FILE", help="pairs with scores, as in MUSE or SemEval-2017")
 
 
 def _add_options(parser: argparse.ArgumentParser, help: str) -> None:
     add_settings(parser, help)
-    parser.add_argument("--seed", type=int, default=0, help="of all that is drawn (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of all random draws (default: 0)")
 
 
 def extract(options: argparse.Namespace, console: Console) -> int:
@@ -147,7 +147,7 @@ def _read(name: str | Path, key: str) -> "Vectors":
 
 
 def _writable(vectors: "Vectors") -> "Vectors":
-    """The vectors without words that hold a space: a file with these could not be read again."""
+    """The vectors without words that contain a space: a file with such words could not be read again."""
     kept = [row for row, word in enumerate(vectors.words) if not any(map(str.isspace, word))]
     return replace(vectors, words=[vectors.words[row] for row in kept], table=vectors.table[kept])
 
@@ -158,7 +158,7 @@ def _show(console: Console, scores: dict[str, float]) -> None:
 
 
 def by_language(arguments: list[str]) -> dict[str, str]:
-    """Files by language, from LANG=FILE."""
+    """Files by language, from arguments LANG=FILE."""
     files: dict[str, str] = {}
     for argument in arguments:
         language, equals, name = argument.partition("=")
@@ -172,7 +172,7 @@ def by_language(arguments: list[str]) -> dict[str, str]:
 
 
 def settings_of(kind: type, changes: list[str]) -> Any:
-    """Options with `key=value` changes; values are YAML, as in a specification."""
+    """Options of the class `kind` with `key=value` changes; values are YAML, as in a specification."""
     from seedwise.search.spec.load import set_all
 
     given: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""What to run next: policies, proposals, warm starts, pruning, baselines, plans."""
+"""Decides what to run next: policies, proposals, warm starts, pruning, baselines, plans."""

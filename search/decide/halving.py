@@ -12,7 +12,7 @@ from seedwise.search.ranking.estimate import Estimate
 
 @dataclass(frozen=True, kw_only=True)
 class Halving(Adaptive):
-    """Successive halving over replicates: the best 1 / `eta` of those with r replicates get eta * r, up to `max`.
+    """Successive halving: the best 1 / `eta` of the configurations with r replicates get eta * r, up to `max`.
 
     Asynchronous: a configuration that is among the best so far is promoted at once. If the budget leaves no runs for
     another configuration and none can be promoted, the next best is promoted, so that no worker idles.
@@ -37,10 +37,10 @@ class Halving(Adaptive):
         for goal in self.rungs()[1:]:
             if promoted := self._promoted(state, estimate, goal, share=1):
                 return promoted
-        return New("everyone has all replicates") if more else self.fill(state, self.max)
+        return New("every configuration has all its replicates") if more else self.fill(state, self.max)
 
     def _promoted(self, state: State, estimate: Estimate, goal: int, *, share: int) -> Replicate | None:
-        """A replicate for the first configuration, best first, that may climb to the rung `goal` and is not on it yet.
+        """A replicate for the best configuration that may climb to the rung `goal` and has not reached it yet.
 
         Of the configurations that have passed the rung below, the best 1 / `share` may climb.
         """
@@ -59,7 +59,7 @@ class Halving(Adaptive):
         return rungs
 
     def configurations(self) -> int | None:
-        """As many as leave the upper rungs what they need: each costs (eta - 1) / eta of the first."""
+        """As many as leave enough runs for the upper rungs, each of which costs (eta - 1) / eta of the first rung."""
         if self.runs is None:
             return None
         cost = self.min * (1 + (len(self.rungs()) - 1) * (self.eta - 1) / self.eta)

@@ -1,4 +1,4 @@
-"""The runs of a landscape, and which of them can start: those whose models are trained. It is pure, like a policy."""
+"""The plan of a landscape: its runs, each of which can start once its models are trained. Pure, like a policy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Plan(Dependencies):
 
     @classmethod
     def of(cls, request: Request) -> "Plan":
-        """From the specification of a landscape, which has one configuration."""
+        """Create the plan from the specification of a landscape, which has one configuration."""
         targets, shared = tuple(request.task.targets), spec_of(request.method).landscape.shared
         return cls(params_of(request), targets, request.landscape.model_dump(), shared)
 
@@ -54,7 +54,7 @@ class Plan(Dependencies):
 
     @cached_property
     def trained(self) -> dict[Model, PlannedRun]:
-        """The run that every model comes from."""
+        """The training run of every model."""
         trainings = (planned for planned in self.runs if planned.job.landscape == TRAIN)
         return {Model(planned.job.on, planned.job.target, planned.replicate): planned for planned in trainings}
 
@@ -73,7 +73,7 @@ class Plan(Dependencies):
         return {model.name for planned in possible for model in self.models(planned)}
 
     def in_words(self) -> str:
-        """What there is to do, for a dry run."""
+        """The numbers of models, points and runs, for a dry run."""
         points = [len(planned.job.points()) for planned in self.runs if planned.job.landscape != TRAIN]
         trained = sum(model.on != INITIAL for model in self.trained)
         return f"{trained} models, {sum(points)} points in {len(points)} runs"
@@ -83,7 +83,7 @@ class Plan(Dependencies):
         left = [(planned, run) for planned, run in self.with_runs(state) if run is None or run.status == INTERRUPTED]
         for planned, run in left:
             if self._ready(state, planned):
-                because = "it was running when the landscape stopped" if run else "its models are there"
+                because = "it was running when the landscape stopped" if run else "its models are trained"
                 return FromPlan(planned.config_id, planned.replicate, because, planned.params)
         blocked = [self._blocked(state, planned) for planned, _ in left]
         if not all(blocked) and any(run.status == RUNNING for run in state.runs()):
@@ -99,7 +99,7 @@ class Plan(Dependencies):
 
     @staticmethod
     def run_of(state: State, planned: PlannedRun) -> Run | None:
-        """What the ledger knows of a planned run."""
+        """The run that the ledger has for a planned run; None if it has not started."""
         known = state.configurations.get(planned.config_id)
         return known and known.runs.get(planned.replicate)
 
@@ -113,7 +113,7 @@ class Plan(Dependencies):
 
 
 def params_of(request: Request) -> dict:
-    """The method's own parameters of all runs: the one configuration, or what its baseline shares with it."""
+    """The parameters that all runs share: those of the configuration or, for a baseline, those that it takes too."""
     (params,) = request.enqueue
     spec, name = spec_of(request.method), request.landscape.baseline
     if not name:

@@ -1,4 +1,4 @@
-"""From the ledger to the next run: the policy, then, where it asks for something new, the proposer."""
+"""Decides on the next run from the ledger: asks the policy and, if that wants a new configuration, the proposer."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -25,14 +25,14 @@ class Decider(Protocol):
 
 @dataclass(frozen=True)
 class Next:
-    """What to write into the ledger before the run is started, and the run itself; or why nothing is started."""
+    """The events to write into the ledger before the next run starts, and that run, or why none starts."""
 
     events: list[dict]
     run: Replicate | Wait | Stop
 
 
 def next_run(state: State, policy: Decider, proposer: Proposer | None, baselines: Baselines | None = None) -> Next:
-    """Pure and deterministic: the same ledger gives the same answer. Baselines come once the policy has stopped."""
+    """Decide on the next run: the same ledger gives the same decision. Baselines run once the policy has stopped."""
     events, ask = [], {}
     if baselines is not None and state.policy_stopped:
         action = first_interrupted(state) or Stop(state.policy_stopped)
@@ -67,7 +67,7 @@ def next_run(state: State, policy: Decider, proposer: Proposer | None, baselines
 
 
 class Dependencies:
-    """Which runs need the products of which: none, but in a plan."""
+    """Which runs need the products of which other runs. Only a plan has any: here are none."""
 
     def needs(self, run: Run) -> list[str]:
         """The names of the products that a run takes as inputs."""
@@ -78,39 +78,39 @@ class Dependencies:
         return ()
 
     def beginning(self, state: State) -> int | None:
-        """How many runs could be at work now; None where that is not known."""
+        """How many runs could be running now; None if that is unknown."""
         return None
 
 
 @dataclass
 class Decisions:
-    """What decides over the runs of a phase: which is next, which ends early, how many there are."""
+    """Decides on the runs of a phase: which run is next, which run ends early, how many runs there are."""
 
     phase: str
     policy: Decider
     selection: Selection
-    proposer: Proposer | None = None  # where the policy asks for new configurations
+    proposer: Proposer | None = None  # None if the policy never asks for new configurations
     baselines: Baselines | None = None
     prune: str = "off"
     plan: Dependencies = field(default_factory=Dependencies)
-    total: int | None = None  # runs in all, where that is known
-    reserved: int = 0  # of these: for the confirmation, which begins when this phase is over
-    whole_device: bool = True  # whether a run that is out of memory in its share could have a whole one later
+    total: int | None = None  # runs in all; None if unknown
+    reserved: int = 0  # of `total`: runs of the confirmation, which begins when this phase is over
+    whole_device: bool = True  # whether a run that is out of memory in its share could get a whole device later
 
     def next(self, state: State) -> Next:
         return next_run(state, self.policy, self.proposer, self.baselines)
 
     def prunes(self, state: State, run: Run) -> str:
-        """Why this run should end now; empty where it may go on, as baselines always may."""
+        """Why this run should end now. Empty if it may continue, as baselines always may."""
         baseline = state.configurations[run.config_id].baseline
         return "" if baseline else prunes(self.prune, state, self.selection, run)
 
     def left(self, state: State) -> int | None:
-        """How many runs are not done yet; None where only hours bound them."""
+        """How many runs have not ended yet; None if only hours limit them."""
         return None if self.total is None else max(0, self.total - state.results)
 
     def beginning(self, state: State) -> int | None:
-        """How many runs of this phase are left, or can begin now; None where that is not known."""
+        """How many runs of this phase are left or can begin now, whichever is less; None if unknown."""
         left, can_begin = self.left(state), self.plan.beginning(state)
         known = [count for count in (left and left - self.reserved, can_begin) if count is not None]
         return min(known, default=None)
@@ -119,7 +119,7 @@ class Decisions:
 def freeze(state: State, estimator: Estimator, because: str, top: int) -> dict:
     """The event that ends the search phase: the configurations to confirm, best first, chosen before fresh seeds run.
 
-    It holds the estimates of all, so that the choice can be checked later.
+    It holds the estimates of all configurations, so that the choice can be checked later.
     """
     estimate = estimator.estimate(state)
     if estimate is None:

@@ -1,6 +1,6 @@
-"""What a free worker should do now. Pure: all that a policy needs comes from the ledger.
+"""Policies, which decide what a free worker does next. They are pure: all that they need comes from the ledger.
 
-A policy of one's own is a class with a `choose`, named in the specification by its import path (docs/extending.md).
+A policy of your own is a class with a method `choose`, whose import path the specification has (docs/extending.md).
 """
 
 from dataclasses import dataclass, field, fields
@@ -15,18 +15,18 @@ from seedwise.search.ledger.state import CONFIRM, INTERRUPTED, PLANNED, SEARCH, 
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.text import HOUR
 
-FRESH = 1000  # the first replicate of the confirmation: no search gets so far
+FRESH = 1000  # the first replicate of the confirmation: no search has so many replicates
 EXHAUSTED = "the space has no further configuration"
 Count = Annotated[int, Field(ge=1, lt=FRESH)]  # of replicates
 
 
 def replicate_name(replicate: int) -> str:
-    """A replicate as people see it: fresh seeds are counted from 1, others are called by their number."""
+    """The name of a replicate for people: fresh seeds are counted from 1, other replicates keep their number."""
     return f"fresh seed {replicate - FRESH + 1}" if replicate >= FRESH else f"replicate {replicate}"
 
 
 def run_name(configuration: str, replicate: int) -> str:
-    """A run as people see it. `configuration` is an id, or a configuration in words."""
+    """The name of a run for people. `configuration` is an id, or a configuration in words."""
     return f"{configuration}, {replicate_name(replicate)}"
 
 
@@ -57,7 +57,7 @@ class FromPlan(Replicate):
 
 @dataclass(frozen=True)
 class Wait:
-    """Start nothing now: the next run needs the result of one that is running."""
+    """Start nothing now: the next run needs the result of a running run."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ Action = New | Replicate | Wait | Stop
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What all policies share: the budget, and runs that were interrupted go first.
+    """The base class of all policies: it keeps to the budget, and continues interrupted runs first.
 
-    `runs` and `hours` end the search phase at whichever comes first; `reserve` runs are kept for the confirmation.
+    The search phase ends after `runs` or `hours`, whichever comes first; `reserve` runs are kept for the confirmation.
     """
 
     estimator: Estimator
@@ -86,7 +86,7 @@ class Policy:
 
     @property
     def standing(self) -> Estimator:
-        """The name of version 0.8, which policies of one's own may use."""
+        """The estimator under its name of version 0.8, which users' policies may use."""
         return self.estimator
 
     def choose(self, state: State, *, more: bool) -> Action:
@@ -94,15 +94,15 @@ class Policy:
         raise NotImplementedError
 
     def next_action(self, state: State, *, more: bool = True) -> Action:
-        """What a free worker should do. For the next free worker the started run is in `state`."""
+        """What a free worker should do. `state` includes the runs that other workers have just started."""
         if action := first_interrupted(state) or self.spent(state):
             return action
         if unstarted := state.tally.unstarted():
-            return Replicate(unstarted[0].config_id, 0, "it was asked for when the search stopped")
+            return Replicate(unstarted[0].config_id, 0, "it was proposed before the search stopped")
         return self.choose(state, more=more)
 
     def spent(self, state: State) -> Stop | None:
-        """The budget's end, if it has come."""
+        """Stop if the budget is spent, otherwise None."""
         if self.runs is not None and state.tally.started[SEARCH] >= self.runs - self.reserve:
             return Stop(f"the budget of {self.runs} runs is spent")
         return self.late(state)
@@ -120,7 +120,7 @@ class Policy:
         return self.prune and 0 in configuration.runs and not configuration.runs[0].finished
 
     def fill(self, state: State, most: int) -> Action:
-        """Another replicate, up to `most`, for the configuration with fewest: better than an idle worker."""
+        """One more replicate, up to `most`, for the configuration with the fewest: better than an idle worker."""
         short = state.tally.short_of(most)
         if not short:
             return Stop(EXHAUSTED)
@@ -128,19 +128,19 @@ class Policy:
         return Replicate(config.config_id, free_replicate(config), "there is nothing new in the space")
 
     def least_replicates(self) -> int:
-        """How many replicates every configuration gets at least."""
+        """The smallest number of replicates that any configuration gets."""
         return 1
 
     def total_runs(self) -> int | None:
-        """How many runs there will be at most, confirmation included; None where only hours bound them."""
+        """How many runs there will be at most, confirmation included; None if only hours limit them."""
         return self.runs
 
     def configurations(self) -> int | None:
-        """How many configurations the budget pays for at least; None where only hours bound it."""
+        """How many configurations the budget pays for at least; None if only hours limit it."""
         return None if self.runs is None else self.runs - self.reserve
 
     def in_words(self) -> str:
-        """What the budget buys, for a dry run."""
+        """The budget in words, for a dry run."""
         bounds = [f"{self.runs} runs"] if self.runs is not None else []
         bounds += [f"{self.hours:g} hours"] if self.hours is not None else []
         several = "" if self.configurations() is None else f", {self.configurations()} configurations or more"
@@ -152,9 +152,9 @@ class Policy:
 class Fixed(Policy):
     """Every configuration at the same `n` replicates, 0 to n - 1, so that any two can be compared seed by seed.
 
-    A configuration gets all its replicates before the next one is asked for: the sampler then learns from means. A
-    budget of runs pays for `runs // n` configurations. Past the hours, what was begun is still completed, since a
-    configuration with fewer seeds than the others could not be ranked fairly.
+    A configuration gets all its replicates before a new configuration is proposed, so that the sampler learns from
+    means. A budget of runs pays for `runs // n` configurations. After `hours`, a configuration that was begun still
+    gets its replicates, since with fewer seeds than the other configurations it could not be ranked fairly.
     """
 
     n: Count = 5
@@ -172,7 +172,7 @@ class Fixed(Policy):
             action = Replicate(configuration.config_id, replicate, f"seed {replicate + 1} of {self.n}")
             if not self.waits(configuration):
                 return action
-            waiting = waiting or action  # better than an idle worker, if nothing else is left
+            waiting = waiting or action  # if nothing else is left, better than an idle worker
         planned = self.n * (len(state.configurations) - state.tally.pruned) + state.tally.pruned_runs
         if self.runs is not None and planned + self.n > self.runs - self.reserve:
             return waiting or Stop(f"the budget of {self.runs} runs is spent")
@@ -220,7 +220,7 @@ class Confirmation:
 
 @dataclass(frozen=True)
 class WholeDeviceRetries:
-    """The runs of a phase that were out of memory in their share of a device: now each gets a whole one."""
+    """Repeats the runs of a phase that were out of memory in their share of a device, each on a whole device."""
 
     phase: str
 
@@ -241,7 +241,7 @@ SHARED = {field.name for field in fields(Policy)}
 
 
 def first_interrupted(state: State) -> Replicate | None:
-    """The first run of the search phase that was cut off without a result."""
+    """Continue the first interrupted run of the search phase; None if there is none."""
     for run in state.tally.open_runs():
         if run.phase == SEARCH and run.status == INTERRUPTED:
             return Replicate(run.config_id, run.replicate, "it was running when the search stopped")
@@ -249,7 +249,7 @@ def first_interrupted(state: State) -> Replicate | None:
 
 
 def policy_class(name: str) -> type[Policy]:
-    """By name, or `package.module:Class` for one's own."""
+    """The class of a policy, by its name, or by `package.module:Class` for a user's policy."""
     path = POLICIES.get(name, name)
     if ":" not in path:
         raise RequestError("replicates.policy", f"there is no policy {name!r}", nearest(name, POLICIES))
@@ -261,7 +261,7 @@ def policy_class(name: str) -> type[Policy]:
 
 
 def options_of(name: str) -> dict[str, tuple[Any, Any]]:
-    """The options of a policy in a specification: the type, which may have bounds, and the default of each."""
+    """The options that a specification can give to a policy: by name, the type (with bounds) and the default."""
     policy = policy_class(name)
     hints = get_type_hints(policy, include_extras=True)
     return {field.name: (hints[field.name], field.default) for field in fields(policy) if field.name not in SHARED}

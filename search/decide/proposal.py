@@ -1,6 +1,6 @@
-"""Proposals: from the ledger to an Optuna study to the parameters of a new configuration.
+"""Proposes configurations: turns the ledger into an Optuna study, and asks that for parameters.
 
-The study is rebuilt from the ledger for every ask, since Optuna's finished trials cannot be changed and our means
+The study is rebuilt from the ledger for every proposal, since Optuna's finished trials cannot be changed, but means
 change with every replicate. So a proposal is a pure function of the ledger: the same lines give the same parameters.
 """
 
@@ -23,16 +23,16 @@ from seedwise.search.ranking.estimate import Estimate
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.spaces import Space, config_id
 
-MAX_DRAWS = 200  # of configurations that are known, before a space counts as exhausted
-SAMPLER_DRAWS = 4  # of these: by the sampler, the others at random
-STARTUP = (4, 10)  # the first third of the configurations is drawn at random, but at least and at most so many
+MAX_DRAWS = 200  # draws of known configurations after which a space counts as exhausted
+SAMPLER_DRAWS = 4  # of these draws: by the sampler; the other draws are random
+STARTUP = (4, 10)  # the first third of the configurations is drawn at random, but at least 4 and at most 10
 TRIED_AGAIN = 2  # configurations of earlier searches that go first
-BEST_SHARE = 1 / 3  # of the trials that a sampler learns from are the best; the others are spread over the rest
+BEST_SHARE = 1 / 3  # of the trials that a sampler learns from: the best; the other trials are spread over the ranks
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """In this block Optuna does not report every study and trial; how much it reports elsewhere is left to its user."""
+    """In this block Optuna does not log every study and trial. The user's log level is restored after the block."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
@@ -54,7 +54,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Known:
-    """The sampler came back to a configuration of the ledger: worth another replicate of it."""
+    """The sampler proposed a configuration of the ledger again, which is worth another replicate."""
 
     config_id: str
     ask: int
@@ -62,10 +62,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Proposer:
-    """Where new configurations come from: first the enqueued ones, then the sampler of that name.
+    """Proposes new configurations: first the enqueued configurations, then draws of the sampler.
 
-    `random` and `grid` ignore results: their n-th proposal is the same whatever the runs reported. `varying`
-    are streams for a decomposition: the one enqueued configuration is then proposed once per stream, and nothing else.
+    `random` and `grid` ignore results: their n-th proposal is the same whatever the runs reported. `varying` has the
+    streams of a decomposition: the one enqueued configuration is proposed once per stream, and nothing else.
     """
 
     space: Space
@@ -73,15 +73,15 @@ class Proposer:
     seed: int
     estimator: Estimator
     enqueued: tuple[dict, ...] = ()
-    expected: int | None = None  # configurations in all, where the budget says
+    expected: int | None = None  # configurations in all; None if only hours limit them
     varying: tuple[str | None, ...] = ()
 
     def propose(
         self, state: State, repeats: Callable[[Configuration], bool] = lambda _: False
     ) -> Proposal | Known | None:
-        """The next configuration that is not in the ledger; None when the space has no more.
+        """The next configuration that is not in the ledger; None if the space has no more.
 
-        A known one is proposed again where `repeats` says that it may have another replicate.
+        A known configuration is proposed again if `repeats` says that it may have another replicate.
         """
         if self.varying:
             return self._varied(state.next_ask)
@@ -111,7 +111,7 @@ class Proposer:
         return Proposal(identity if stream is None else f"{identity}-{stream}", params, {}, ask, stream)
 
     def _first(self, state: State) -> list[dict]:
-        """What is tried before the sampler is asked: the enqueued, then the best of earlier searches."""
+        """The configurations to try before the sampler: those enqueued, then the best of earlier searches."""
         if self.sampler == "grid":
             return list(self.enqueued)
         inside = (earlier["params"] for earlier, _ in self._earlier(state))
@@ -119,7 +119,7 @@ class Proposer:
 
     @cached_property
     def _grid(self) -> tuple[list[tuple[dict, dict]], Iterator[tuple[dict, dict]]]:
-        return [], self.space.grid()  # the points so far, and those to come: a grid may be far larger than the budget
+        return [], self.space.grid()  # points so far, and points to come: a grid may be far larger than the budget
 
     def _grid_point(self, index: int) -> tuple[dict, dict] | None:
         points, rest = self._grid
@@ -139,10 +139,10 @@ class Proposer:
         return params, trial.params
 
     def _trials(self, state: State) -> list[FrozenTrial]:
-        """Configurations as trials: complete with their posterior mean, pruned, or running, which repels samplers.
+        """Configurations as trials: complete with their posterior mean, pruned, or running, which samplers avoid.
 
-        A configuration that failed on every replicate so far is infeasible: its score would be an invention. Trials of
-        earlier searches (`--from`) come first, on the scale of this search: their data may be others.
+        A configuration that failed on every replicate so far is infeasible, since it has no real score. Trials of
+        earlier searches (`--from`) come first, on the scale of this search, since their data may differ.
         """
         estimate = self.estimator.estimate(state)
         failed = np.zeros(0) if estimate is None else estimate.failed == estimate.count
@@ -162,18 +162,15 @@ class Proposer:
             if index is not None:
                 trials.append(complete(point, float(estimate.mean[index]), infeasible=bool(failed[index])))
             elif configuration.pruned:
-                scores = {
-                    step: self.estimator.selection.score(metrics)
-                    for step, metrics in configuration.runs[0].steps.items()
-                }
-                scores = {step: score for step, score in scores.items() if score is not None}
+                steps, score_of = configuration.runs[0].steps.items(), self.estimator.selection.score
+                scores = {step: score for step, metrics in steps if (score := score_of(metrics)) is not None}
                 trials.append(_trial(point, state=TrialState.PRUNED, intermediate_values=scores))
             else:
                 trials.append(_trial(point, state=TrialState.RUNNING))
         return trials
 
     def _selected(self, state: State, estimate: Estimate | None) -> list[Configuration]:
-        """All configurations, or, where they are too many, the best and a spread of the others; in order of asking."""
+        """All configurations in order of proposal; if there are too many, only the best and a spread of the others."""
         configurations, most = list(state.configurations.values()), SAMPLERS[self.sampler].max_trials
         if estimate is None or len(configurations) <= most:
             return configurations
@@ -192,7 +189,7 @@ class Proposer:
 
     @cached_property
     def _points(self) -> dict[str, FixedTrial | None]:
-        return {}  # what `_point` has computed
+        return {}  # the cache of `_point`
 
     def _point(self, identity: str, values: dict) -> FixedTrial | None:
         if identity not in self._points:
@@ -213,7 +210,7 @@ def point_of(space: Space, values: dict) -> FixedTrial | None:
 
 
 def best_and_spread(ranking: list[int], most: int, best: int) -> list[int]:
-    """At most so many of a ranking: the first `best`, the others evenly over the remaining ranks."""
+    """At most `most` items of a ranking: the first `best`, then a selection spread evenly over the remaining ranks."""
     if len(ranking) <= most:
         return ranking
     spread = np.linspace(best, len(ranking) - 1, most - best).astype(int)

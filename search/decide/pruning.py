@@ -1,8 +1,8 @@
-"""When the first run of a configuration is cut short: by the rules of ASHA or of the median, on the ledger alone.
+"""Decides when the first run of a configuration is cut short, by ASHA or the median rule, from the ledger alone.
 
-Runs are compared at equal shares of their own schedule, never at equal steps: with a linear decay, a run of 40 epochs
-after 10 has hardly begun to settle, one of 12 epochs nearly has. Only replicate 0 is compared: every configuration has
-it, and its seeds are the same for all.
+Runs are compared at equal shares of their schedules, not at equal steps: with a linear decay of the learning rate, the
+scores of a run of 40 epochs hardly settle by epoch 10, but those of a run of 12 epochs nearly do. Only replicate 0 is
+compared: every configuration has it, and its seeds are the same for all configurations.
 """
 
 import math
@@ -13,11 +13,11 @@ from seedwise.search.ranking.selection import Selection
 ETA = 3  # ASHA keeps the best third at each rung
 RUNGS = (1 / 9, 1 / 3)  # shares of a schedule
 GRACE = 1 / 4  # the median rule leaves a run alone before this share
-PEERS = 5  # runs that got as far, below which the median says nothing
+PEERS = 5  # the median rule needs at least this many other runs that got as far
 
 
 def prunes(rule: str, state: State, selection: Selection, run: Run) -> str:
-    """Why this run should end now, after the step that it has just reported; empty where it may go on."""
+    """Why this run should end now, after the step that it has just reported; empty if it may continue."""
     if rule == "off" or run.replicate != 0 or run.phase != SEARCH or not 0 < run.step < run.epochs:
         return ""
     shares = RUNGS if rule == "asha" else [max(GRACE, run.step / run.epochs)]
@@ -37,7 +37,7 @@ def prunes(rule: str, state: State, selection: Selection, run: Run) -> str:
 
 
 def best_score(selection: Selection, run: Run, share: float) -> float | None:
-    """The best score of a run up to a share of its schedule; None where it has not got there."""
+    """The best score of a run up to a share of its schedule; None if it has not got there yet."""
     last = step_at(share, run.epochs)
     if not run.epochs or run.step < last:
         return None
@@ -46,5 +46,5 @@ def best_score(selection: Selection, run: Run, share: float) -> float | None:
 
 
 def step_at(share: float, epochs: int) -> int:
-    """The first step by which a share of the schedule is done."""
+    """The first step after which a share of the schedule is done."""
     return max(1, math.ceil(share * epochs - 1e-9))

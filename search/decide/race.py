@@ -1,4 +1,4 @@
-"""The policy that spends replicates where they decide something."""
+"""The policy that spends replicates on configurations that may be the best."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -16,14 +16,14 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class Race(Adaptive):
-    """Gives replicates to the configurations where they can still change the decision.
+    """Gives replicates to the configurations that may still turn out to be the best.
 
-    A new configuration gets one run, and `min` of them if that comes close to the best. The share `explore` of the
-    budget goes to new configurations; the rest to replicates of those that may be the best, by top-two Thompson
-    sampling: draw what the true means might be, run the best of the draw, or, every other time, the best of another
-    draw that is not the same. No configuration gets more than `max`. Ends early once P(best) of the leader reaches
-    `p_best`, or its expected regret falls to `regret` (in units of the score); both are off by default. `surrogate`
-    shrinks estimates towards a Gaussian process over the space instead of their common mean.
+    A new configuration gets one run, and `min` runs if the first comes close to the best. The share `explore` of the
+    budget goes to new configurations, the rest to replicates by top-two Thompson sampling: draw true means from the
+    posterior and run the best configuration of the draw or, every other time, another configuration that is the best
+    of a later draw. No configuration gets more than `max` replicates. The policy stops once P(best) of the leader
+    reaches `p_best`, or its expected regret falls to `regret` (in units of the score); both limits are off by default.
+    `surrogate` shrinks estimates towards a Gaussian process over the space instead of their common mean.
     """
 
     min: Count = 2
@@ -34,9 +34,9 @@ class Race(Adaptive):
     regret: Annotated[float, Field(ge=0)] | None = None
 
     CLOSE: ClassVar[float] = 0.3  # posterior sds below the best within which a configuration gets its second run
-    HOPELESS: ClassVar[float] = 2.0  # and beyond which it gets no other one when it is proposed again
-    ENOUGH: ClassVar[int] = 10  # configurations before an early end: the best of two is no search
-    DRAWS: ClassVar[int] = 50  # of Thompson sampling, to find a second configuration
+    HOPELESS: ClassVar[float] = 2.0  # posterior sds beyond which it gets no replicate when it is proposed again
+    ENOUGH: ClassVar[int] = 10  # configurations that must have been tried before the policy stops early
+    DRAWS: ClassVar[int] = 50  # draws of Thompson sampling to find a second configuration
 
     def choose(self, state: State, *, more: bool) -> Action:
         estimate = self.estimator.estimate(state)
@@ -61,7 +61,7 @@ class Race(Adaptive):
         return None
 
     def _second_run(self, state: State, estimate: Estimate) -> Replicate | None:
-        """One of the `min` replicates of a configuration that is close to the best."""
+        """The next of the `min` replicates of a configuration close to the best; None if each has them."""
         for index in np.flatnonzero(self._within(self.CLOSE, estimate)):
             config_id = estimate.ids[index]
             if (replicate := free_replicate(state.configurations[config_id])) < self.min:
@@ -69,17 +69,17 @@ class Race(Adaptive):
         return None
 
     def _within(self, sds: float, estimate: Estimate) -> np.ndarray:
-        """Which configurations are at most so many posterior sds of their difference below the best."""
+        """A mask of the configurations that are at most `sds` posterior sds (of the difference) below the best."""
         best = estimate.best
         return estimate.mean >= estimate.mean[best] - sds * np.hypot(estimate.sd, estimate.sd[best])
 
     def _budget_used(self, state: State) -> float:
-        """How much of the budget is used, from 0 to 1."""
+        """The share of the budget that has been used, from 0 to 1."""
         runs = 0.0 if self.runs is None else state.tally.started[SEARCH] / max(1, self.runs - self.reserve)
         return max(runs, 0.0 if self.hours is None else state.worked / (self.hours * HOUR))
 
     def _contender(self, state: State, estimate: Estimate) -> Replicate | None:
-        """Top-two Thompson sampling among those that may have another replicate."""
+        """The replicate that top-two Thompson sampling chooses; None if no contender may have another replicate."""
         contenders = [state.configurations[estimate.ids[index]] for index in estimate.contenders]
         free = np.array([self._may_repeat(contender) for contender in contenders])
         if not free.any():
@@ -93,7 +93,7 @@ class Race(Adaptive):
         others = order[order != leader]
         if started % 2 and len(others):
             leader = others[0]
-        if not free[leader]:  # it has all its replicates: the question is which one could beat it
+        if not free[leader]:  # it has all its replicates: run the configuration that could beat it
             leader = int(np.where(free, draws[0], -np.inf).argmax())
         replicate = free_replicate(contenders[leader])
         return Replicate(contenders[leader].config_id, replicate, f"seed {replicate + 1}: it may be the best")

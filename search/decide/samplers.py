@@ -1,4 +1,4 @@
-"""The samplers that propose configurations. Another one is a line of `SAMPLERS`."""
+"""The samplers that propose configurations. To add a sampler, add it to `SAMPLERS`."""
 
 import warnings
 from collections.abc import Callable
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import optuna
 
-REMOVED = "cmaes"  # a sampler of earlier versions: their searches can be read, and go on with another one
+REMOVED = "cmaes"  # of earlier versions: a search that used it can be read, and resumed with another sampler
 
 
 @dataclass(frozen=True)
 class Sampler:
     """One of Optuna's samplers.
 
-    `make` takes a seed and the number of trials to draw at random before the sampler learns. Without `make` the points
-    of the grid are taken in their order. `max_trials` is how many trials the sampler learns from, since more only make
-    it slower; 0: it learns nothing, so its n-th proposal is the same whatever the runs reported.
+    `make` takes a seed and the number of trials to draw at random before the sampler learns. Without `make`, the points
+    of the grid are proposed in order. `max_trials` limits the trials that the sampler learns from, since more would
+    only make it slower; 0: it learns nothing, so its n-th proposal is the same whatever the runs reported.
     """
 
     make: Callable[[int, int], optuna.samplers.BaseSampler] | None = None
@@ -23,8 +23,8 @@ class Sampler:
 
 
 def _tpe(seed: int, startup: int) -> optuna.samplers.BaseSampler:
-    # One dimension at a time: with the tens of configurations that a budget pays for, this found better ones
-    # than the multivariate variant did (worlds below 1000 of benchmarks/racing.py).
+    # Univariate: with the few tens of configurations of a typical budget, it found better configurations than the
+    # multivariate variant (worlds below 1000 of benchmarks/racing.py).
     return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup)
 
 

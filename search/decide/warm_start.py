@@ -13,15 +13,15 @@ from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import config_id
 
-MAX_CONFIGURATIONS = 100  # of one earlier search: the best, and a spread of the others
+MAX_CONFIGURATIONS = 100  # of one earlier search: the best half, and a spread of the other configurations
 
 
 def read_earlier(folders: Sequence[Path], selection: Selection, method: str | dict) -> list[dict]:
     """The configurations of earlier searches, best first, as `{params, suggested, score}`.
 
-    Scores are in standard deviations from the median of their own search: the data need not be the same. The sampler
-    ignores what lies outside the new space. A search that was selected on labels of a language that is now a target is
-    refused: it would leak them.
+    Scores are in standard deviations from the median of their search, since each search may use other data. The sampler
+    ignores configurations outside the new space. An earlier search is refused if it was selected on labels of a
+    language that is now a target: it would leak these labels.
     """
     best: dict[str, dict] = {}
     earlier = [configuration for folder in folders for configuration in _read(folder, selection, method)]
@@ -47,7 +47,7 @@ def _read(folder: Path, selection: Selection, method: str | dict) -> Iterator[di
         )
     estimate = Estimator(chosen).estimate(state)
     if estimate is None:
-        raise RequestError(f"--from {folder}", "no run of it has finished")
+        raise RequestError(f"--from {folder}", "none of its runs has finished")
     scores = (estimate.mean - np.median(estimate.mean)) / (np.std(estimate.mean) or 1.0)
     for index in best_and_spread(estimate.ranking, MAX_CONFIGURATIONS, MAX_CONFIGURATIONS // 2):
         configuration = state.configurations[estimate.ids[index]]

@@ -1,1 +1,1 @@
-"""Runs on Ray: phases, the session, the session as Tune sees it, the worker, and what happens when a worker is lost."""
+"""Executes runs on Ray: phases, the session and its adapters for Tune, the worker, and the handling of lost workers."""

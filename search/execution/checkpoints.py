@@ -1,8 +1,8 @@
-"""Checkpoints of unfinished runs: where they are kept, and folders as bytes.
+"""Stores checkpoints of unfinished runs, and packs folders into bytes.
 
-Workers and driver share no disk. A worker packs the state of its run and says so in its report; the driver fetches it,
-keeps it in the search folder, and hands it to the worker that continues the run. Where the specification names an
-address that all nodes can reach (`checkpoints.path`), workers write and read checkpoints themselves.
+Workers and driver share no disk. A worker packs the state of its run and announces it in its report; the driver fetches
+the state, keeps it in the search folder, and gives it to the worker that continues the run. If the specification names
+an address that all nodes can reach (`checkpoints.path`), workers write and read checkpoints themselves.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ class CheckpointStore:
         try:
             uri = location if "://" in location else Path(location).as_uri()
             self._files, self._root = FileSystem.from_uri(uri)
-        except (ValueError, OSError) as error:  # a relative path, among others: workers have other current folders
+        except (ValueError, OSError) as error:  # such as for a relative path: workers have other current folders
             reason = str(error).split("\n")[0].rstrip(".")
             fix = "Write an absolute path, or an address such as s3://bucket/states."
             raise RequestError("checkpoints.path", f"{location}: {reason}", fix) from error
 
     def save(self, run: str, checkpoint: bytes) -> None:
-        """Replace the checkpoint of a run. It is written beside the old one, then renamed: a cut leaves the old one."""
+        """Replace the checkpoint of a run by renaming a new file, so that an interruption leaves the old checkpoint."""
         self._files.create_dir(self._root, recursive=True)
         partial = f"{self._path(run)}.{os.getpid()}.partial"
         with self._files.open_output_stream(partial) as file:
@@ -44,7 +44,7 @@ class CheckpointStore:
             return None
 
     def remove(self, run: str) -> None:
-        """Delete the checkpoint of a run that has ended. One that cannot be reached stays."""
+        """Delete the checkpoint of a run that has ended. A checkpoint that cannot be reached stays."""
         with contextlib.suppress(OSError):
             self._files.delete_file(self._path(run))
 
@@ -61,6 +61,6 @@ def pack(folder: Path) -> bytes:
 
 
 def unpack(checkpoint: bytes, folder: Path) -> None:
-    """Write the files of `pack` into a folder, and nothing outside of it."""
+    """Write the files of an archive from `pack` into a folder, and nothing outside of it."""
     with tarfile.open(fileobj=io.BytesIO(checkpoint)) as archive:
         archive.extractall(folder, filter="data")

@@ -1,4 +1,4 @@
-"""What the processes of a session tell each other through Ray's key-value store: heartbeats, starting, stopping."""
+"""Coordinates the processes of a session through Ray's key-value store: heartbeats, common start, requests to stop."""
 
 import contextlib
 import threading
@@ -11,21 +11,21 @@ POLL_SECONDS = 0.01
 
 
 class Heartbeat:
-    """A thread that reports every `seconds` that the process of the current run is alive, within epochs too."""
+    """A thread that reports every `seconds` that the process of the current run is alive, also during an epoch."""
 
     def __init__(self, seconds: float, node: str):
         self._seconds, self._node, self._key = seconds, node, b""
         threading.Thread(target=self._repeat, daemon=True).start()
 
     def start_run(self, session: str, run: str) -> None:
-        """Report for this run from now on. The first heartbeat is sent at once: the time of a run counts from it."""
+        """Report for this run from now on. Sends the first heartbeat at once: the time of a run counts from it."""
         self._key = _key("heartbeat", session, run)
         self._send()
 
     def _repeat(self) -> None:
         while True:
             time.sleep(self._seconds)
-            with contextlib.suppress(Exception):  # the head may answer the next time
+            with contextlib.suppress(Exception):  # the head may answer next time
                 self._send()
 
     def _send(self) -> None:
@@ -34,12 +34,12 @@ class Heartbeat:
 
 
 def last_heartbeat(session: str, run: str) -> bytes | None:
-    """The last heartbeat of a run; None before its first. Only a change has a meaning: clocks of nodes differ."""
+    """The last heartbeat of a run; None before the first. Only check whether it changed: clocks of nodes differ."""
     return kv_get(_key("heartbeat", session, run))
 
 
 def node_of(session: str, run: str) -> str:
-    """The node of the worker that has this run; empty before its first heartbeat."""
+    """The node of the worker that has this run; empty before the first heartbeat."""
     return (last_heartbeat(session, run) or b"").decode().partition(" ")[2]
 
 
@@ -61,8 +61,8 @@ def begin_together(session: str, workers: int, *, timeout: float) -> None:
     """Wait until this many workers of the session have called this function, at most `timeout` seconds.
 
     Tune gives a run that waits for its own worker to any worker that is free earlier, and discards the worker that
-    was starting. Where runs are shorter than the start of a process (seconds: it imports torch), all slots but one
-    would stay empty for the whole search. So the first run of each worker waits until every slot has a worker.
+    was starting. If runs are shorter than the start of a process (seconds: it imports torch), all slots but one would
+    stay empty for the whole search. So the first run of each worker waits until every slot has a worker.
     """
     prefix = _key("started", session)
     kv_put(prefix + uuid.uuid4().bytes)

@@ -1,4 +1,4 @@
-"""Runs in flight: started, without a result yet. Workers that take too long or fall silent are ended here."""
+"""Runs in flight, which have started but have no result yet. A watchdog ends workers that are too slow or silent."""
 
 import time
 from dataclasses import dataclass, field
@@ -13,25 +13,25 @@ from seedwise.search.ledger.state import Run
 
 TIMEOUT = "failed:timeout"
 CHECKS = 4  # per limit: a hung run is noticed at most a quarter of its limit late
-MAX_CHECK_SECONDS = 15.0  # between two checks, where limits are long
+MAX_CHECK_SECONDS = 15.0  # between two checks, even if limits are long
 
 
 @dataclass
 class InFlight:
-    """A run that was started. Times are seconds of the driver's clock."""
+    """A run that has started. Times are seconds of the driver's clock."""
 
     run: Run
-    checkpoint: ray.ObjectRef | None = None  # to continue from, until a worker has it
-    products: tuple[ray.ObjectRef, ...] = ()  # of other runs, until a worker has them
-    trial: Any = None  # Tune's, once the run has a worker
-    pruned: str = ""  # why
-    lost: Loss | None = None  # why its worker is gone
-    heartbeat: bytes | None = None  # the last that was seen
+    checkpoint: ray.ObjectRef | None = None  # to continue from; dropped once a worker has it
+    products: tuple[ray.ObjectRef, ...] = ()  # of other runs; dropped once a worker has them
+    trial: Any = None  # the trial of Tune, once the run has a worker
+    pruned: str = ""  # why the run was pruned; empty if it was not
+    lost: Loss | None = None  # why its worker was lost
+    heartbeat: bytes | None = None  # the last heartbeat that was seen
     heard: float = 0.0  # when the heartbeat last changed
     began: float | None = None  # when the first heartbeat was seen
 
     def fetch_output(self, timeout: float) -> Any:
-        """The checkpoint or product that a worker has for the driver. The worker is idle now, unless it hangs."""
+        """Fetch the checkpoint or product that the worker has announced. It is idle now, unless it hangs."""
         return ray.get(worker_of(self.trial).take_output.remote(), timeout=timeout)
 
     def kill(self, reason: str) -> None:
@@ -68,19 +68,19 @@ class RunsInFlight:
         flight.checkpoint, flight.products = None, ()
 
     def remove(self, trial_id: str) -> float:
-        """A run has ended or lost its worker. Returns the seconds since its first heartbeat."""
+        """Remove a run that has ended or lost its worker. Returns the seconds since its first heartbeat."""
         flight = self.by_trial.pop(trial_id)
         return 0.0 if flight.began is None else time.monotonic() - flight.began
 
     def hung(self) -> list[tuple[InFlight, str]]:
-        """Runs to end now, and why. Cheap to call often: between two checks it finds none."""
+        """The runs to end now, and why. Cheap to call often: it checks the heartbeats only every few seconds."""
         now = time.monotonic()
         if now - self.checked < min(MAX_CHECK_SECONDS, self.silence / CHECKS, (self.limit or self.silence) / CHECKS):
             return []
         self.checked, hung = now, []
         for flight in self.by_trial.values():
             if flight.trial is None:
-                continue  # it waits for a worker
+                continue  # the run waits for a worker
             heartbeat = coordination.last_heartbeat(self.session, flight.run.name)
             if heartbeat is not None and heartbeat != flight.heartbeat:
                 flight.heartbeat, flight.heard = heartbeat, now

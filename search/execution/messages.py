@@ -1,7 +1,7 @@
-"""What the driver and a worker tell each other about a run: an order before it, a report after each step.
+"""The messages between the driver and a worker about a run: an order before the run, a report after each step.
 
-Ray Tune carries the messages as the configuration and the results of a trial, which are dicts. It flattens results and
-adds keys of its own, so messages become dicts (`as_dict`) and are read back (`of`) at that border, and nowhere else.
+Ray Tune carries messages as the configuration and the results of a trial, which are dicts. It flattens results and adds
+keys to them, so messages are converted to dicts (`as_dict`) for Tune only, and read back (`of`) on the other side.
 """
 
 from collections.abc import Mapping
@@ -15,19 +15,19 @@ PREFIX = "metrics/"  # Tune's prefix for the names of metrics in a flat result
 
 
 def session_key(state: State, phase: str) -> str:
-    """What identifies the workers of one phase of one session in the key-value store."""
+    """The key prefix that the workers of one phase of one session share in the key-value store."""
     return f"{state.search['search_id']}/{state.sessions}/{phase}"
 
 
 class Message:
-    """Frozen dataclasses of plain data."""
+    """Base class of messages, which are frozen dataclasses of plain data."""
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))
 
     @classmethod
     def of(cls, sent: Mapping[str, Any]) -> Self:
-        """The message in a configuration or a flat result of Tune."""
+        """Read a message from a configuration or a flat result of Tune."""
         metrics = {name.removeprefix(PREFIX): float(value) for name, value in sent.items() if name.startswith(PREFIX)}
         return cls(**{key.name: metrics if key.name == "metrics" else sent[key.name] for key in fields(cls)})
 
@@ -40,16 +40,16 @@ class RunOrder(Message):
     replicate: int
     phase: str
     params: dict
-    vary: str | None  # the only stream whose seed follows the replicate; None: all of them
+    vary: str | None  # the only random stream whose seed depends on the replicate; None: all streams
     seed: int  # of the search
     session: str  # see `session_key`
-    workers: int  # how many begin their first runs together
+    workers: int  # how many workers begin their first runs together
     threads: int
     gpus: float
     checkpoint_seconds: float  # between two checkpoints
     heartbeat_seconds: float  # between two heartbeats
-    checkpoint_store: str  # where all nodes can read and write checkpoints; empty: they go through the driver
-    recorded: int  # steps that the ledger has, without a gap
+    checkpoint_store: str  # where all nodes read and write checkpoints; empty: checkpoints go through the driver
+    recorded: int  # the ledger has all steps of the run up to this number
     products: int  # how many products of other runs the worker gets
     draw: bool  # whether to send pictures
 
@@ -60,7 +60,7 @@ class RunOrder(Message):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one step, which all runs that do the same work share."""
+    """The outcome of one step. It is the same for all runs that do the same work."""
 
     status: str = DONE  # or failed:<kind>
     error: str = ""
@@ -73,7 +73,7 @@ class StepReport(Outcome, Message):
     """Worker to driver: the outcome of a step, the progress, and what the driver can fetch from the worker."""
 
     epoch: int = 0  # steps done
-    epochs: int = 0  # steps in all; 0 where the run could not be made
+    epochs: int = 0  # steps in all; 0 if the run could not be created
     done: bool = False
     node: str = ""
     fingerprint: str = ""  # equal for runs that do the same work
@@ -81,4 +81,4 @@ class StepReport(Outcome, Message):
     pictures: str = ""  # JSON
     has_checkpoint: bool = False
     has_product: bool = False
-    stopping: bool = False  # the worker knows that the search is to stop
+    stopping: bool = False  # whether the worker has seen the request to stop

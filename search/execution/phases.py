@@ -1,4 +1,4 @@
-"""The phases of a search: place its runs, then let Ray Tune run what is decided until nothing is left."""
+"""Runs the phases of a search: decides what one run occupies, then lets Ray Tune run until nothing is left to do."""
 
 import tempfile
 from collections.abc import Callable
@@ -30,22 +30,22 @@ from seedwise.search.spec.schema import Specification
 
 
 class Study(Protocol):
-    """What differs between kinds of studies, which `search/studies/study.py` has, in a later room."""
+    """The part of a study that phases use. `search/studies/study.py`, in a later room, implements it."""
 
     specification: Specification
 
-    def method(self) -> type: ...  # of all runs
+    def method(self) -> type: ...  # the class that all runs use
 
-    def largest(self) -> dict: ...  # the parameters of the run that takes most memory
+    def largest(self) -> dict: ...  # the parameters of the run that takes the most memory
 
-    def total_runs(self, state: State) -> int | None: ...  # None where only hours bound them
+    def total_runs(self, state: State) -> int | None: ...  # None if only hours limit them
 
 
 @dataclass
 class Phases:
-    """Runs phases, each with workers of its own, so that those of a search never hold a test set.
+    """Runs phases, each with new workers, so that workers of the search phase never hold a test set.
 
-    `view` makes what shows a phase.
+    `view` creates the display of a phase.
     """
 
     study: Study
@@ -60,10 +60,10 @@ class Phases:
         self.placement = self.place()
 
     def place(self) -> Placement:
-        """Decide what one run occupies, measure where that is asked for, and record what was decided and why.
+        """Decide what one run occupies, measuring it if `auto` requires that, and record the decision with its reason.
 
-        A resumed search keeps its number of threads, or its scores would change in their last bits. What was measured
-        on the same devices is not measured again.
+        A resumed search keeps its number of threads, since another number would change the last bits of its scores.
+        An earlier measurement on the same kind of devices is reused.
         """
         resources, known, need = self.specification.resources, self.ledger.state.placement, None
         if known and resources.cpus_per_run == "auto":
@@ -83,7 +83,7 @@ class Phases:
         except RequestError as error:
             if not known:
                 raise
-            fix = "The search began with these resources: resume it where a node has as much."
+            fix = "The search began with these resources: resume it on a node that has as much."
             raise RequestError(error.key, error.problem, fix) from error
         self.ledger.append(placement.event(nodes, need))
         gpu = f" and {placement.gpus:g} GPU" if placement.gpus else ""
@@ -95,10 +95,10 @@ class Phases:
         return placement
 
     def run(self, decisions: Decisions) -> str:
-        """Run a phase to its end and return why it stopped.
+        """Run a phase to its end, and return why it ended.
 
-        Runs that lost their worker after the last decision start again; then runs that were out of memory in their
-        share get a whole device; what comes of them may lead to new decisions.
+        After the last decision, runs that lost their worker start again, then runs that were out of memory in their
+        share of a device get a whole device. Their results may lead to new decisions.
         """
         phase, tests = decisions.phase, {}
         if phase == CONFIRM:
@@ -118,7 +118,7 @@ class Phases:
                 return reason
 
     def tune(self, decisions: Decisions, tests: dict, placement: Placement) -> str:
-        """Let Tune run what is decided, and return why it stopped."""
+        """Let Tune do the runs that `decisions` starts. Returns why no more were started."""
         state = self.ledger.state
         whole = self.placement.whole(nodes_now()) is not None
         decisions = replace(decisions, total=self.study.total_runs(state), whole_device=whole)
@@ -159,5 +159,5 @@ class Phases:
 
 
 def devices(nodes: list[dict]) -> set[tuple[int, int]]:
-    """What a measurement depends on: the memory of GPUs and of machines."""
+    """The sizes of memory, of GPUs and of machines, that a measurement depends on."""
     return {(node["gpu_memory"], node["memory"]) for node in nodes}

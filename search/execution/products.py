@@ -18,7 +18,7 @@ from seedwise.search.ledger.state import Run, State
 
 
 class Products:
-    """Arrays by name, one file per run: FOLDER/CONFIGURATION-REPLICATE.safetensors.
+    """Stores products, which are arrays by name, one file per run: FOLDER/CONFIGURATION-REPLICATE.safetensors.
 
     A product stays in Ray's object store for as long as runs need it.
     """
@@ -37,13 +37,13 @@ class Products:
             partial.write_bytes(save({key: np.asarray(value, order="C") for key, value in product.items()}))
 
     def share(self, name: str) -> ray.ObjectRef:
-        """A product in the object store, which gets it once, however many runs need it."""
+        """A reference to a product in the object store. The product is put there once, however many runs need it."""
         if name not in self._in_store:
             self._in_store[name] = ray.put(self.load(name))
         return self._in_store[name]
 
     def release(self, needed: Collection[str]) -> None:
-        """Drop from the object store what is not `needed`."""
+        """Drop all products that are not `needed` from the object store."""
         self._in_store = {name: reference for name, reference in self._in_store.items() if name in needed}
 
     def load(self, name: str) -> dict[str, np.ndarray]:
@@ -61,9 +61,9 @@ class Products:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """What the driver keeps of runs in the search folder, and gives to runs from there.
+    """The files of runs that the driver keeps in the search folder, and from which it gives runs their inputs.
 
-    `shared` says that workers read and write checkpoints themselves; `plan` says which run needs which products.
+    `shared`: workers read and write checkpoints themselves. `plan` says which run needs which products.
     """
 
     folder: Path
@@ -73,7 +73,7 @@ class RunFiles:
     plan: Dependencies
 
     def load_inputs(self, flight: InFlight) -> None:
-        """Put what a run needs into the object store. Without a readable checkpoint the run starts over."""
+        """Put the inputs of a run into the object store. If its checkpoint cannot be read, the run starts over."""
         flight.products = tuple(self.products.share(name) for name in self.plan.needs(flight.run))
         try:
             checkpoint = None if self.shared else self.checkpoints.load(flight.run.name)
@@ -89,13 +89,13 @@ class RunFiles:
             print(f"the checkpoint of {flight.run.name} could not be saved: {type(error).__name__}", flush=True)
 
     def keep_pictures(self, run: Run, pictures: str) -> None:
-        """Write the pictures of a run. If that fails, its result counts all the same."""
+        """Write the pictures of a run. If that fails, the result of the run still counts."""
         try:
             write_atomically(pictures_of(self.folder, run.config_id, run.replicate), pictures)
         except OSError as error:
             print(f"the pictures of {run.name} could not be saved: {error.strerror}", flush=True)
 
     def release(self, run: Run, state: State) -> None:
-        """Drop what nobody needs once this run has ended: its checkpoint, and products in the object store."""
+        """After the end of a run, delete its checkpoint, and drop products that no other run needs."""
         self.checkpoints.remove(run.name)
         self.products.release(self.plan.needed(state))

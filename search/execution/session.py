@@ -1,4 +1,4 @@
-"""One process's work on a phase of a search: from decisions to runs, and from reports to lines of the ledger."""
+"""Runs one phase of a search in one process: turns decisions into runs, and reports into lines of the ledger."""
 
 import itertools
 import time
@@ -25,21 +25,21 @@ from seedwise.search.ledger.state import COLLAPSED, CONFIRM, DONE, PRUNED, Run
 from seedwise.search.spec.schema import Specification
 
 FAILED, OOM = "failed:error", "failed:oom"
-HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker; less where the limit of silence is short
+HEARTBEAT_SECONDS = 5.0  # between two heartbeats of a worker; less if the heartbeat timeout is short
 
 
 class View(Protocol):
-    """What shows a phase to a person; `search/report/live.py` has one, in a later room."""
+    """The display of a phase. `search/report/live.py`, in a later room, implements it."""
 
-    def result(self, run: Run) -> None: ...  # it has ended
+    def result(self, run: Run) -> None: ...  # the run has ended
 
     def tick(self) -> None: ...  # in every turn of Tune's loop, so it must be cheap
 
-    def say(self, text: str) -> None: ...  # one line that stays
+    def say(self, text: str) -> None: ...  # prints one line that stays on the screen
 
 
 class Session:
-    """One process's work on a phase of a search."""
+    """The work of one process on one phase of a search."""
 
     def __init__(
         self,
@@ -51,9 +51,9 @@ class Session:
         view: View,
     ):
         self.ledger, self.decisions, self.slots, self.shutdown, self.view = ledger, decisions, slots, shutdown, view
-        # Of this session alone: runs before a resume may have been elsewhere.
+        # These three count this session only: before a resume, the search may have run on other machines.
         self.progressed = False  # whether any run has completed a step
-        self.failed_starts = 0  # of workers
+        self.failed_starts = 0  # workers that could not start
         self.ended: list[Run] = []
         resources, checkpoints = specification.resources, specification.checkpoints
         key, folder = session_key(ledger.state, decisions.phase), ledger.path.parent
@@ -63,11 +63,11 @@ class Session:
         shared = f"{path.rstrip('/')}/{ledger.state.search['search_id']}" if path else ""
         store = CheckpointStore(shared or str(folder.resolve() / "checkpoints"))
         self.files = RunFiles(folder, store, bool(shared), Products(folder / MODELS), decisions.plan)
-        self.order = partial(  # what the orders of all runs have in common
+        self.order = partial(  # the fields that are equal in the orders of all runs
             RunOrder,
             seed=specification.seed,
             session=key,
-            threads=ledger.state.placement["cpus"],  # also of a run that has a whole device
+            threads=ledger.state.placement["cpus"],  # also for a run that gets a whole device
             gpus=slots.placement.gpus,
             checkpoint_seconds=checkpoints.seconds,
             heartbeat_seconds=min(HEARTBEAT_SECONDS, silence / CHECKS),
@@ -75,7 +75,7 @@ class Session:
         )
 
     def start_next(self, trial_id: str) -> RunOrder | Wait | None:
-        """The next run; Wait where none can start now, None where no more will."""
+        """Start the next run and return its order. Wait if no run can start now, None if no more will."""
         if self.shutdown.begun:
             return None
         decision = self.decisions.next(self.ledger.state)
@@ -109,7 +109,7 @@ class Session:
         )
 
     def write(self, event: dict) -> None:
-        """Write a line of the ledger. Tune would swallow an error here; `on_turn` raises it."""
+        """Write a line of the ledger. `on_turn` raises an error of this later, since Tune would swallow it here."""
         try:
             if not self.shutdown.error:
                 self.ledger.append(event, durable=event["event"] != "step")
@@ -122,7 +122,7 @@ class Session:
         return slots if most is None else min(slots, max(1, most))
 
     def record_step(self, trial_id: str, report: StepReport) -> bool:
-        """Write what a run reported. Returns whether the run should end here."""
+        """Record a step of a run. Returns whether the run should end now."""
         flight = self.runs.by_trial[trial_id]
         progress = {"step": report.epoch, "epochs": report.epochs, "metrics": report.metrics}
         self.progressed = True
@@ -130,12 +130,12 @@ class Session:
         if report.has_checkpoint:
             self.files.fetch_checkpoint(flight, self.runs.silence)
         if self.shutdown.requested:
-            return report.stopping  # a worker that did not know yet saves its state after the next step
+            return report.stopping  # a worker that has not seen the request yet saves its state after the next step
         flight.pruned = self.decisions.prunes(self.ledger.state, flight.run)
         return bool(flight.pruned)
 
     def record_result(self, trial_id: str, report: StepReport) -> None:
-        """Write how a run ended. Tune may call twice: the second call does nothing."""
+        """Record how a run ended. Tune may call this twice: the second call does nothing."""
         flight = self.runs.by_trial.get(trial_id)
         if flight is None or (report.has_product and not self.keep_product(trial_id, flight)):
             return
@@ -144,8 +144,8 @@ class Session:
         if self.module_is_missing(report.error):
             return
         if self.shutdown.requested and report.status == DONE and report.epoch < report.epochs:
-            return  # its state is saved: it continues when the search does
-        run, status, error = flight.run, report.status, mask(report.error)  # which may quote an address
+            return  # its state is saved: the run continues when the search is resumed
+        run, status, error = flight.run, report.status, mask(report.error)  # an error may quote an address
         if flight.pruned:
             status, error = PRUNED, flight.pruned
         elif status in (DONE, COLLAPSED) and (missing := self.missing(run, report)):
@@ -157,7 +157,7 @@ class Session:
         self.end(run, {**ended, "error": error, **{key: value for key, value in known.items() if value}})
 
     def missing(self, run: Run, report: StepReport) -> str:
-        """Why a run that is done cannot be ranked; empty where it can be, and for baselines, which never are."""
+        """Why a run that is done cannot be ranked. Empty if it can, and for baselines, which are never ranked."""
         selection = self.decisions.selection
         if self.ledger.state.configurations[run.config_id].baseline or selection.score(report.metrics) is not None:
             return ""
@@ -165,7 +165,7 @@ class Session:
         return f"the run reported {', '.join(report.metrics) or 'nothing'} but not {name}, which ranks"
 
     def keep_product(self, trial_id: str, flight: InFlight) -> bool:
-        """Write the product of a run before the line of its result, which starts runs that need it."""
+        """Save the product of a run before its result is recorded, since runs that need it start after that."""
         products = self.files.products
         try:
             product = flight.fetch_output(self.runs.silence)
@@ -180,13 +180,13 @@ class Session:
         return self.shutdown.error is None
 
     def record_loss(self, trial_id: str) -> None:
-        """Write that a run lost its worker. The run continues elsewhere, unless that happened too often."""
+        """Record that a run lost its worker. The run continues on another, unless it has lost too many."""
         flight = self.runs.by_trial.get(trial_id)
         if flight is None:
             return
         seconds = round(self.runs.remove(trial_id), 3)
         if self.shutdown.requested:
-            return  # the workers may have got the same signal: no fault of the run
+            return  # the workers may have got the same signal: it is not the fault of the run
         run, loss = flight.run, flight.lost or worker_loss.Loss(worker_loss.DIED)
         node = coordination.node_of(self.runs.session, run.name)
         if loss.reason == worker_loss.DIED and not node:  # no heartbeat yet
@@ -207,47 +207,47 @@ class Session:
             self.write({"event": "lost", **identity(run), "because": reason, "node": node})
 
     def no_worker_starts(self, loss: worker_loss.Loss) -> bool:
-        """Stop the search where workers start on no node, as where code is missing. Returns whether that is so.
+        """Stop the search if no node can start a worker, for example if code is missing. Returns whether it stops.
 
-        Nothing is written of the run, so that it starts when the search is resumed.
+        The run is not recorded as lost or failed, so that it starts when the search is resumed.
         """
         self.failed_starts += 1
-        killed = loss == worker_loss.ENDED_AT_START  # which may have been by chance
+        killed = loss == worker_loss.ENDED_AT_START  # may have happened by chance
         enough = max(len(nodes_now()), worker_loss.RESTARTS + 1 if killed else 1)
         if self.progressed or self.failed_starts < enough:
             return False
-        fix = f"Install what is missing where runs are, or put it into {self.ledger.state.search['folder']}. Then:"
+        fix = f"Install what is missing on the nodes, or put it into {self.ledger.state.search['folder']}. Then:"
         self.fail(f"no run can start: {loss.at_start}. {fix}")
         return True
 
     def module_is_missing(self, error: str) -> bool:
-        """Stop the search at the first run that lacks a module, if this process lacks it too.
+        """Stop the search at the first run that lacks a module, if this process lacks it too. Returns whether it stops.
 
-        Nothing is written of the run, as in `no_worker_starts`. Where an earlier session recorded this error beside
-        other results, only some configurations need the module.
+        Nothing is recorded, as in `no_worker_starts`. If an earlier session recorded this error, and the search went
+        on, only some configurations need the module.
         """
         if self.progressed or not worker_loss.lacks_module(error):
             return False
         if any(run.error == error for run in self.ledger.state.runs()):
             return False
-        self.fail(f"a run needs what is not installed: {error}. Install it here and where runs are. Then:")
+        self.fail(f"a run needs a missing module: {error}. Install it here and on the nodes. Then:")
         return True
 
     def check_imports(self, error: str) -> None:
-        """Stop the search where workers alone lack a module: all runs of three configurations failed, no other ended.
+        """Stop the search if only workers lack a module: all runs that ended, of three configurations, have this error.
 
-        Fewer prove nothing: other configurations may not need the module.
+        Fewer configurations prove nothing, since other configurations may not need the module.
         """
         several = len({run.config_id for run in self.ended}) >= worker_loss.SAME_IMPORT_ERRORS
         if several and all(run.error == error for run in self.ended):
-            self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing where runs are. Then:")
+            self.fail(f"all {len(self.ended)} runs failed: {error}. Install what is missing on the nodes. Then:")
 
     def fail(self, problem: str) -> None:
-        """The search cannot continue. The command that resumes it follows `problem`."""
+        """Stop the search, which cannot continue. The command that resumes it is added to `problem`."""
         self.shutdown.fail(SearchError(f"{problem} {called('resume', self.ledger.path.parent)}"))
 
     def end(self, run: Run, ended: dict) -> None:
-        """Write the result of a run. A run out of memory in its share of a device first waits for a whole device."""
+        """Record the result of a run. If it was out of memory in its share of a device, it waits for a whole device."""
         if ended["status"] == OOM and self.decisions.whole_device and not run.alone:
             self.write({"event": "wait", **identity(run), "because": ended["error"]})
         else:
@@ -260,7 +260,7 @@ class Session:
         self.files.release(run, self.ledger.state)
 
     def on_turn(self) -> None:
-        """Called in every turn of Tune's loop: redraw, end hung runs, pass on a request to stop, raise errors."""
+        """Redraw, end hung runs, pass on a request to stop, raise errors. Called in every turn of Tune's loop."""
         stop = self.shutdown
         if stop.error:
             raise stop.error

@@ -1,7 +1,7 @@
-"""Runs that would do the same work: the first does it, the others take its results.
+"""Shares results among runs that would do the same work: the first run does it, the other runs take its results.
 
-Two configurations can build the same tables (sparsemax gives a word no more anchors, however many k allows); their
-training is then equal to the last bit. A method says so by its fingerprint. Results are shared epoch by epoch through
+Two configurations can build the same tables (from some k on, sparsemax gives a word no more anchors). Their training is
+then equal to the last bit, and the method gives them the same fingerprint. Results are shared epoch by epoch through
 Ray's key-value store, within one session of a search.
 
 Others train the same model and only score it differently (the maps of LS). Their fingerprints agree before the slash,
@@ -33,7 +33,7 @@ class SharedResults:
         self.training = fingerprint.partition("/")[0]
 
     def owner(self) -> str:
-        """The run that does the work: the first that asked."""
+        """The run that does the work: the first run that called this."""
         kv_put(self._of_training("owner"), self.me.encode(), overwrite=False)
         return kv_get(self._of_training("owner")).decode()
 
@@ -46,12 +46,12 @@ class SharedResults:
             kv_put(self._epoch(fingerprint, epoch), json.dumps(vars(replace(outcome, metrics=metrics))).encode())
 
     def leave(self) -> None:
-        """Tell runs that wait for this one that nothing more will come."""
+        """Tell runs that wait for this run that it will publish nothing more."""
         if self.mine():
             kv_put(self._of_training("left"))
 
     def wait(self, epoch: int) -> Outcome | None:
-        """The outcome of an epoch once it is published; None where its owner has left or fallen silent."""
+        """Wait for the outcome of an epoch. None if the owner has left or fallen silent without publishing it."""
         owner, heartbeat, heard = run_id(*self.owner().split("/")), None, time.monotonic()
         while True:
             if (latest := last_heartbeat(self.session, owner)) != heartbeat:
@@ -71,7 +71,7 @@ class SharedResults:
 
 
 def reference(run: Run | RunOrder) -> str:
-    """A run in the key-value store and in the ledger's `same_as`."""
+    """The name of a run in the key-value store and in the ledger's `same_as`."""
     return f"{run.config_id}/{run.replicate}"
 
 

@@ -1,4 +1,4 @@
-"""How a search stops: nothing is left to start, it cannot continue, or somebody asked it to."""
+"""Stops a search: nothing is left to start, the search cannot continue, or the user asked it to stop."""
 
 import contextlib
 import signal
@@ -13,14 +13,14 @@ from seedwise.process import kept_handlers
 
 @dataclass
 class Shutdown:
-    """Why a search starts no more runs. `grace` is how many seconds running epochs have to end after a request."""
+    """Why a search starts no more runs. `grace`: seconds that running epochs have to end after a request to stop."""
 
     grace: float
     reason: str = ""  # why the phase has ended
     error: SearchError | None = None  # the search cannot continue
-    deadline: float | None = None  # after a request: when this process ends, whatever still runs
-    announced: bool = False  # people and workers know of the request
-    graceful: bool = False  # Tune runs, and can let epochs end
+    deadline: float | None = None  # after a request to stop: when this process ends, whatever still runs
+    announced: bool = False  # whether the user and the workers have been notified of the request
+    graceful: bool = False  # whether Tune is running, and can let epochs end
 
     @property
     def requested(self) -> bool:
@@ -31,7 +31,7 @@ class Shutdown:
         return self.requested or self.error is not None
 
     def fail(self, error: SearchError) -> None:
-        """The search cannot continue. The first error counts."""
+        """Record that the search cannot continue. Only the first error counts."""
         self.error = self.error or error
 
     def request(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The method's run on a worker: made, restored, trained epoch by epoch, saved."""
+"""Creates, restores, trains and saves the run of a method on a worker."""
 
 import json
 import math
@@ -17,26 +17,26 @@ from seedwise.trainables.streams import Streams
 
 
 class Training:
-    """One run, made from its order alone, and its progress."""
+    """One run, which is created from its order alone, and its progress."""
 
     def __init__(self, order: RunOrder, method: type[Method], inputs: Any, tests: Any, device: Any):
         self.order, self.method, self.inputs, self.device = order, method, inputs, device
         self.tests = tests if order.phase == CONFIRM else None
         self.run: Method | None = None
-        self.epochs, self.seconds = 0, 0.0  # epochs done, here or by an equal run, and what they cost
+        self.epochs, self.seconds = 0, 0.0  # epochs done, here or by an equal run, and the time they took
         self.trained = 0  # epochs trained here: fewer than `epochs` while results come from an equal run
-        self.last: dict[str, float] = {}  # metrics of the last epoch that gave any
-        self.failure: Exception | None = None  # why there is no run
+        self.last: dict[str, float] = {}  # metrics of the last epoch that reported any
+        self.failure: Exception | None = None  # why the run could not be created
         self.saved = time.monotonic()
 
     def make(self, checkpoint: bytes | None, products: Sequence[Any]) -> str | None:
-        """Make the run, restore its checkpoint and return its fingerprint. The first epoch reports an error."""
+        """Create the run, restore its checkpoint and return its fingerprint. The first epoch reports any error."""
         try:
             self.run = self._new_run(products)
             try:
                 self._restore(checkpoint)
-            except Exception as error:  # it is damaged, or cannot be reached
-                print(f"the checkpoint of {self.order.name} is unusable, it starts over: {describe(error)}", flush=True)
+            except Exception as error:  # the checkpoint is damaged or cannot be reached
+                print(f"the checkpoint of {self.order.name} is unusable, starting over: {describe(error)}", flush=True)
                 self.run, self.epochs, self.trained, self.seconds = self._new_run(products), 0, 0, 0.0
             return self.run.fingerprint(self.tests)
         except Exception as error:
@@ -72,12 +72,12 @@ class Training:
         return self.epochs + 1 >= self.run.steps
 
     def train(self, started: float) -> Outcome:
-        """Train the next epoch, after those whose results came from an equal run that is gone."""
+        """Train the next epoch. Epochs whose results came from an equal run that has ended are trained first."""
         try:
             if self.failure:
                 raise self.failure
             if self.trained < self.epochs:
-                self.seconds = 0.0  # the other run's time does not count twice
+                self.seconds = 0.0  # the time of the equal run does not count twice
             while self.trained < self.epochs:
                 self.run.step(self.trained)
                 self.trained += 1
@@ -93,7 +93,7 @@ class Training:
         return Outcome(status, error, metrics, self.seconds + time.perf_counter() - started)
 
     def _step(self) -> tuple[dict[str, float], str, str]:
-        """The next step: metrics, status and error. A method that raises `collapsed` with metrics has ended its run."""
+        """Do the next step: metrics, status and error. A method that raises `collapsed` with metrics ends its run."""
         status, error = DONE, ""
         try:
             metrics = self.run.step(self.epochs)
@@ -106,13 +106,13 @@ class Training:
         return metrics, status, error
 
     def advance(self, outcome: Outcome) -> bool:
-        """Count an epoch, whichever run did it. Returns whether the run is over."""
+        """Count an epoch, whichever run trained it. Returns whether the run is over."""
         self.epochs += 1
         self.last, self.seconds = outcome.metrics, outcome.seconds
         return outcome.status != DONE or self.epochs >= self.run.steps
 
     def pictures(self) -> str:
-        """The pictures of a finished run as JSON; empty where there are none, or where drawing failed."""
+        """The pictures of a finished run as JSON; empty if there are none or if drawing failed."""
         if self.trained < self.epochs:
             return ""  # its results come from an equal run
         try:
@@ -124,9 +124,9 @@ class Training:
             return ""
 
     def checkpoint(self, *, now: bool) -> bytes | None:
-        """What is needed to continue after this epoch, where it is time to save it; None if the shared store has it.
+        """A checkpoint to continue from after this epoch. None if none is due, or if it went to the shared store.
 
-        A checkpoint that cannot be saved costs no run: elsewhere the run would start further back.
+        If it cannot be saved, the run continues; on another worker the run would start from an earlier epoch.
         """
         due = now or time.monotonic() - self.saved >= self.order.checkpoint_seconds
         if type(self.run).save is Method.save or self.trained != self.epochs or not due:
@@ -142,12 +142,12 @@ class Training:
                 return checkpoint
             CheckpointStore(self.order.checkpoint_store).save(self.order.name, checkpoint)
         except Exception as error:  # torch, safetensors, pyarrow and Ray raise different errors for a full disk
-            print(f"the checkpoint of {self.order.name} was not saved: {describe(error)}", flush=True)
+            print(f"the checkpoint of {self.order.name} could not be saved: {describe(error)}", flush=True)
         return None
 
 
 def finite(metrics: dict[str, float]) -> dict[str, float]:
-    """The metrics unchanged. A metric that is not a finite number ends the run."""
+    """Return the metrics unchanged. Raises RunFailed if a metric is not a finite number."""
     for name, value in metrics.items():
         if not math.isfinite(value):
             raise RunFailed("nan", f"{name} is {value}", metrics)
@@ -155,7 +155,7 @@ def finite(metrics: dict[str, float]) -> dict[str, float]:
 
 
 def kind_of(error: Exception) -> str:
-    """nan, collapsed, oom or error."""
+    """The kind of a failure: nan, collapsed, oom or error."""
     if isinstance(error, RunFailed):
         return error.kind
     return "oom" if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ else "error"

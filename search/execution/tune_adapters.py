@@ -1,4 +1,4 @@
-"""What Ray Tune sees of a search: thin adapters around a session."""
+"""Connects Ray Tune to a session: a searcher, a scheduler and a callback that forward Tune's calls."""
 
 from pathlib import Path
 
@@ -13,18 +13,18 @@ from seedwise.search.execution.worker_loss import cause_of
 
 
 class LedgerSearcher(Searcher):
-    """Hands out runs, and takes results and losses."""
+    """Gives Tune the next run, and passes results and lost workers to the session."""
 
     def __init__(self, session: Session):
         super().__init__()
         self.session = session
 
     def suggest(self, trial_id: str) -> dict | str | None:
-        """None where every slot has a run: Tune asks again."""
+        """The order of the next run. None if no run can start now: Tune asks again."""
         session = self.session
         running = session.runs.by_trial
         if not session.shutdown.begun and len(running) >= session.slots.now():
-            retries = isinstance(session.decisions.policy, WholeDeviceRetries)  # do not wait for a node that fits
+            retries = isinstance(session.decisions.policy, WholeDeviceRetries)  # do not wait for a larger node
             return Searcher.FINISHED if retries and not running else None
         order = session.start_next(trial_id)
         if order is None:
@@ -38,11 +38,11 @@ class LedgerSearcher(Searcher):
             self.session.record_result(trial_id, StepReport.of(result))
 
     def save(self, checkpoint_path: str) -> None:
-        """Nothing to save: the ledger is the truth."""
+        """Save nothing: all is in the ledger."""
 
 
 class Pruner(FIFOScheduler):
-    """Takes every step but the last of a run: Tune asks whether the run continues."""
+    """Passes every step but the last of a run to the session, which says whether the run continues."""
 
     def __init__(self, session: Session):
         super().__init__()
@@ -53,14 +53,14 @@ class Pruner(FIFOScheduler):
         return TrialScheduler.STOP if ends else TrialScheduler.CONTINUE
 
     def on_trial_error(self, tune_controller: object, trial: object) -> None:
-        """Called before the searcher's `on_trial_complete`, and the only call that has the cause."""
+        """Note why the worker was lost. Tune calls this before `on_trial_complete`, which does not get the cause."""
         flight = self.session.runs.by_trial.get(trial.trial_id)
         if flight is not None and not flight.lost:
             flight.lost = cause_of(Path(trial.error_file))
 
 
 class Ticker(Callback):
-    """Runs the session's work in Tune's own loop: no second thread reads a state that changes."""
+    """Runs the session's periodic work in Tune's loop, so that no second thread reads changing state."""
 
     def __init__(self, session: Session):
         self.session = session

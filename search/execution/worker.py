@@ -21,7 +21,7 @@ START_SECONDS = 20.0  # how long the first run of a worker waits for the other w
 
 
 class RunTrainable(tune.Trainable):
-    """Ray Tune's side of a run: a step is an epoch, trained here or taken from an equal run, and reported."""
+    """The trainable of Ray Tune. A step reports one epoch of a run, trained here or taken from an equal run."""
 
     def setup(self, config: dict, method: type[Method], inputs: Any, tests: Any = None) -> None:
         order, self.device, self.first, self.shared = RunOrder.of(config), None, True, None
@@ -39,11 +39,11 @@ class RunTrainable(tune.Trainable):
         return True
 
     def begin(self, order: RunOrder) -> None:
-        """Prepare for a run. All that the run before left behind is dropped first."""
+        """Drop all that the previous run left behind, then prepare for this run."""
         if self.shared:
             self.shared.leave()
         self.training: Training | None = None
-        self.shared: SharedResults | None = None  # with equal runs
+        self.shared: SharedResults | None = None  # results shared with equal runs
         self.output: Any = None  # for the driver: a checkpoint or a product
         self.set_inputs(None)
         if self.device is not None:
@@ -53,17 +53,17 @@ class RunTrainable(tune.Trainable):
         self.order, self.training = order, self.training_of(order)
 
     def set_inputs(self, checkpoint: bytes | None, *products: Any) -> None:
-        """Take what the driver has for a run before its first step: its checkpoint, and products of other runs.
+        """Take the checkpoint of a run and the products of other runs that it needs, before its first step.
 
-        They are not part of the order: Tune keeps the orders of all runs, and gets them back with every step.
+        They are not part of the order, since Tune keeps all orders and gets the order back with every step.
         """
         self.inputs = checkpoint, products
 
     def take_output(self) -> Any:
-        """The checkpoint or product that the last report announced; the driver calls this at once.
+        """Return the checkpoint or product that the last report announced. The driver calls this at once.
 
-        It is not part of the report: Tune keeps all reports for as long as a worker lives, and the checkpoints of a
-        long search would fill the disks of its nodes.
+        The output is not part of the report, since Tune keeps all reports for as long as a worker lives: the
+        checkpoints of a long search would fill the disks of its nodes.
         """
         output, self.output = self.output, None
         return output
@@ -73,7 +73,7 @@ class RunTrainable(tune.Trainable):
         if self.first:
             begin_together(order.session, order.workers, timeout=START_SECONDS)
             self.first = False
-        if self.inputs is not None:  # made here, not in `begin`: a method may hang, and is timed from now on
+        if self.inputs is not None:  # create the run here, not in `begin`: a method may hang, and is timed from here on
             self.heartbeat.start_run(order.session, order.name)
             fingerprint = training.make(*self.inputs)
             if fingerprint is not None:
@@ -111,11 +111,11 @@ class RunTrainable(tune.Trainable):
         ).as_dict()
 
     def _shared_outcome(self) -> Outcome | None:
-        """The outcome of this epoch in an equal run; None if this run has to train the epoch itself."""
+        """The outcome of this epoch in an equal run; None if this run must train the epoch itself."""
         training = self.training
         if self.shared is None or (training.trained and training.trained == training.epochs) or self.shared.mine():
             return None
         outcome = self.shared.wait(training.epochs)
         if outcome and training.in_last_epoch:
-            return replace(outcome, metrics=outcome.metrics | training.run.constants())  # constants are its own
+            return replace(outcome, metrics=outcome.metrics | training.run.constants())  # not those of the equal run
         return outcome

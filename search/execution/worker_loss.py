@@ -1,4 +1,4 @@
-"""Why a run lost its worker, and how often it may before it counts as failed."""
+"""Finds out why a run lost its worker, and whether it has lost too many workers to continue."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -10,19 +10,19 @@ from seedwise.credentials import mask
 from seedwise.search.cluster.ray_internals import what_happened
 
 NODE = "its node was lost"
-SILENT = "its worker gave no sign of life"
+SILENT = "its worker sent no heartbeat"
 DIED = "its worker process died"
 OUT_OF_MEMORY = "its worker was ended since the memory of its node ran out"
 NOT_STARTED = "its worker could not start"
 RESTARTS = 2  # of a run whose worker process died: it continues from its last checkpoint
-NODES = 20  # nodes that a run may lose: hardly its own fault, but a run that takes its node down must end
-IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")  # how the error of a run without a package begins
-SAME_IMPORT_ERRORS = 3  # configurations, and no others, after which the search stops
+NODES = 20  # nodes that a run may lose: rarely the fault of the run, but a run that crashes its nodes must end
+IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")  # how the error of a run that lacks a package begins
+SAME_IMPORT_ERRORS = 3  # configurations: if no other run has ended, and all of these failed alike, the search stops
 TAIL = 10_000  # characters of Tune's error file that hold the last error
 
 
 class Loss(NamedTuple):
-    """Why a worker is gone; `at_start` is what kept it from starting, if it never began a run."""
+    """Why a worker was lost. `at_start` is the error that kept it from starting; empty if it had begun a run."""
 
     reason: str
     at_start: str = ""
@@ -36,7 +36,7 @@ ENDED_AT_START = Loss.before_start("its process ended before the first step")
 
 
 def cause_of(error_file: Path) -> Loss:
-    """Why Ray lost a worker, from Tune's error file."""
+    """Find out why Ray lost a worker, from Tune's error file."""
     try:
         text = error_file.read_text(errors="replace")[-TAIL:]
     except OSError:
@@ -53,16 +53,16 @@ def lacks_module(error: str) -> bool:
     named = re.match(r"ModuleNotFoundError: No module named '([\w.]+)'", error)
     try:
         return named is not None and find_spec(named[1]) is None
-    except ModuleNotFoundError:  # the package that it is in
+    except ModuleNotFoundError:  # its parent package is missing too
         return True
     except Exception:  # unclear: looking for a.b imports a, which may raise anything. The caller records `error` itself
         return False
 
 
 def lost_too_often(losses: Sequence[tuple[str, str]], alive: Collection[str]) -> bool:
-    """Whether a run with these losses (reason, node) has failed.
+    """Whether a run with these losses, pairs (reason, node), has lost too many workers, and so has failed.
 
-    A worker that dies with its node is often reported first: on a node that is not `alive`, the node was lost.
+    A worker that dies with its node is often reported first: if its node is not `alive`, the node counts as lost.
     """
     by_node = sum(reason == NODE or bool(node and node not in alive) for reason, node in losses)
     return by_node > NODES or len(losses) - by_node > RESTARTS

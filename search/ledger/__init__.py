@@ -1,1 +1,1 @@
-"""The ledger: what was asked, started and finished, and the state that follows from it."""
+"""The ledger, which records every configuration and run of a search, and the state that is derived from it."""

@@ -1,4 +1,4 @@
-"""Counts over all runs of a search, updated line by line: a decision must not cost more the longer the search runs."""
+"""Counts over all runs, updated with every line of the ledger, so that decisions stay fast in long searches."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -17,18 +17,18 @@ class Tally:
     A run without a result is open: running, interrupted or waiting. There are about as many open runs as slots.
     """
 
-    started: Counter[str] = field(default_factory=Counter)  # runs by phase, open ones included
+    started: Counter[str] = field(default_factory=Counter)  # runs by phase, open runs included
     finished: int = 0  # runs that have a result
     pruned: int = 0  # configurations that were pruned
     pruned_runs: int = 0  # all runs of pruned configurations
-    _counted: dict[str, tuple] = field(default_factory=dict)  # what each configuration counts for
-    _order: dict[str, int] = field(default_factory=dict)  # ranks of configurations in the order of asking
-    _open: dict[str, "Configuration"] = field(default_factory=dict)  # with an open run, or without any run
-    _free: dict[str, int] = field(default_factory=dict)  # free replicates of configurations that were not pruned
+    _counted: dict[str, tuple] = field(default_factory=dict)  # what each configuration adds to the counts
+    _order: dict[str, int] = field(default_factory=dict)  # rank of each configuration in the order of proposal
+    _open: dict[str, "Configuration"] = field(default_factory=dict)  # configurations with an open run, or without runs
+    _free: dict[str, int] = field(default_factory=dict)  # free replicate of each configuration that was not pruned
     _by_free: dict[int, dict[str, "Configuration"]] = field(default_factory=dict)
 
     def update(self, configuration: "Configuration") -> None:
-        """Count a configuration anew after a line about it."""
+        """Recount a configuration after a line of the ledger about it."""
         key, runs, pruned = configuration.config_id, configuration.runs.values(), configuration.pruned
         self._order.setdefault(key, len(self._order))
         finished = sum(run.finished for run in runs)
@@ -50,15 +50,15 @@ class Tally:
 
     def open_runs(self) -> list["Run"]:
         """The runs without a result, in the order of `State.runs`."""
-        open_ones = self._in_order(self._open.values())
-        return [run for configuration in open_ones for run in configuration.runs.values() if not run.finished]
+        configurations = self._in_order(self._open.values())
+        return [run for configuration in configurations for run in configuration.runs.values() if not run.finished]
 
     def unstarted(self) -> list["Configuration"]:
-        """The configurations without any run, in the order of asking."""
+        """The configurations without any run, in the order of proposal."""
         return [configuration for configuration in self._in_order(self._open.values()) if not configuration.runs]
 
     def short_of(self, replicates: int) -> list["Configuration"]:
-        """The configurations that are not pruned and lack a replicate below `replicates`, in the order of asking."""
+        """The configurations that are not pruned and lack a replicate below `replicates`, in the order of proposal."""
         short = (group.values() for free, group in self._by_free.items() if free < replicates)
         return self._in_order(configuration for group in short for configuration in group)
 
@@ -67,5 +67,5 @@ class Tally:
 
 
 def free_replicate(configuration: "Configuration") -> int:
-    """The lowest replicate that a configuration was not started at."""
+    """The lowest replicate at which a configuration has not been started."""
     return next(replicate for replicate in count() if replicate not in configuration.runs)

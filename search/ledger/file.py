@@ -1,7 +1,7 @@
-"""The append-only file of what was asked, started and finished: the only truth, everything else derives from it.
+"""The append-only log of a search, from which all its other files can be derived.
 
-One JSON object per line. A line counts once its newline is on disk, so a cut at any byte loses at most the line that
-was being written, and never a line that anybody relied on.
+Each line is a JSON object, and counts once its newline is on disk. If a write is cut off at any byte, only that line is
+lost, and nothing has relied on it yet.
 """
 
 import fcntl
@@ -31,14 +31,14 @@ class Ledger:
             problem = "another process is running this search"
             raise RequestError(str(self.path), problem, "Wait for it, or choose another folder (--out).") from None
         events, whole = scan(self.path)
-        self._file.truncate(whole)  # a torn last line was never relied on
+        self._file.truncate(whole)  # drop an incomplete last line: nothing has relied on it
         self._whole = whole  # bytes
         self.state = replay(events)
 
     def append(self, event: dict, *, durable: bool = True) -> None:
-        """Write one line, then apply it. `durable=False` skips the disk barrier, for lines nobody relies on (steps).
+        """Write one line, then apply it to the state. `durable=False` skips fsync, for lines that may be lost (steps).
 
-        On a full disk the search cannot go on: what is not written down has not happened.
+        If the disk is full, the search cannot continue: the line is removed, and its event does not count.
         """
         event = {**event, "time": round(time.time(), 3)}
         line = json.dumps(event, ensure_ascii=False, allow_nan=False).encode() + b"\n"
@@ -50,7 +50,7 @@ class Ledger:
                 os.fsync(self._file.fileno())
             self._whole += written
         except OSError as error:
-            self._file.truncate(self._whole)  # shrinking needs no room
+            self._file.truncate(self._whole)  # needs no disk space
             raise SearchError(
                 f"{self.path}: {error.strerror}. Make room there, then: {called('resume', self.path.parent)}"
             ) from error
@@ -61,7 +61,7 @@ class Ledger:
 
 
 def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
-    """Events of the complete lines from byte `start` on, and the byte after the last of these lines.
+    """The events of the complete lines from byte `start` on, and the position after the last of these lines.
 
     `most` limits the bytes that are read (default: all); the first line is read in full, however long it is.
     """
@@ -85,7 +85,7 @@ def scan(path: Path, start: int = 0, most: int = -1) -> tuple[list[dict], int]:
 
 
 def check_names(where: str, event: dict) -> None:
-    """Refuse ids that would name files in other folders: ids and replicates become names of files."""
+    """Refuse ids and replicates that could lead to files in other folders: file names are made of them."""
     if not isinstance(event, dict):
         return  # `replay` refuses it
     for key in ("search_id", "config_id"):
@@ -107,7 +107,7 @@ def busy(path: Path) -> bool:
 
 
 def read(path: Path) -> State:
-    """The state of a ledger that another process may be writing; if none is, no run is running."""
+    """The state of a ledger, also while another process writes it. If none does, running runs become interrupted."""
     if not Path(path).exists():
         return State()
     alive = busy(path)
@@ -118,7 +118,7 @@ def read(path: Path) -> State:
 
 
 def read_search(folder: Path) -> State:
-    """The state of the search in a folder. It is an error if the folder has none."""
+    """The state of the search in a folder. Raises RequestError if there is no search."""
     state = read(folder / LEDGER)
     if not state.search:
         raise RequestError(str(folder), "there is no search here", f"Name the folder that has its {LEDGER}.")

@@ -1,4 +1,4 @@
-"""What a ledger says: the state that its lines describe. Only `State.apply` interprets them."""
+"""The state of a search that the lines of its ledger describe. Only `State.apply` interprets lines."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from seedwise.renamed_keys import with_new_names
 from seedwise.search.ledger.counts import Tally
 
 RUNNING = "running"
-INTERRUPTED = "interrupted"  # its session ended, or its worker was lost, without a result: it will go on
-WAITING = "waiting"  # out of memory in its share of a device: it gets a whole device when the others are done
+INTERRUPTED = "interrupted"  # its session ended or its worker was lost before it had a result: it will continue
+WAITING = "waiting"  # out of memory in its share of a device: it gets a whole device after the other runs
 DONE = "done"
-COLLAPSED = "failed:collapsed"  # one class is predicted: version 0.8 and methods of one's own report it as a failure
+COLLAPSED = "failed:collapsed"  # predicts a single class; version 0.8 and users' methods report that as a failure
 PRUNED = "pruned"
 SEARCH, CONFIRM = "search", "confirm"  # the phases
 PLANNED = "planned"  # the only phase of a landscape
@@ -33,15 +33,15 @@ class Run:
     metrics: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     step: int = 0
-    epochs: int = 0  # how many steps the run takes in all; 0 before the run has reported it
+    epochs: int = 0  # how many steps the run takes in all; 0 until the run has reported it
     steps: dict[int, dict[str, float]] = field(default_factory=dict)  # metrics after each step, for pruning
     error: str = ""
     fingerprint: str = ""  # equal for runs that do the same work
     same_as: str = ""  # CONFIGURATION/REPLICATE of the equal run whose results this run took
-    collapsed: bool = False  # whether it was recorded as `COLLAPSED`; its scores count as those of any other run
-    ended: int = 0  # rank among the runs that have ended, from 1 on; 0 while the run has not
-    losses: tuple[tuple[str, str], ...] = ()  # why the run lost its worker, each time, and the node if known
-    alone: bool = False  # on a whole device, since its share was too small
+    collapsed: bool = False  # whether the run was recorded as `COLLAPSED`; its scores count like those of any other run
+    ended: int = 0  # rank among the runs that have ended, from 1 on; 0 until the run has ended
+    losses: tuple[tuple[str, str], ...] = ()  # for each lost worker: the reason, and its node if known
+    alone: bool = False  # whether the run gets a whole device, since its share was too small
 
     @property
     def name(self) -> str:
@@ -66,13 +66,13 @@ class Configuration:
     config_id: str
     params: dict
     ask: int
-    suggested: dict = field(default_factory=dict)  # what Optuna drew, before the space made parameters of it
-    vary: str | None = None  # the only stream whose seed follows the replicate; None: all of them
+    suggested: dict = field(default_factory=dict)  # the values that Optuna drew, from which the space made `params`
+    vary: str | None = None  # the only random stream whose seed depends on the replicate; None: all streams
     runs: dict[int, Run] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str:
-        """Which baseline this is; empty for a configuration of the searched method."""
+        """The name of the baseline; empty for a configuration of the searched method."""
         return self.params.get("baseline", "")
 
     @property
@@ -85,32 +85,32 @@ class Configuration:
 
 @dataclass
 class State:
-    """What the ledger says, as of its last line. Only `apply` changes it."""
+    """The state of a search as of the last line of its ledger. Only `apply` changes it."""
 
     configurations: dict[str, Configuration] = field(default_factory=dict)
     search: dict = field(default_factory=dict)  # the first `search` event: name, search_id, specification ...
     sessions: int = 0
-    stopped: str = ""  # why the search phase ended; empty before
+    stopped: str = ""  # why the search phase ended; empty until then
     frozen: tuple[str, ...] = ()  # the configurations chosen for confirmation, best first
     estimates: dict[str, dict] = field(default_factory=dict)  # of all configurations at the freeze, best first
     policy_stopped: str = ""  # why the policy stopped, if baselines follow
     frozen_baselines: tuple[str, ...] = ()  # the best configuration of each baseline
-    finished: str = ""  # why the search ended; empty before
+    finished: str = ""  # why the search ended; empty until then
     results: int = 0  # runs that have ended, confirmation included
     next_ask: int = 0  # the number of the next draw
     placement: dict = field(default_factory=dict)  # the last `place` event: what one run occupies, and why
-    worked: float = 0.0  # seconds between the first and the last line of each session except its end, summed
+    worked: float = 0.0  # seconds from the first to the last line of each session, without the line `end`, summed
     last_time: float = 0.0
     tally: Tally = field(default_factory=Tally, repr=False)  # counts over all runs, derived from the same lines
 
     @property
     def specification(self) -> dict:
-        """As resolved when the search began, with the sampler of the last session."""
+        """The specification as resolved when the search began, but with the sampler of the last session."""
         return self.search["specification"]
 
     @property
     def started_in(self) -> Path:
-        """The folder that relative paths of the specification refer to; the current folder if it is gone."""
+        """The folder that relative paths of the specification start in; the current folder if that folder is gone."""
         folder = Path(self.search.get("folder", "."))
         return folder if folder.is_dir() else Path.cwd()
 
@@ -127,7 +127,7 @@ class State:
 
     def apply(self, event: dict) -> None:
         kind, moment = event["event"], event.get("time", self.last_time)
-        if kind not in ("search", "end"):  # writing the results before `end` is no work: a report says the same after
+        if kind not in ("search", "end"):  # a report shows the same hours before and after `end`
             self.worked += max(0.0, moment - self.last_time)
         self.last_time = moment
         match kind:
@@ -157,7 +157,7 @@ class State:
             case "result":
                 run = self._run(event)
                 run.status, run.metrics, run.seconds = event["status"], event["metrics"], event["seconds"]
-                if run.status == COLLAPSED and run.metrics and run.phase != PLANNED:  # a landscape lacks its model
+                if run.status == COLLAPSED and run.metrics and run.phase != PLANNED:  # a landscape needs its model
                     run.status, run.collapsed = DONE, True
                 run.error, run.step = event.get("error", ""), event.get("step", run.step)
                 run.fingerprint, run.same_as = event.get("fingerprint", ""), event.get("same_as", "")
@@ -187,13 +187,13 @@ class State:
         return self.configurations[event["config_id"]].runs[event["replicate"]]
 
     def interrupt_runs(self) -> None:
-        """Nothing is running any more: a session ended."""
+        """Mark all running runs as interrupted: their session has ended."""
         for run in self.runs():
             if run.status == RUNNING:
                 run.interrupt()
 
     def runs(self) -> Iterator[Run]:
-        """Every run: configurations in the order they were asked for, replicates in the order they started."""
+        """All runs: configurations in the order of proposal, replicates in the order in which they started."""
         for configuration in self.configurations.values():
             yield from configuration.runs.values()
 
@@ -202,19 +202,19 @@ class State:
 
     @property
     def resources(self) -> dict:
-        """Those of the specification, with what `auto` was resolved to, if it was."""
+        """The resources of the specification; `auto` is replaced by the value that was chosen, once it is known."""
         resources, placed = self.specification["resources"], self.placement
         auto = [kind for kind in ("cpus", "gpus") if resources[f"{kind}_per_run"] == "auto" and kind in placed]
         return {**resources, **{f"{kind}_per_run": placed[kind] for kind in auto}}
 
     @property
     def succeeded(self) -> bool:
-        """Whether any run of the method itself is done."""
+        """Whether any run of the searched method is done; baselines do not count."""
         return any(run.status == DONE for run in self.runs() if not self.configurations[run.config_id].baseline)
 
 
 def as_now(event: dict) -> dict:
-    """A search event of an earlier version, with today's names of keys and, for later keys, what was done then."""
+    """A `search` event of an earlier version with today's keys; keys added since get the behaviour of that version."""
     specification = with_new_names(event.get("specification", {}), advise=False)
     specification = {"compat": "ours", "baselines": {}, "landscape": None, **specification}
     if specification["baselines"]:
@@ -234,6 +234,6 @@ def replay(events: list[dict]) -> State:
         try:
             state.apply(event)
         except (KeyError, TypeError, AttributeError) as error:
-            fix = "It was edited, or is of another version: use that one."
+            fix = "The ledger was edited, or another version wrote it: use that version."
             raise RequestError(f"ledger line {number}", repr(error), fix) from error
     return state

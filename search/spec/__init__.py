@@ -1,1 +1,1 @@
-"""The specification: its schema, reading it, its checks, the parts made of it, provenance."""
+"""The specification: its schema, reader and checks, the parts that are created from it, and provenance."""

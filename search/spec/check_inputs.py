@@ -1,4 +1,4 @@
-"""Whether a method finds the files it reads, for every language, before anything starts."""
+"""Checks that the files that a method reads exist for every language, before anything starts."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ LOCAL = ("world:", ".", "/")  # a model whose name starts like this is a folder,
 
 
 def check_model(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
-    """The encoder, which every built-in method needs."""
+    """Check the encoder, which every built-in method needs."""
     if specification.model is None:
         yield RequestError("model", f"{spec.name} needs {spec.encoder}", "Add model: a hub id or a folder.")
     else:
@@ -24,11 +24,11 @@ def check_model(specification: "Specification", spec: MethodSpec) -> Iterable[Re
 
 
 def check_inputs(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
-    """Inputs that are missing, and inputs that the method does not read."""
+    """Find inputs that are missing, and inputs that the method does not read."""
     inputs, fields = specification.inputs, type(specification.inputs).model_fields
     for name in all_inputs():
         changed = getattr(inputs, name) != fields[name].default
-        if name not in spec.inputs and changed:  # people would think that it matters
+        if name not in spec.inputs and changed:  # the user would think that it has an effect
             yield RequestError(f"inputs.{name}", f"{spec.name} does not read it", "Remove it.")
     for name, described in spec.inputs.items():
         if described.shape != "value":
@@ -36,7 +36,7 @@ def check_inputs(specification: "Specification", spec: MethodSpec) -> Iterable[R
 
 
 def _check(key: str, described: Input, value: Any, task: Task) -> Iterable[RequestError]:
-    """The languages and the files of one input."""
+    """Check the languages and files of one input."""
     languages = task.languages(described.of)
     if described.required and described.missing and not value:
         yield RequestError(key, described.missing, described.fix)
@@ -50,7 +50,7 @@ def _check(key: str, described: Input, value: Any, task: Task) -> Iterable[Reque
 
 
 def _check_languages(key: str, files: Any, languages: list[str], *, complete: bool) -> Iterable[RequestError]:
-    """Files by language, or one pattern for all; `complete` ones have every language."""
+    """Check files by language, or one pattern for all languages. `complete`: every language must have a file."""
     if isinstance(files, Mapping):
         for language in (language for language in files if language not in languages):
             yield RequestError(f"{key}.{language}", "not a language of the task", nearest(language, languages))
@@ -66,7 +66,7 @@ def _check_languages(key: str, files: Any, languages: list[str], *, complete: bo
 
 
 def _check_path(key: str, name: str, *, folder: bool = False) -> Iterable[RequestError]:
-    """A file or folder that must exist; a hub id may stand for a folder."""
+    """Check that a file or folder exists. A hub id may be given instead of a folder."""
     if folder and not name.startswith(LOCAL):
         return
     try:

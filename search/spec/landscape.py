@@ -1,4 +1,4 @@
-"""A specification with a landscape: one configuration and no search. How it is completed, and what it must have."""
+"""Completes and checks the specification of a landscape, which has one configuration and no search."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -32,18 +32,18 @@ def completed(specification: "Specification") -> dict:
         with suppress(RequestError):  # a check reports it
             space = specification.parts.space
             params = space.complete([*(specification.enqueue or []), *space.first(), {}][0])
-            # A space of one configuration: no input is read for others. Its parameters have what `compat` fixes.
+            # A space of one configuration: no input is read for others. What `compat` fixes is among its parameters.
             content |= {"space": params, "enqueue": [params], "compat": "ours"}
     return content
 
 
 def check_landscape(specification: "Specification") -> Iterable[RequestError]:
-    """What would keep a landscape from starting."""
+    """Find the problems that would keep a landscape from starting."""
     options, method = specification.landscape, specification.method
     able = [name for name in METHODS if spec_of(name).landscape]
     if method not in able:
         name = method if isinstance(method, str) else method.trainable
-        yield RequestError("landscape", f"{name} has none", f"Choose one of {', '.join(able)}.")
+        yield RequestError("landscape", f"{name} has no landscape", f"Choose one of {', '.join(able)}.")
         return
     spec, key = spec_of(method), "landscape.baseline"
     if options.baseline and not spec.landscape.baselines:
@@ -59,4 +59,4 @@ def check_landscape(specification: "Specification") -> Iterable[RequestError]:
         if len(set(parts)) < len(parts):
             yield RequestError(f"landscape.{key}", f"{', '.join(parts)}: a part is listed twice", "Remove it.")
     if not options.labels and options.replicates < 2 and not options.directions:
-        yield RequestError("landscape.replicates", "one seed has no other to be compared with", "Write 2 or more.")
+        yield RequestError("landscape.replicates", "a single seed cannot be compared", "Write 2 or more.")

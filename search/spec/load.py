@@ -56,11 +56,11 @@ def yaml_of(source: str) -> dict:
 
 
 def recorded(state: State) -> Specification:
-    """The specification of a search that has begun: it was checked then, and its files may be elsewhere now."""
+    """The specification of a search that has begun, not checked again: its files may be elsewhere now."""
     return Specification.model_validate(state.specification)
 
 
-@importable()  # a space function may import its neighbours
+@importable()  # a space function may import neighbouring modules
 def from_dict(content: dict, *, elsewhere: bool = False) -> Specification:
     """A checked specification from plain data; `elsewhere` as in `read`."""
     with request_errors(model=Specification):

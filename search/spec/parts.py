@@ -1,4 +1,4 @@
-"""The parts of a search, made from its specification: space, policy, estimator and the like."""
+"""Creates the parts of a search from its specification: space, policy, estimator and others."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def estimator_of(resolved: dict, space: Callable[[], Space]) -> Estimator:
-    """The estimator of a search. It shrinks scores towards a surrogate over the space if the policy wants one."""
+    """The estimator of a search. It shrinks scores towards a surrogate over the space if the policy asks for that."""
     surrogate = resolved.get("replicates", {}).get("surrogate", False)
     return Estimator(Selection.from_specification(resolved), space() if surrogate else None)
 
 
 class Parts:
-    """The parts of a search. Each is made once, when it is first used, so that a command pays only for what it uses."""
+    """The parts of a search. Each part is created when it is first used: a command creates only what it needs."""
 
     def __init__(self, specification: "Specification"):
         self._specification = specification
@@ -39,7 +39,7 @@ class Parts:
 
     @cached_property
     def method(self) -> type[Method]:
-        """The class of a built-in method, or one's own by its import path."""
+        """The class of a built-in method, or of a user's method by its import path."""
         name = self._specification.method
         return import_path(spec_of(name).trainable if isinstance(name, str) else name.trainable, "method.trainable")
 
@@ -62,7 +62,7 @@ class Parts:
         return estimator_of(self.resolved, lambda: self.space)
 
     def results(self, state: State) -> Results:
-        """The results of a search as far as its ledger has come."""
+        """The results of a search so far."""
         if "estimator" not in vars(self):  # the ledger has all options of the policy, whose module may be gone
             self.estimator = estimator_of(state.specification, lambda: self.space)
         return Results(state, self.estimator, lambda: self.space)

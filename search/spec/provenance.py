@@ -1,4 +1,4 @@
-"""Where a result comes from: code, versions, files."""
+"""Records where a result comes from: code, versions, files."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ REVISION = PACKAGE / "revision.txt"  # a submitted job has this file, since it i
 
 
 def versions() -> dict[str, str]:
-    """Python's and the packages' versions that a score may depend on."""
+    """The versions of Python and of the packages that a score may depend on."""
     known = {"python": sys.version.split()[0], "seedwise": seedwise.__version__}
     for package in PACKAGES:
         try:
@@ -42,7 +42,7 @@ def revision() -> str:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=40", "--match", "no-tag"],
             cwd=PACKAGE,
-            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},  # which hooks set
+            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},  # set by git hooks
             capture_output=True,
             text=True,
             check=True,
@@ -53,7 +53,7 @@ def revision() -> str:
 
 
 def checksums(request: Request) -> dict[str, str]:
-    """SHA-256 of every file and folder that a specification names; hub ids have none. Of a task: the files in use."""
+    """SHA-256 of every file and folder that a specification names, except hub ids; of a task, of the files in use."""
     sums, paths = {}, {key: path_of(name) for key, name in named(request).items()}
     if request.task and (files := Classification(request.task).paths()):
         sums["task.data"] = _checksum_of_all(files)
@@ -61,7 +61,7 @@ def checksums(request: Request) -> dict[str, str]:
 
 
 def named(request: Request) -> dict[str, str]:
-    """The files and folders that a specification names, by key, and what may be a hub id; without the task's data."""
+    """The files, folders and possible hub ids that a specification names, by key; without the data of the task."""
     names = {"model": request.model} if request.model else {}
     languages = request.task.languages() if request.task else []
     for name, described in all_inputs().items():

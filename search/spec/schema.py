@@ -28,7 +28,7 @@ ModelParts = Annotated[list[Literal[PARTS]], Field(min_length=1)]
 
 
 def _address(uri: str) -> str:
-    """An address whose password can be left out where it is shown or saved."""
+    """Check that the password of an address can be masked when the address is shown or saved."""
     check_address("tracking.uri", uri)
     return uri
 
@@ -39,7 +39,7 @@ def named(value: Any) -> Any:
 
 
 class Custom(Model):
-    """A method of one's own, see docs/extending.md."""
+    """A method of your own, see docs/extending.md."""
 
     trainable: Text
     """The import path of its class, `package.module:name`."""
@@ -48,16 +48,16 @@ class Custom(Model):
 
 
 class Budget(Model):
-    """Where the search ends, at whichever comes first."""
+    """The search phase ends when the first of these limits is reached."""
 
     runs: Count | None = None
-    """All runs, those of the confirmation included."""
+    """How many runs the whole search has, confirmation included."""
     hours: Positive | None = None
-    """Hours of the search phase; the confirmation comes after."""
+    """How many hours the search phase may take; the confirmation comes after it."""
 
 
 class Confirm(Model):
-    """The last phase, with seeds that no decision has seen. It alone reads the test sets."""
+    """The last phase, with seeds that no decision has seen. Only this phase reads the test sets."""
 
     top: NotNegative = 3
     """How many of the best configurations run again; 0: no confirmation."""
@@ -66,7 +66,7 @@ class Confirm(Model):
 
 
 class Replicates(Model):
-    """Who gets how many seeds, see docs/decisions.md. The options of the policy are keys beside it."""
+    """How many seeds a configuration gets, see docs/decisions.md. Options of the policy are keys of this section."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -85,43 +85,43 @@ class Replicates(Model):
 
 
 class Second(Model):
-    """A second objective. It does not rank: it marks the configurations that no other beats in both (Pareto front)."""
+    """A second objective. It marks configurations that no other beats in both (Pareto front), but does not rank."""
 
     by: Text
-    """`seconds` per run, `spread` over seeds, or a reported metric by its whole name."""
+    """`seconds` per run, `spread` over seeds, or the full name of a reported metric."""
     goal: Literal["min", "max"] = "min"
 
 
 class Select(Model):
-    """What ranks configurations."""
+    """The score that ranks configurations."""
 
     metric: Text = METRICS[0]
     """A metric that the method reports, see the table below. The page of a method says what its own metrics need."""
     on: Literal["source_dev", "pivot_dev", "target_dev", "unlabelled", "metric"] = "source_dev"
-    """The dev sets of the source, of `task.pivots`, or of the targets: an oracle, and labelled so wherever it is shown.
-    `unlabelled`: the mean over the source and the targets of a metric that needs no labels and no translations.
-    `metric`: the reported metric of exactly that name, for methods without a task."""
+    """The data that the metric is measured on: dev sets of the source, of `task.pivots`, or of the targets (an oracle,
+    and marked as such). `unlabelled`: the mean over the source and the targets of a metric that needs no labels and no
+    translations. `metric`: the reported metric of exactly that name, for methods without a task."""
     aggregate: Literal[tuple(AGGREGATES)] = "mean"
-    """Over languages."""
+    """How the scores of several languages become one score."""
     second: Second | None = None
 
 
 class Resources(Model):
-    """What one run occupies, and when it has taken too long, see docs/reliability.md#what-a-run-occupies."""
+    """The devices that one run occupies, and its time limits, see docs/reliability.md#what-a-run-occupies."""
 
     gpus_per_run: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
     """A fraction lets several runs share a GPU. `auto` measures a run of the largest configuration and takes the share
     of a GPU that its memory needs; 0 if there is no GPU."""
     cpus_per_run: Literal["auto"] | Count = 1
-    """`auto` is 1, and more if a node has memory for fewer runs than CPUs."""
+    """`auto` is 1, or more if the GPUs or the memory of a node allow fewer runs than it has CPUs."""
     minutes_per_run: Positive | None = None
     """A run that takes longer is ended and counts as failed; none: no limit."""
     heartbeat_timeout_minutes: Positive = 10.0
-    """A worker that sends no heartbeat for this long is replaced; its run goes on."""
+    """A worker that sends no heartbeat for this long is replaced; its run continues."""
 
 
 class Tracking(Model):
-    """MLflow, see docs/mlflow.md."""
+    """How results are written to MLflow, see docs/mlflow.md."""
 
     uri: Annotated[str, Field(min_length=1), AfterValidator(_address)] = "sqlite:///runs/mlflow.db"
     """A database or a server; `off`: no MLflow."""
@@ -131,10 +131,10 @@ class Tracking(Model):
 
 
 class Checkpoints(Model):
-    """Saved states of long runs, from which they go on after a kill; see docs/reliability.md."""
+    """Saved states of long runs, from which they continue after an interruption; see docs/reliability.md."""
 
     seconds: Annotated[float, Field(ge=0)] = 60.0
-    """Seconds between two saved states: a kill loses at most this much work and one epoch."""
+    """Seconds between two saved states: an interruption loses at most this much work and one epoch."""
     path: Text | None = None
     """A folder or an address (`s3://...`, `gs://...`) that all nodes see; none: states go through Ray to the search
     folder."""
@@ -146,7 +146,7 @@ class Plane(Model):
     """The plane through the three models, 441 points."""
 
     replicates: NotNegative = 1
-    """Of how many replicates."""
+    """How many replicates get a plane."""
     parts: ModelParts = Field(default_factory=lambda: ["all"])
     """Which parts of the model move."""
 
@@ -155,18 +155,18 @@ class Landscape(Model):
     """Not a search: interpolation between models of the first configuration in `enqueue`, see docs/landscape.md."""
 
     replicates: Count = 3
-    """Of every model; bands and spreads are over these. 0, 1, 2, ... have the streams of randomness that they have in a
-    search. Option: `--replicates`."""
+    """How many replicates of every model are trained; bands and spreads are over these. Replicate 0, 1, 2, ... has the
+    random streams that it has in a search. Option: `--replicates`."""
     match: Literal["updates", "epochs"] = "updates"
-    """What the three models have in common. `updates`: each is updated as often as the model of the source, so the
-    model of both sees each example half as often. `epochs`: each sees its data as often, as in the paper, so the model
-    of both has about twice the updates. Option: `--match`."""
+    """What is equal for the models of source, target and both. `updates`: all get as many updates as the source model,
+    so the model of both languages sees each example half as often. `epochs`: all see their data equally often, as in
+    the paper, so the model of both languages gets about twice the updates. Option: `--match`."""
     labels: bool = True
     """Whether training sets of the targets are read; if not, seeds are compared with each other. Option: `--seeds-only`
     for false."""
     parts: ModelParts = Field(default_factory=lambda: list(PARTS))
-    """What lines move: `all`, only the `encoder` (what came with the checkpoint), only the `head` (what was drawn for
-    the task)."""
+    """Which parts of the model move along a line: `all`, only the `encoder` (loaded from the checkpoint), or only the
+    `head` (initialized at random for the task)."""
     plane: Plane = Plane()
     directions: NotNegative = 2
     """Random directions around every model; 0: none."""
@@ -180,19 +180,19 @@ class Specification(Model):
     """One search, resolved: the file, the built-in defaults and the overrides of the command line."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,149}$", examples=["my-search"])]
-    """Of the search folder, `runs/NAME`, and of the experiment in MLflow."""
+    """The name of the search folder, `runs/NAME`, and of the experiment in MLflow."""
     method: Literal[tuple(METHODS)] | Custom = Field(examples=list(METHODS))
     """A built-in method, or a method of your own."""
     model: Text | None = None
     """The encoder: a hub id or a folder. Required by the built-in methods."""
     compat: Text = "ours"
-    """`paper` fixes parameters to the paper's choices where ours differ, `reference` to those of the released code
-    where a method has one; `ours` fixes nothing."""
+    """`paper` fixes parameters to the paper's choices where ours differ, `reference` to those of the released code, if
+    the method has any; `ours` fixes nothing."""
     task: Task | None = None
     """Labelled data. Required by the built-in methods."""
     inputs: Inputs = Inputs()
     space: str | dict[str, Any] = "default"
-    """What may be tried: `default`, `paper` (the grids of the paper), or overrides of single parameters. A value fixes
+    """The search space: `default`, `paper` (the grids of the paper), or overrides of single parameters. A value fixes
     a parameter, `[low, high]` narrows a range, longer lists or `{choices: [...]}` are values, `{low, high, log, step}`
     replaces the range. `base: paper` among the overrides starts from the paper's space."""
     baselines: Annotated[dict[str, dict[str, Any]], BeforeValidator(named)] = Field(default_factory=dict)
@@ -203,10 +203,10 @@ class Specification(Model):
     those that cost as much as its most expensive run; `longest` tries the last alone. Where the options of a method
     count encoder passes, these are the cost."""
     enqueue: list[dict[str, Any]] | None = None
-    """Configurations that go first, such as `[{k: 1}]`; none: those that the space names, such as degenerate points and
-    the paper's setting."""
+    """Configurations that go first, such as `[{k: 1}]`; none: the first configurations of the space, such as degenerate
+    points and the paper's setting."""
     sampler: Literal[tuple(SAMPLERS)] | SkipJsonSchema[Literal[REMOVED]] = "tpe"
-    """What proposes configurations."""
+    """The sampler that proposes configurations."""
     budget: Budget = Budget()
     """Runs, hours, or both are required."""
     replicates: Replicates = Replicates()
@@ -217,7 +217,7 @@ class Specification(Model):
     checkpoints: Checkpoints = Checkpoints()
     tracking: Tracking = Tracking()
     seed: NotNegative = 0
-    """All seeds of the search come from it."""
+    """All seeds of the search are derived from this number."""
     decompose: list[Literal[STREAMS]] = Field(default_factory=list)
     """Vary one stream of randomness at a time; for reruns of one configuration (`run FILE --decompose`)."""
     landscape: Landscape | None = None
@@ -230,5 +230,5 @@ class Specification(Model):
 
     @cached_property
     def parts(self) -> Parts:
-        """The parts of the search, such as its space and its policy, each made once."""
+        """The parts of the search, such as its space and its policy, each created once."""
         return Parts(self)

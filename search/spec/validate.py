@@ -1,4 +1,4 @@
-"""What types cannot say about a specification: budgets that buy nothing, labels that may not rank, missing files."""
+"""Checks a specification beyond its types: budgets that are too small, labels that may not rank, missing files."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -25,12 +25,12 @@ LANGUAGES = {"task.source", "task.targets", "task.pivots"}
 
 
 def check(specification: "Specification", *, elsewhere: bool = False) -> None:
-    """Raise everything that would fail later, each problem once. `elsewhere`: absolute paths are another machine's.
+    """Raise all problems that would fail later, each once. `elsewhere`: absolute paths are not looked up here.
 
     Inputs, which are listed by language, are not checked if the languages themselves are wrong. Overrides and enqueued
     configurations are not checked if there is no space for them, as with a wrong `compat`.
     """
-    problems: dict[str, RequestError] = {}  # by text: two checks that need the same part fail alike
+    problems: dict[str, RequestError] = {}  # by text, since two checks may report the same problem
 
     def add(check_of_part: Iterable[RequestError]) -> None:
         for problem in collected(check_of_part):
@@ -58,14 +58,14 @@ def check(specification: "Specification", *, elsewhere: bool = False) -> None:
 
 
 def _check_space(specification: "Specification") -> Iterable[RequestError]:
-    """What is searched."""
+    """Check the space: a grid needs values, no dimension is called `baseline`, baselines fit; and `decompose`."""
     space = specification.parts.space
     if specification.sampler == "grid" and (continuous := space.continuous()):
         fix = f"Write space.{continuous[0]}: {{choices: [...]}}, or choose another sampler."
         yield RequestError(f"space.{continuous[0]}", "this dimension is continuous, a grid needs values", fix)
     if "baseline" in space.dimensions:
         problem = "`baseline` is a name that the search uses itself"
-        yield RequestError("method.space", problem, "Name this dimension otherwise.")
+        yield RequestError("method.space", problem, "Rename this dimension.")
     if specification.decompose and len(specification.enqueue or []) != 1:
         fix = f"Export that configuration, then: {called('run', 'FILE', '--decompose')}"
         yield RequestError("decompose", "it is for one configuration", fix)
@@ -84,13 +84,13 @@ def _check_enqueued(specification: "Specification") -> Iterable[RequestError]:
 
 
 def _check_budget(specification: "Specification") -> Iterable[RequestError]:
-    """A budget must leave runs for a configuration besides the confirmation."""
+    """Check that the budget leaves runs for at least one configuration besides the confirmation."""
     budget = specification.budget
     if budget.runs is None and budget.hours is None:
         yield RequestError("budget", "neither runs nor hours is given", "Write, for example, budget: {runs: 60}.")
     try:
         policy = specification.parts.policy
-    except RequestError:  # of the space, which another check reports; what is asked of the policy does not depend on it
+    except RequestError:  # another check reports the wrong space; the numbers below do not depend on it
         policy = policy_of(specification, Estimator(Selection.from_specification(specification.parts.resolved)))
     least, confirm = policy.least_replicates(), specification.replicates.confirm
     if budget.runs is None or budget.runs >= policy.reserve + least:
@@ -108,7 +108,7 @@ def _check_selection(specification: "Specification", spec: MethodSpec | None) ->
     if select.on == "metric":
         if spec is not None:
             fix = "Choose source_dev, pivot_dev, or target_dev (oracle)."
-            yield RequestError("select.on", "metric is for methods of one's own", fix)
+            yield RequestError("select.on", "metric is only for methods of your own", fix)
         return
     if select.on == "pivot_dev" and not (task and task.pivots):
         problem = "pivot_dev needs languages with labels that are not reported on"
@@ -141,7 +141,7 @@ def _check_selection(specification: "Specification", spec: MethodSpec | None) ->
 
 
 def _check_second(specification: "Specification") -> Iterable[RequestError]:
-    """The second objective must not let target labels take part in the choice."""
+    """Check that the second objective uses no target labels, unless `select.on` uses them too."""
     select, task = specification.select, specification.task
     if select.second is None or task is None or select.on == "target_dev":
         return
@@ -152,7 +152,7 @@ def _check_second(specification: "Specification") -> Iterable[RequestError]:
 
 
 def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iterable[RequestError]:
-    """Languages and splits; and, read from disk, whether the data have them."""
+    """Check the languages and splits, and whether the data on disk have them."""
     task, landscape = specification.task, specification.landscape
     seeds_only = landscape and not landscape.labels and spec and spec.landscape and spec.landscape.shared
     if not task.targets and not seeds_only:
@@ -173,7 +173,7 @@ def _check_task(specification: "Specification", spec: MethodSpec | None) -> Iter
     data = Classification(task)
     names = [data.name_of(split) for split in ("train", "dev", "test")]
     if len(set(names)) < len(names):
-        problem = f"train, dev and test would be {', '.join(names)}: one set would serve twice"
+        problem = f"train, dev and test would be {', '.join(names)}: a set would be used twice"
         yield RequestError("task.splits", problem, "Name three sets.")
         return
     target_train = NEEDS_LABELS if landscape and landscape.labels else ""
@@ -199,5 +199,5 @@ def _check_baselines(specification: "Specification", spec: MethodSpec | None) ->
 
 
 def _check_method(specification: "Specification", spec: MethodSpec) -> Iterable[RequestError]:
-    """What the method itself checks, if its configurations can be made."""
+    """Run the method's own checks, if its configurations can be created."""
     yield from spec.check(specification, specification.parts.candidates)

@@ -177,7 +177,7 @@ def test_models_of_a_run_are_in_the_order_of_its_weights():
 @pytest.mark.parametrize(
     ("name", "options", "overrides", "message"),
     [
-        ("demo-dcca", {}, [], "landscape: dcca has none. Choose one of stitching, ear."),
+        ("demo-dcca", {}, [], "landscape: dcca has no landscape. Choose one of stitching, ear."),
         (
             "demo",
             {"baseline": "plain"},
@@ -209,7 +209,7 @@ def test_models_of_a_run_are_in_the_order_of_its_weights():
             "demo-ear",
             {"replicates": 1, "labels": False, "directions": 0},
             [],
-            "landscape.replicates: one seed has no other to be compared with.",
+            "landscape.replicates: a single seed cannot be compared.",
         ),
         ("demo-ear", {}, ["landscape=null"], "landscape: None: write its keys, such as --set landscape.directions=0."),
         ("demo-ear", {}, ["select=3"], "select: 3 is wrong"),

@@ -52,5 +52,5 @@ def test_warm_starts_do_not_leak_target_labels(tmp_path):
 def test_an_unusable_earlier_search_is_one_line(tmp_path):
     with pytest.raises(RequestError, match=r"--from .*nowhere: there is no search here"):
         read_earlier([tmp_path / "nowhere"], read("demo"))
-    with pytest.raises(RequestError, match="no run of it has finished"):
+    with pytest.raises(RequestError, match="none of its runs has finished"):
         read_earlier([earlier(tmp_path / "empty", [])], read("demo"))

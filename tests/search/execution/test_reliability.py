@@ -66,7 +66,7 @@ def test_runs_that_hang_end_workers_that_freeze_are_replaced_and_memory_that_ran
     for kind in ("freeze", "full"):
         assert by_trouble[kind].runs[1].metrics == by_trouble["none"].runs[1].metrics
     assert all(configuration.runs[0].status == "done" for configuration in by_trouble.values())
-    frozen = (by_trouble["freeze"].config_id, 1, "its worker gave no sign of life")
+    frozen = (by_trouble["freeze"].config_id, 1, "its worker sent no heartbeat")
     assert frozen in [(loss["config_id"], loss["replicate"], loss["because"]) for loss in events(folder, "lost")]
     (waited,) = events(folder, "wait")
     assert waited["config_id"] == by_trouble["full"].config_id

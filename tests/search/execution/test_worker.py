@@ -136,13 +136,13 @@ class CannotWrite(Quadratic):
 
 def test_a_run_continues_when_its_state_cannot_be_written(tmp_path, capfd):
     assert values(trainable(CannotWrite, checkpoint_store=str(tmp_path), checkpoint_seconds=0.0)) == values(trainable())
-    assert "was not saved: RuntimeError: iostream error" in capfd.readouterr().out
+    assert "could not be saved: RuntimeError: iostream error" in capfd.readouterr().out
 
 
 def test_a_state_that_cannot_be_saved_costs_no_run(tmp_path, capfd):
     (tmp_path / "file").write_text("where a folder should be")
     assert values(trainable(checkpoint_store=str(tmp_path / "file"), checkpoint_seconds=0.0)) == values(trainable())
-    assert "was not saved" in capfd.readouterr().out
+    assert "could not be saved" in capfd.readouterr().out
 
 
 class LooksAlways(Tested):

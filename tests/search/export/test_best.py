@@ -282,9 +282,7 @@ def test_data_that_a_setting_names_are_compared_with_those_of_the_file(tmp_path,
     capsys.readouterr()
     assert main([command, "s/best.yaml", option, "--set", "inputs.lexicons.qan=words.txt"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(
-        f"seedwise: s/best.yaml: not what it was made with: inputs.lexicons.qan (was {was[:10]}, is "
-    )
+    assert error.startswith(f"seedwise: s/best.yaml: its inputs have changed: inputs.lexicons.qan (was {was[:10]}, is ")
     assert error.count(" (was ") == 1
     assert not (tmp_path / "runs").exists()
 
@@ -319,7 +317,7 @@ def test_run_refuses_other_data_and_says_which(folder, tmp_path, capsys, monkeyp
     capsys.readouterr()
     assert main(["run", "other.yaml"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("seedwise: other.yaml: not what it was made with: inputs.lexicons.qan (was no file, is ")
+    assert error.startswith("seedwise: other.yaml: its inputs have changed: inputs.lexicons.qan (was no file, is ")
     assert "model (was aaaaaaaaaa, is " in error
     assert error.endswith("Bring those files back, or run it on these with --allow-changed-inputs.\n")
     assert "task.data" not in error
@@ -342,7 +340,7 @@ def test_with_allow_changed_inputs_it_runs_and_says_which_differ(folder, tmp_pat
     (tmp_path / "other.json").write_text(json.dumps(content))
     with pytest.raises(Launched):
         main(["run", str(tmp_path / "other.json"), "--allow-changed-inputs"])
-    assert "not what it was made with" in capsys.readouterr().out
+    assert "its inputs have changed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,10 @@ def fewer_walks(monkeypatch):
         ("task.data='world:topics/{language}.tsv'", "a pattern needs both {language} and {split}"),
         ("task.label=topic", "qel/train.tsv has no column 'topic'. It has: index_id, category, text."),
         ("task.splits={devel: x}", "task.splits.devel"),
-        ("task.splits={dev: test}", "task.splits: train, dev and test would be train, test, test: one set would serve"),
+        (
+            "task.splits={dev: test}",
+            "task.splits: train, dev and test would be train, test, test: a set would be used twice",
+        ),
         ("task.targets=[qan, qel]", "task.targets: qel is the source."),
         (
             "inputs.vectors={qan: 'world:vectors/qan.vec.gz'}",
@@ -98,7 +101,7 @@ def fewer_walks(monkeypatch):
         ("baselines=[plain]", "baselines.plain: there is no such baseline. There are: ls, lr, zero_shot, constant."),
         ("inputs.synonyms='world:synonyms/qel.json'", "inputs.synonyms: stitching does not read it. Remove it."),
         ("model=world:none", "model: world:none: there is no such folder."),
-        ("select={on: metric, metric: dev/macro_f1/qan}", "select.on: metric is for methods of one's own."),
+        ("select={on: metric, metric: dev/macro_f1/qan}", "select.on: metric is only for methods of your own."),
         ("task.targets=[qan, qan]", "task.targets: qan, qan: a language is listed twice."),
         ("task.data=setup.py", "task.data: setup.py: there is no such folder."),
         ("inputs.max_length=1", "inputs.max_length: 1 is wrong: input should be greater than or equal to 3"),

@@ -129,7 +129,7 @@ def test_a_search_that_lacks_a_package_in_a_run_and_here_stops_at_the_first_run(
     (tmp_path / "sw_near.py").write_text("def better(value, x):\n    import sw_not_installed\n")
     output = run(tmp_path, "search", "spec.yaml", code=1)
     folder = tmp_path / "runs" / "quadratic"
-    assert "a run needs what is not installed: ModuleNotFoundError: No module named 'sw_not_installed' (sw_n" in output
+    assert "a run needs a missing module: ModuleNotFoundError: No module named 'sw_not_installed' (sw_n" in output
     assert not results(folder)
     assert not (folder / "best.yaml").exists()
     (tmp_path / "sw_not_installed.py").write_text("")
