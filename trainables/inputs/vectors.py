@@ -29,7 +29,7 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
     Text (.vec, .txt, also .gz): `word v1 ... vd` lines, with or without a first line `count d`. A word may hold spaces.
     Malformed lines and repeated words are left out and noted; too many are an error, since the dimension is then wrong.
     Binary (.bin, also .gz): word2vec's format, or fastText's models (needs the extra `fasttext`), told apart by
-    content. The cache goes by the content of the file: reading it again takes the time of a checksum.
+    content. The cache key is the file's content: reading the file again takes only the time of a checksum.
     """
     with readable(path, key):
         if is_fasttext(path):

@@ -1,4 +1,4 @@
-"""What every run that classifies reports, whatever it trains."""
+"""The scores that every run with a classifier reports."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ class Classifier(Method):
     learner: Learner
 
     def reported(self, number: int, metrics: dict[str, float]) -> dict[str, float]:
-        """The metrics that epoch `number` reports: histograms and `constants` come with the last epoch alone."""
+        """The metrics that epoch `number` reports: only the last epoch includes class shares and `constants`."""
         if number + 1 < self.steps:
             return {name: value for name, value in metrics.items() if "/share_of_" not in name}
         return metrics | self.constants()
 
     def score_sets(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
-        """The metrics of a split, from its sets by language."""
+        """The metrics of a split, given its data by language."""
         metrics: dict[str, float] = {}
         for language, data in sets.items():
             metrics |= self.score_set(split, language, data)
