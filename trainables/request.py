@@ -14,7 +14,7 @@ TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
 def _without_password(text: str) -> str:
     """Return the text, or raise an error if it contains a password."""
     if has_password(text):
-        raise ValueError("it contains a password, which would be saved; leave it out, and set it in the environment")
+        raise ValueError("it has a password, which would be saved; leave it out, and set it in the environment")
     return text
 
 

@@ -52,7 +52,7 @@ def readable(path: Path, key: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
-        raise RequestError(key, f"{path}: {error}", "Name a complete file that you may read.") from error
+        raise RequestError(key, f"{path}: {error}", "Name a whole file that you may read.") from error
 
 
 def read_lines(path: Path, key: str) -> list[str]:

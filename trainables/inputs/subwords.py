@@ -61,7 +61,7 @@ def read_fasttext(path: Path, key: str) -> dict[str, np.ndarray]:
         try:
             model = load_facebook_vectors(str(path))
         except Exception as error:  # gensim raises all kinds of errors on a truncated or foreign file
-            raise RequestError(key, f"{path} cannot be read: {error}", "Is it a complete fastText model?") from error
+            raise RequestError(key, f"{path} cannot be read: {error}", "Is it a whole fastText model?") from error
         return {
             "words": pack(model.index_to_key),
             "table": np.asarray(model.vectors, dtype=np.float32),
