@@ -40,7 +40,7 @@ class Task(Model):
     targets: list[Language]
     """The languages to transfer to. Their labels serve audits only, unless `select.on` says otherwise."""
     pivots: list[Language] = []
-    """Languages whose labelled dev sets may select (`select.on: pivot_dev`). Their scores are never reported."""
+    """Languages whose labelled dev sets may select (`select.on: pivot_dev`). Reports leave these languages out."""
     text: Text | None = None
     """The column with the sentence. Default: the published name, or `text` in the task `text`."""
     second: Text | None = None
