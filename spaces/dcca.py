@@ -47,7 +47,7 @@ def paper(trial: Any) -> dict:
 
 
 def canonical(params: dict) -> dict:
-    """Drop what cannot matter: an alignment of weight 0, and the correlation's options with any other alignment."""
+    """Drop what cannot matter: options of an alignment of weight 0, and DCCA's options with another alignment."""
     params = dict(params)
     if params["weight"] == 0:
         params["alignment"] = "none"

@@ -45,7 +45,7 @@ def canonical(params: dict) -> dict:
     if not several or weighting != "standard":
         params["negatives"] = StitchingOptions.negatives  # matters to the printed formula only
     if params["freeze_embeddings"] and params["specials"] == "tuned":
-        params["specials"] = "pretrained"  # frozen rows are the pretrained ones
+        params["specials"] = "pretrained"  # frozen rows stay pretrained
     matters = {"weighting": several, "tau": weighting != "standard", "exponent": weighting == "entmax"}
     params = {name: value for name, value in params.items() if matters.get(name, True)}
     StitchingOptions(**params)

@@ -88,7 +88,7 @@ class Request(Protocol):
     space: Any  # its name, or overrides
     baselines: Mapping[str, dict]
     enqueue: list[dict] | None  # configurations that go first
-    select: Any  # `metric`: what ranks
+    select: Any  # its `metric` ranks configurations
     landscape: Any  # its options; None in a search
 
     def as_dict(self) -> dict:

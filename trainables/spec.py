@@ -1,4 +1,4 @@
-"""What the rest of the program needs to know about a method, in one place.
+"""Descriptions of methods for the rest of the program.
 
 Neither this module nor a method's `spec.py` imports torch: specifications, spaces and the command line import both.
 """

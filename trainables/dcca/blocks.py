@@ -15,7 +15,7 @@ from seedwise.trainables.static.corpus import Filters, sentences
 
 VERSION = 1  # of the cached arrays; a new version reads every file again
 CHUNK = 1000  # sentences that are tokenised together
-HELD_OUT = 50  # one sentence in 50 is never trained on: dev consists of these sentences
+HELD_OUT = 50  # one sentence in this many is never trained on: dev consists of these sentences
 DEV_BLOCKS = 64  # most dev blocks of each language
 NO_FILTERS = Filters(least_words=1, least_sentences=1, most_sentences=1 << 60, longest=1 << 20)
 SEED = 0  # of the draw: the same blocks in every search

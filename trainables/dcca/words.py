@@ -16,7 +16,7 @@ from seedwise.trainables.inputs.vectors import Vectors
 from seedwise.trainables.inputs.words import NO_WORD
 
 MAX_PIECES = 20  # most pieces of a word; longer words are cut, as in the released code
-HELD_OUT = 20  # one word in 20 is never trained on
+HELD_OUT = 20  # one word in this many is never trained on
 MEASURED = 500  # most frequent held-out words of each language, on which correlations are measured
 LEAST_MEASURED = 10  # fewest held-out words of each language: a correlation of fewer words is meaningless
 FITTED = 2000  # most frequent words of each language, on which the directions of these correlations are fitted

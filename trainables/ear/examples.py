@@ -21,7 +21,7 @@ class Examples:
     sentences: list[Sentences]
     labels: np.ndarray
     lengths: np.ndarray
-    tokenizer: Any  # a fast one, which reports the offsets of tokens
+    tokenizer: Any  # a fast tokenizer, which reports the offsets of tokens
     max_length: int  # in tokens; longer inputs are truncated, the longer sentence of a pair first
     foreign: np.ndarray | None = None  # which examples are not in the synonyms' language; None: no example
 

@@ -33,7 +33,7 @@ class AugmentedOptions(PlainOptions):
     # Share of the dictionary that is used, drawn by the augmentation stream; smaller shares are nested.
     scale: Annotated[float, Field(gt=0, le=1)] = 1.0
     redraw: Literal["epoch", "once"] = "epoch"  # new copies in every epoch, or the same copies in all epochs
-    # loose: ignores capitals and punctuation around a word; exact: as the paper's code, where "Good" and "good," are
+    # loose: ignores capitals and punctuation around a word; exact: as in the paper's code, where "Good" and "good," are
     # not in the dictionary.
     matching: Literal["loose", "exact"] = "loose"
 

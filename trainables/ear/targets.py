@@ -11,7 +11,7 @@ SMALLEST = 1e-9  # smallest divisor, as in the released code
 
 
 def pooled(states: Tensor, mask: Tensor) -> Tensor:
-    """M(E): the mean over a sentence's tokens, special ones included, without padding. (B, L, d), (B, L) -> (B, d)."""
+    """M(E): the mean over a sentence's tokens, special tokens included, no padding. (B, L, d), (B, L) -> (B, d)."""
     weights = mask.to(states.dtype)[..., None]
     return (states * weights).sum(1) / weights.sum(1).clamp_min(SMALLEST)
 

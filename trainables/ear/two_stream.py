@@ -121,7 +121,7 @@ def attend(
     masks = (None, None) if attention_mask is None else attention_mask.chunk(2)
     state, outputs = device.random_state(query.device), []
     for part in zip(query.chunk(2), key.chunk(2), value.chunk(2), masks, strict=True):
-        device.set_random_state(query.device, state)  # the same dropout masks for both
+        device.set_random_state(query.device, state)  # the same dropout masks for both streams
         outputs.append(sdpa_attention_forward(module, *part, **options)[0])
     return torch.cat(outputs), None
 

@@ -16,7 +16,7 @@ VERSION = 1  # of the cached arrays; a new version parses every file again
 
 @dataclass(frozen=True)
 class Vectors:
-    """Distinct words in the file's order (most frequent first), their float32 vectors, notes on what was left out."""
+    """Distinct words in the file's order (most frequent first), their float32 vectors, and notes on lines left out."""
 
     words: list[str]
     table: np.ndarray

@@ -1,7 +1,4 @@
-"""Wraps a run of a method for landscapes: it trains on other data, and has one model and its dev sets.
-
-The method's own code trains and scores.
-"""
+"""Wraps a method's run for landscapes: other training data, one model, its dev sets. The method's own code trains."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -112,7 +112,7 @@ class _Pair:
         return induce(*tables, self.options, seed, start=start, device=self.device, progress=report)
 
     def quality(self, table: np.ndarray, held_out: np.ndarray) -> float:
-        """How well `table`, of the moving language, fits into the space, on the most frequent words of both.
+        """Score how well `table`, of the moving language, fits into the space, on both languages' most frequent words.
 
         Precision at 1 (CSLS) from the fixed language on the pairs `held_out`; without any, the mean CSLS of mutual
         nearest neighbours.

@@ -39,10 +39,10 @@ class ExtractOptions(Filters):
 
 @dataclass(frozen=True, config=STRICT)
 class AlignOptions:
-    """How languages are mapped into the space of a fixed one. Defaults are those of VecMap."""
+    """How languages are mapped into the space of a fixed language. Defaults are those of VecMap."""
 
     preset: Literal["orthogonal", "supervised", "aaai2018"] = "supervised"  # see mapping.PRESETS
-    # Directions that a map keeps, those in which the dictionary agrees best; 0 keeps all.
+    # Number of directions that a map keeps, the best by agreement of the dictionary; 0 keeps all directions.
     dimensions: Annotated[int, Field(ge=0)] = 0
     selection: bool = True  # leave a language unaligned if alignment hurts; holds out a tenth of its dictionary
     self_learning: bool = False  # refine a given small dictionary by induction; always on without a dictionary

@@ -24,7 +24,7 @@ class StitchingOptions(TrainingOptions):
     negatives: Literal["clamp", "keep"] = "clamp"  # negative cosines in standard: set to 0, or kept as in the paper
     # The number or share of pairs that are drawn by the anchor stream.
     anchors: Count | Annotated[float, Field(gt=0, lt=1)] | Literal["all"] = "all"
-    translations: Literal["one", "all"] = "one"  # anchors per target word: its first translation, or all of them
+    translations: Literal["one", "all"] = "one"  # anchors per target word: its best or first translation, or all
     pieces: Literal["single", "mean"] = "single"  # source words of one piece only, or means of several pieces, too
     phrases: Literal["skip", "mean"] = "skip"  # target entries of several words: left out, or the mean of their words
     anchor_casing: Literal["exact", "any"] = "any"  # lexica are lower-cased: take "Monday" if "monday" is missing

@@ -1,5 +1,4 @@
-"""A language pair under stitching: the tables F^s and F^t, and the source model that is trained on F^s and tested on
-F^t."""
+"""A language pair under stitching: the tables F^s and F^t, and a source model trained on F^s and tested on F^t."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

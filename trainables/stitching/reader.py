@@ -126,7 +126,7 @@ class Reader:
         return frozenset(map(plain, read_words(locate(self.inputs.stop_words[language], key), key)))
 
     def _spell(self, word: str) -> list[int]:
-        """A source word's pieces within a sentence; [] if one of them is unknown to the encoder."""
+        """A source word's pieces within a sentence; [] if a piece is unknown to the encoder."""
         pieces = self.tokenizer(f" {word}", add_special_tokens=False)["input_ids"]  # RoBERTa's pieces hold the space
         return [] if self.tokenizer.unk_token_id in pieces else pieces
 

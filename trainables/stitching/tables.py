@@ -114,10 +114,9 @@ def to_norm(table: Tensor, norm: float) -> Tensor:
 def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
     """The `depth` largest values of each row, descending, and their columns; equal values by column, ascending.
 
-    This uses numpy, whose partition and sort are fast.
-
-    The `depth`-th largest of the maxima of groups of columns is at most the `depth`-th largest of all, and hardly
-    smaller. So few columns reach it, among them all columns of the result and all that tie with its last.
+    This uses numpy, whose partition and sort are fast. The `depth`-th largest of the maxima of groups of columns is at
+    most the `depth`-th largest of all, and hardly smaller. So few columns reach it, among them all columns of the
+    result and all that tie with its last.
     """
     rows, columns = cosine.shape
     group = max(1, min(GROUP, columns // (2 * depth)))

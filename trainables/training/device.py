@@ -23,7 +23,7 @@ def set_up(threads: int, gpu_share: float) -> torch.device:
         if gpu_share < 1:
             torch.cuda.set_per_process_memory_fraction(memory_share(gpu_share, CONTEXT_BYTES, gpu_memory()))
     gc.collect()
-    gc.freeze()  # keeps the libraries: a collection between two runs then visits only what the run left
+    gc.freeze()  # keeps the libraries: a collection between two runs then visits only objects that the run left
     return device
 
 
