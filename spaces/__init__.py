@@ -1,4 +1,4 @@
-"""What may be tried: one Optuna define-by-run function per method, its canonical form, the papers' grids."""
+"""Search spaces: an Optuna define-by-run function per method, its canonical form, and the papers' grids."""
 
 if __name__ == "spaces":
     raise ImportError("'spaces' is now 'seedwise.spaces'")

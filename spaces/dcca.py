@@ -5,16 +5,16 @@ from typing import Any
 
 from seedwise.trainables.dcca.options import DccaOptions, without_tuning
 
-# What only an alignment reads, and what only the correlation loss reads.
+# Parameters that only an alignment reads, and parameters that only the correlation loss reads.
 ALIGNMENT = ("static", "weight", "layer", "pooling", "padding", "words", "word_batch")
 CORRELATION = ("loss", "top_k", "directions", "ridge")
 
 
 def default(trial: Any) -> dict:
-    """Everything that can matter, each dimension only where it does.
+    """All parameters that can matter; each is suggested only if it matters.
 
-    Layers go from 6 to 12, those of the paper's encoder; for a smaller one write `layer: [1, N]`. `mse` needs static
-    vectors as wide as the encoder; where they are not, write `alignment: [dcca, none]`.
+    Layers go from 6 to 12, the last of the paper's encoder; for a smaller encoder write `layer: [1, N]`. `mse` needs
+    static vectors as wide as the encoder; if yours are not, write `alignment: [dcca, none]`.
     """
     params: dict[str, Any] = {"alignment": trial.suggest_categorical("alignment", ["dcca", "mse", "none"])}
     if params["alignment"] != "none":
@@ -31,7 +31,7 @@ def default(trial: Any) -> dict:
     return params
 
 
-# Table 3, with one run each; top_k = 10 is in the paper's code alone.
+# Table 3, with one run per row; top_k = 10 is only in the paper's code, not in its text.
 PROCEDURE = {"steps": 7500, "words": 1024, "blocks": 64, "lr": 5e-5, "weight": 1.0, "layer": "last", "top_k": 10}
 ROWS = {
     "+MLM": {"alignment": "none"},
@@ -47,7 +47,7 @@ def paper(trial: Any) -> dict:
 
 
 def canonical(params: dict) -> dict:
-    """Drop what cannot matter: all of an alignment of weight 0, the correlation's options of any other alignment."""
+    """Drop what cannot matter: options of an alignment of weight 0, and DCCA's options with another alignment."""
     params = dict(params)
     if params["weight"] == 0:
         params["alignment"] = "none"

@@ -1,4 +1,4 @@
-"""One dimension of a space, and what a person's override makes of it."""
+"""One dimension of a space, and the effect of a user's override on it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ class Dimension:
     choices: tuple | None = None
 
     def values(self) -> list:
-        """All values, for a grid, which has no continuous range."""
+        """All values, for a grid. Only for dimensions that are not continuous."""
         if self.choices is not None:
             return list(self.choices)
         step = self.step or 1
@@ -27,7 +27,7 @@ class Dimension:
     def suggest(self, trial: Any, name: str) -> Any:
         """Ask `trial` for a value of this dimension."""
         if self.choices is not None:
-            fixed = len(self.choices) == 1  # Optuna need not know of it
+            fixed = len(self.choices) == 1  # then there is nothing for Optuna to choose
             return self.choices[0] if fixed else trial.suggest_categorical(name, list(self.choices))
         if self.integer:
             return trial.suggest_int(name, int(self.low), int(self.high), step=int(self.step or 1), log=self.log)
@@ -44,7 +44,7 @@ class Dimension:
 
 
 def overridden(key: str, dimension: Dimension, override: Any) -> Dimension:
-    """The dimension that an override makes: a value fixes, [low, high] narrows a range, other lists are choices.
+    """The dimension after an override: a value fixes it, [low, high] narrows a range, other lists are choices.
 
     `key` is the key in the specification, for errors.
     """
@@ -70,7 +70,7 @@ def overridden(key: str, dimension: Dimension, override: Any) -> Dimension:
     low, high, step = (override.get(name, getattr(dimension, name)) for name in ("low", "high", "step"))
     log = override.get("log", dimension.log and "step" not in override)  # steps are even, so they end a log scale
     valid = isinstance(log, bool) and not (log and step)
-    require(valid, f"{log!r}", "Write true or false, and no step together with true.", ".log")
+    require(valid, f"{log!r} is not possible here", "Write true or false, and no step together with true.", ".log")
     valid = step is None or (is_number(step) and step > 0)
     require(valid, f"{step!r} must be a number above 0", "Write how far apart two values are.", ".step")
     valid = is_number(low) and is_number(high)
@@ -79,7 +79,7 @@ def overridden(key: str, dimension: Dimension, override: Any) -> Dimension:
     problem = f"low is {low}, a logarithmic range must start above 0"
     require(not log or low > 0, problem, "Write a higher low, or log: false.")
     whole = isinstance(low, int) and isinstance(high, int)
-    require(whole or not dimension.integer, f"[{low}, {high}] must be whole numbers", "Write them without a point.")
+    require(whole or not dimension.integer, f"[{low}, {high}] must be whole numbers", "Write no decimal points.")
     return Dimension(low, high, log, step, integer=whole and (dimension.low is None or dimension.integer))
 
 

@@ -7,9 +7,9 @@ from seedwise.trainables.ear.options import EarOptions
 
 
 def default(trial: Any) -> dict:
-    """Everything that can matter, each dimension only where it does. Weights are in units of `reduction: mean`.
+    """All parameters that can matter; each is suggested only if it matters. Weights are for `reduction: mean`.
 
-    Layers go up to 12, those of the paper's encoders; for a smaller one write `layer: [1, N]`.
+    Layers go up to 12, as in the paper's encoders; for a smaller encoder write `layer: [1, N]`.
     """
     params: dict[str, Any] = {
         "push": trial.suggest_categorical("push", ["ept", "nt", "none"]),
@@ -32,8 +32,8 @@ def default(trial: Any) -> dict:
     return params
 
 
-# Layers were tried at alpha = beta = 1, beta at alpha = 1 and layer 6, alpha at beta = 0.1 and layer 6. Copies are
-# those of XNLI; PAWS-X has 10. Table 4's noise has no published size: sigma is our default.
+# Layers were tried at alpha = beta = 1, beta at alpha = 1 and layer 6, alpha at beta = 0.1 and layer 6. The number of
+# copies is that for XNLI; PAWS-X has 10. Table 4's noise has no published size: sigma is our default.
 PROCEDURE = {"lr": 2e-5, "epochs": 1, "batch_size": 32, "copies": 3}
 MAIN = {"alpha": 1.0, "beta": 0.1, "layer": 6}
 ROWS = {
@@ -51,7 +51,7 @@ ROWS = {
 
 
 def paper(trial: Any) -> dict:
-    """The rows of Tables 1 to 4, 6 and A.1 to A.3; the row that they share is listed once."""
+    """The rows of Tables 1 to 4, 6 and A.1 to A.3; the row that these tables share is listed once."""
     return {**PROCEDURE, **MAIN, **ROWS[trial.suggest_categorical("row", list(ROWS))]}
 
 
@@ -71,9 +71,9 @@ def canonical(params: dict) -> dict:
         "layer": pull,
         "attention": params["pull"] == "apt",
         "reduction": push or pull,
-        # Identical streams have no push and no pull, and noise leaves none identical.
+        # Identical streams have no push and no pull, and noise leaves no streams identical.
         "unchanged": (push or pull) and not (params["shared_dropout"] or noise),
-        "redraw": params["epochs"] != 1,  # else there is nothing to draw again
+        "redraw": params["epochs"] != 1,  # with one epoch nothing is drawn again
     }
     params = {name: value for name, value in params.items() if matters.get(name, True)}
     EarOptions(**params)

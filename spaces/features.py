@@ -11,16 +11,16 @@ from seedwise.spaces.space import Space
 
 ABSENT = object()  # the value of a parameter that the canonical form has dropped
 BEYOND = 0.5  # how far a value outside its range may lie beyond the ends, as a share of the range
-DECADE = 10  # a parameter that is no dimension counts as logarithmic when its values span this factor
+DECADE = 10  # a parameter that is not a dimension counts as logarithmic if its values span this factor
 
 
 def features(space: Space, params: Sequence[dict]) -> np.ndarray:
     """The configurations `params` (canonical) as rows of coordinates; a full step in any parameter is a distance of 1.
 
-    - A range becomes [0, 1] on its own scale; a value outside, as an enqueued one may be, lies at most BEYOND its ends.
+    - A range becomes [0, 1] on its own scale; a value outside, for example an enqueued value, lies at most BEYOND away.
     - Choices that are all numbers keep their order and are spaced evenly; other choices are one-hot.
-    - A range without a number (it is dropped, or `all`) takes the middle, and a coordinate of its own says so.
-    - A parameter that is no dimension, since the function derives it, is scaled by the values in `params`.
+    - If a range has no number (it is dropped, or `all`), its coordinate is the middle, and another coordinate says so.
+    - A parameter that the function derives, and that is thus no dimension, is scaled by the values in `params`.
     - A parameter that neither the space nor the configurations vary is left out.
     """
     dimensions = space.searched
@@ -64,7 +64,7 @@ def _scaled(numbers: np.ndarray, dimension: Dimension | None) -> np.ndarray:
 
 
 def _one_hot(keys: list[str], known: set[str]) -> list[np.ndarray]:
-    """Every two categories at distance 1: one column for two of them, else one each, of height 1 / sqrt(2)."""
+    """Every two categories at distance 1: a column for two categories, else a column per category, with 1 / sqrt(2)."""
     kinds = sorted(known.union(keys))
     if len(kinds) == 2:
         return [np.array([key == kinds[1] for key in keys], dtype=float)]
@@ -72,7 +72,7 @@ def _one_hot(keys: list[str], known: set[str]) -> list[np.ndarray]:
 
 
 def _key(value: Any) -> str:
-    """What makes two values the same: 1 is 1.0, but neither is True nor "1"."""
+    """A text that is equal for equal values: 1 equals 1.0, but neither equals True or "1"."""
     if value is ABSENT:
         return ""
     return repr(float(value) if is_number(value) else value)

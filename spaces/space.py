@@ -1,8 +1,8 @@
-"""A space: a define-by-run function, a person's overrides, and the canonical form that gives a configuration its id.
+"""A space: a define-by-run function, a user's overrides, and the canonical form that gives a configuration its id.
 
-A space function takes an Optuna trial and returns parameters. Nothing else is needed for a method of one's own. Three
-attributes may be set on the function: `defaults`, parameters it does not suggest but the method accepts, `canonical`, a
-function that drops the parameters that cannot matter, and `first`, configurations that are tried before any other.
+A space function takes an Optuna trial and returns parameters. A user's own method needs nothing else. The function may
+have three attributes: `defaults`, parameters that it does not suggest but the method accepts; `canonical`, a function
+that drops the parameters that cannot matter; and `first`, configurations that are tried before any other.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from seedwise.spaces.trials import MissingValue, RandomTrial, Trial, scripted
 from seedwise.trainables.methods import built_in, spec_of
 from seedwise.validation import request_errors
 
-WALKS = 400  # random walks through a space function to find its dimensions: enough to enter every branch we have
-MAX_COUNTED = 100_000  # configurations of a finite space that are counted
+WALKS = 400  # random walks through a space function to find its dimensions: enough to enter every built-in branch
+MAX_COUNTED = 100_000  # configurations of a finite space are counted up to this number
 
 
 def config_id(params: dict) -> str:
@@ -43,7 +43,7 @@ class Space:
 
     function: Callable[[Any], dict]
     overrides: dict[str, Any] = field(default_factory=dict)
-    key: str = "space"  # of the specification, for errors
+    key: str = "space"  # the space's key in the specification, for errors
 
     def __post_init__(self) -> None:
         _ = self.searched, self._walks  # refuse an impossible override or value now, not in the run that draws it
@@ -59,7 +59,7 @@ class Space:
 
     @cached_property
     def searched(self) -> dict[str, Dimension]:
-        """The dimensions with the overrides, among them parameters that only an override makes a dimension."""
+        """The dimensions with the overrides, including parameters that only an override turns into a dimension."""
         known = {name: self._default(name) for name in self.defaults} | self.dimensions
 
         def changed(name: str, override: Any) -> Dimension:
@@ -70,7 +70,7 @@ class Space:
         return self.dimensions | made_of_each(changed, self.overrides.items())
 
     def _default(self, name: str) -> Dimension:
-        """The dimension of a parameter that the function does not suggest: only its default, which shows its type."""
+        """The dimension of a parameter that the function does not suggest: only its default value, of its type."""
         value = self.defaults[name]
         if isinstance(value, bool | str):
             return Dimension(choices=(value,))
@@ -92,7 +92,7 @@ class Space:
     def canonical(self, params: dict, key: str = "") -> dict:
         """All parameters of the method, without those that cannot matter: equal work has an equal id.
 
-        `key` is where the specification has `params`, for errors; by default the space's own key.
+        `key` is the key of `params` in the specification, for errors; by default the space's own key.
         """
         key = key or self.key
         unknown = [name for name in params if self.defaults and name not in self.defaults]
@@ -114,12 +114,12 @@ class Space:
         return {name: value for name, value in self.overrides.items() if not isinstance(value, list | dict)}
 
     def complete(self, params: dict, key: str = "") -> dict:
-        """A configuration that a person wrote, in canonical form: what it leaves out is as the overrides fix it."""
+        """A configuration that the user wrote, in canonical form. Parameters left out take the overrides' values."""
         accepted = {name: value for name, value in self.fixed.items() if name in self.defaults}
         return self.canonical({**accepted, **params}, key)
 
     def first(self) -> list[dict]:
-        """What the function says should go first (the paper's setting, degenerate points), where it is in the space."""
+        """The function's `first` configurations (the paper's setting, degenerate points) that are in the space."""
         completed = [self.complete(params) for params in getattr(self.function, "first", ())]
         changed = self.overrides.keys()
         return [params for params in completed if all(params[name] in self.searched[name] for name in changed & params)]
@@ -128,13 +128,13 @@ class Space:
 
     @property
     def samples(self) -> list[dict]:
-        """Configurations of random walks (with a fixed seed), with the ends of all ranges among them."""
+        """Configurations of random walks (with a fixed seed), including the ends of all ranges."""
         return self._walks[1]
 
     def grid(self) -> Iterator[tuple[dict, dict]]:
         """Every configuration once, with the suggestions that lead to it, in the order the choices are written.
 
-        Branches of a conditional space unfold depth first, by asking: a missing value becomes all its values.
+        Branches of a conditional space unfold depth first: if the function asks for a dimension, all values are tried.
         """
         seen, stack = set(), [{}]
         while stack:
@@ -149,11 +149,11 @@ class Space:
                 yield params, values
 
     def continuous(self) -> list[str]:
-        """Names of the dimensions with infinitely many values, overrides considered."""
+        """Names of the dimensions that have infinitely many values after the overrides."""
         return sorted(name for name, dimension in self._walks[0].items() if dimension.continuous)
 
     def size(self) -> str:
-        """How many configurations there are, in words: exact where finite, else the continuous dimensions by name."""
+        """The number of configurations in words: exact if finite, else the names of the continuous dimensions."""
         if continuous := self.continuous():
             return f"infinite ({', '.join(continuous)} continuous)"
         count = sum(1 for _ in itertools.islice(self.grid(), MAX_COUNTED))
@@ -163,7 +163,7 @@ class Space:
 def load(method: Any, space: Any, compat: str = "ours") -> Space:
     """The space that a specification names: `default`, `paper`, or overrides of the default (or of `base: paper`).
 
-    `compat` fixes the choices of a paper or its code where ours differ; `ours` fixes nothing.
+    `compat` fixes choices of a paper or its code that differ from ours; `ours` fixes nothing.
     """
     overrides = dict(space) if isinstance(space, dict) else {}
     for key, value in compat_of(method, compat).items():
@@ -190,5 +190,5 @@ def compat_of(method: Any, compat: str) -> Mapping[str, Any]:
     spec = built_in(method)
     known = spec.compat if spec else {}
     if compat not in known:
-        raise RequestError("compat", f"{compat!r}: this method has only {', '.join(['ours', *known])}", "Write one.")
+        raise RequestError("compat", f"{compat!r}: this method has only {', '.join(['ours', *known])}", "Choose one.")
     return known[compat]

@@ -7,7 +7,7 @@ from seedwise.trainables.stitching.options import WEIGHTINGS, StitchingOptions
 
 
 def default(trial: Any) -> dict:
-    """Everything that can matter, each dimension only where it does."""
+    """All parameters that can matter; each is suggested only if it matters."""
     params: dict[str, Any] = {"k": trial.suggest_int("k", 1, 200, log=True)}
     if params["k"] != 1:
         params["weighting"] = trial.suggest_categorical("weighting", list(WEIGHTINGS))
@@ -23,8 +23,8 @@ def default(trial: Any) -> dict:
     return params
 
 
-# Table 3 varies k over all anchors, Table 4 the anchors at k = all (its last row is Table 3's); neither names the
-# weighting, so it is the one the paper prints. Tables 1 and 2 compare the weightings at k = 50. Taxi1500's procedure.
+# Table 3 varies k over all anchors, Table 4 the anchors at k = all (its last row is in Table 3); neither names the
+# weighting, so it is the printed formula. Tables 1 and 2 compare weightings at k = 50. The procedure is Taxi1500's.
 PROCEDURE = {"lr": 1e-5, "epochs": 15, "batch_size": 32, "accumulation": 4}
 ROWS = {
     **{f"table 3, k = {k}": {"k": k, "weighting": "standard"} for k in (1, 10, 50, 100, "all")},
@@ -34,7 +34,7 @@ ROWS = {
 
 
 def paper(trial: Any) -> dict:
-    """The rows of Tables 1 to 4. The paper names no tau; 1 leaves its printed formula as it stands."""
+    """The rows of Tables 1 to 4. The paper names no tau; 1 leaves its printed formula unchanged."""
     return {**PROCEDURE, "tau": 1.0, **ROWS[trial.suggest_categorical("row", list(ROWS))]}
 
 
@@ -43,9 +43,9 @@ def canonical(params: dict) -> dict:
     params, several = dict(params), params["k"] != 1
     weighting = params["weighting"] if several else "standard"
     if not several or weighting != "standard":
-        params["negatives"] = StitchingOptions.negatives  # of the printed formula alone
+        params["negatives"] = StitchingOptions.negatives  # matters to the printed formula only
     if params["freeze_embeddings"] and params["specials"] == "tuned":
-        params["specials"] = "pretrained"  # frozen rows are the pretrained ones
+        params["specials"] = "pretrained"  # frozen rows stay pretrained
     matters = {"weighting": several, "tau": weighting != "standard", "exponent": weighting == "entmax"}
     params = {name: value for name, value in params.items() if matters.get(name, True)}
     StitchingOptions(**params)

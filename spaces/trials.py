@@ -1,4 +1,4 @@
-"""Trials that a space function can be called with besides Optuna's own: each suggestion becomes a `Dimension`."""
+"""Trials that can replace Optuna's in a call of a space function: each suggestion becomes a `Dimension`."""
 
 import random
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class RandomTrial(Trial):
 
 
 class MissingValue(Exception):
-    """A scripted trial was asked for a dimension without a value."""
+    """A space function asked a scripted trial for a dimension that has no value."""
 
     def __init__(self, name: str, dimension: Dimension):
         super().__init__(name)

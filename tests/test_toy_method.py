@@ -109,7 +109,7 @@ def test_a_specification_of_the_toy_method_is_read_and_its_inputs_are_checked(ru
         "inputs.synonyms=ignored.txt": "inputs.synonyms: toy does not read it. Remove it.",
         "space.smoothing=0": "space.smoothing: 0.0 is wrong: input should be greater than 0.",
         "space.smoothness=1": "space.smoothness: there is no such dimension. Did you mean smoothing?",
-        "compat=paper": "compat: 'paper': this method has only ours, printed. Write one.",
+        "compat=paper": "compat: 'paper': this method has only ours, printed. Choose one.",
         "baselines=[adv]": "baselines.adv: there is no such baseline. There are: plain.",
         "select.on=unlabelled": "select.on: unlabelled, but macro_f1 needs labels or translations. Choose known_words, "
         "or on: source_dev.",

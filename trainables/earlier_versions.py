@@ -1,4 +1,4 @@
-"""Methods that were written for version 0.8: `epochs` and `epoch(number)`, and the specification as a dictionary."""
+"""Adapts methods written for version 0.8, which define `epochs` and `epoch(number)` and get a plain dictionary."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,9 +9,9 @@ TAKE_REQUEST = ("prepare", "prepare_test", "export")  # they took the specificat
 
 
 def adapt(cls: type) -> None:
-    """Give a class that has the names of version 0.8 the names of today. Any other class stays as it is.
+    """Give a class written for version 0.8 the current method names. Any other class stays unchanged.
 
-    A class with both `epoch` and `step` is one of 0.8 if it has `epochs`; its `step` is a helper then.
+    A class with both `epoch` and `step` counts as written for 0.8 if it has `epochs`; its `step` is then a helper.
     """
     parent = next(parent for parent in cls.__mro__ if vars(parent).keys() & {"step", "epoch"})
     helper = parent is cls and hasattr(cls, "epochs") and vars(cls).get("step")
@@ -28,7 +28,7 @@ def adapt(cls: type) -> None:
 
 
 def _step(run: Any, *arguments: Any, **named: Any) -> Any:
-    """Run an epoch. Within it, call the helper that the class has under this name."""
+    """Run an epoch. If an epoch is already running, call the class's own helper named `step` instead."""
     if vars(run).get("_in_epoch"):
         return run._helper(*arguments, **named)
     run._in_epoch = True
@@ -39,21 +39,21 @@ def _step(run: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def _adapted(function: Callable, bound: int, *, optional: bool) -> Callable:
-    """The function, called with a dictionary instead of the request, and without candidates if it takes none.
+    """Wrap a function to get a dictionary instead of the request, and no candidates if it takes none.
 
-    The dictionary's documented name was `specification`; in a class with `epoch`, any name but `request` means it.
+    Version 0.8 called this argument `specification`. In a class with `epoch`, any name but `request` gets a dictionary.
     """
     names = list(signature(function).parameters)[bound:]
-    few, first = optional and len(names) == 1, names[0] if names else ""
-    if first == "request" and not few:
+    request_only, first = optional and len(names) == 1, names[0] if names else ""
+    if first == "request" and not request_only:
         return function
 
     @wraps(function)
     def adapted(*arguments: Any) -> Any:
-        start, (request, *rest) = arguments[:bound], arguments[bound:]
-        old = first == "specification" or (first != "request" and any(map(_has_epochs, start)))
-        request = request.as_dict() if old and hasattr(request, "as_dict") else request
-        return function(*start, request, *(() if few else rest))
+        owner, (request, *rest) = arguments[:bound], arguments[bound:]
+        takes_dict = first == "specification" or (first != "request" and any(map(_has_epochs, owner)))
+        request = request.as_dict() if takes_dict and hasattr(request, "as_dict") else request
+        return function(*owner, request, *(() if request_only else rest))
 
     return adapted
 

@@ -1,4 +1,4 @@
-"""The contract of a method: a run is a plain object that knows nothing about what runs it."""
+"""The interface of a method: a run is a plain object that knows nothing about the search that runs it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from seedwise.trainables.streams import STREAMS, Streams
 
 
 class RunFailed(Exception):
-    """A run that ended badly in a known way, without a score: `kind` is nan, say. Its last `metrics` are kept.
+    """A run failed in a known way and has no score. `kind` says how, for example `nan`; its last `metrics` are kept.
 
-    A model that predicts a single class is no failure: report its scores. A method that raises `collapsed` with metrics
-    ends its run there, and these are the run's scores.
+    A model that predicts a single class has not failed: report its scores. A method that raises the kind `collapsed`
+    with metrics ends its run early, and these metrics become the run's scores.
     """
 
     def __init__(self, kind: str, text: str, metrics: dict[str, float] | None = None):
@@ -25,26 +25,26 @@ class RunFailed(Exception):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Every configuration that a search can run, so that inputs are read and checked for all of them at once.
+    """Every configuration that a search can run, so that inputs are read and checked for all configurations at once.
 
-    They are grouped by the key of the specification that they come from: `space`, `baselines.NAME`, `enqueue.0`. For a
-    range, which has endless values, there is a sample with both ends.
+    Configurations are grouped by their key in the specification: `space`, `baselines.NAME`, `enqueue.0`. A range has
+    too many values to list, so it is represented by a sample that includes both ends.
     """
 
     configurations: Mapping[str, Sequence[dict]]
 
     def values(self, name: str) -> set:
-        """The values of a parameter in the configurations of the space; those that do not have it are left out."""
+        """The values of a parameter in the space, from the configurations that have this parameter."""
         return {params[name] for params in self.configurations["space"] if name in params}
 
     @property
     def enqueued(self) -> dict[str, dict]:
-        """The configurations that a person wrote, by their keys."""
+        """The configurations that the user listed below `enqueue`, by key."""
         return {key: params for key, (params, *_) in self.configurations.items() if key.startswith("enqueue.")}
 
 
 class Method:
-    """One run of a method, as a plain object. A method of your own is a subclass of this.
+    """One run of a method, as a plain object. Subclass it to write your own method.
 
     A method knows nothing about Ray, MLflow, Optuna or the ledger. It gets prepared inputs, the parameters of its
     configuration and the random streams of its replicate, and answers each `step()` with metrics. All its randomness
@@ -52,8 +52,8 @@ class Method:
     """
 
     steps: int = 1  # how many times `step` is called
-    independent: bool = False  # steps do not need each other: an interrupted run goes on after its last reported step
-    baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; they get the same inputs
+    independent: bool = False  # no step needs another: an interrupted run resumes after its last reported step
+    baselines: ClassVar[dict[str, type["Method"]]] = {}  # by name; baselines get the method's inputs
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -61,7 +61,7 @@ class Method:
 
     @classmethod
     def prepare(cls, request: Request, candidates: Candidates) -> Any:
-        """Read and tokenise, once per search, on the driver; the result is shipped to every worker. Default: None.
+        """Read and tokenise the data once per search, on the driver. Every worker gets the result. Default: None.
 
         A method that does not need `candidates` may leave the argument out.
         """
@@ -69,73 +69,73 @@ class Method:
 
     @classmethod
     def prepare_test(cls, request: Request) -> Any:
-        """Read the test sets, on the driver, once the search has chosen what it confirms. Default: None, no test sets.
+        """Read the test sets on the driver, once the search has chosen what to confirm. Default: None, no test sets.
 
-        `prepare` must not read them: only runs of the confirmation get the result of this.
+        `prepare` must not read test sets: only confirmation runs get the result of `prepare_test`.
         """
         return None
 
     @classmethod
     def size(cls, params: dict) -> float:
-        """How much memory a run with these parameters takes compared with others; the largest run is measured.
+        """The memory that a run with these parameters needs, relative to other runs; the largest run is measured.
 
-        Default: its `batch_size`, if it has any, and half of it where activations are computed again.
+        Default: `batch_size`, or 0 without one; halved if activations are recomputed.
         """
         return params.get("batch_size", 0) * (0.5 if params.get("gradient_checkpointing") else 1.0)
 
     @classmethod
     def streams_used(cls, params: dict) -> tuple[str, ...]:
-        """The streams that a run with these parameters draws from: those that a decomposition varies. Default: all.
+        """The random streams that a run with these parameters uses; a decomposition varies them. Default: all.
 
-        A stream too many costs runs that all give the same score; a missing one leaves its part unexplained.
+        Listing an unused stream wastes runs that all give the same score; omitting a used stream hides its variance.
         """
         return STREAMS
 
     @classmethod
     def class_for(cls, params: dict) -> type["Method"]:
-        """The class of a run with these parameters: a baseline if they name it. The name is then taken off them."""
+        """The class that runs these parameters: the baseline they name, else the method. Removes the name from them."""
         return cls.baselines[params.pop("baseline")] if "baseline" in params else cls
 
     def __init__(self, inputs: Any, params: dict, streams: Streams, device: Any):
         self.inputs, self.params, self.streams, self.device = inputs, params, streams, device
 
     def step(self, number: int) -> dict[str, float]:
-        """Do step `number` (from 0), such as an epoch. Returns metrics: `split/metric/language` for each language."""
+        """Do step `number` (from 0), for example an epoch. Returns metrics `split/metric/language` of all languages."""
         raise NotImplementedError
 
     def test(self, tests: Any) -> dict[str, float]:
-        """Metrics `test/metric/language` of the trained model on what `prepare_test` read. Default: none.
+        """Return metrics `test/metric/language` of the trained model on the result of `prepare_test`. Default: none.
 
-        Called once, after the last step of a run of the confirmation; never if `prepare_test` gave None.
+        Called once, after the last step of a confirmation run; never if `prepare_test` returned None.
         """
         return {}
 
     def constants(self) -> dict[str, float]:
-        """Metrics that are known before any training, reported with those of the last step. Default: none."""
+        """Return metrics that are known before training; they are reported with the last step. Default: none."""
         return {}
 
     def pictures(self) -> list[dict]:
-        """Pictures of this run, as plain data in the shape of `pictures.Picture`, drawn elsewhere. Default: none.
+        """Return pictures of this run as plain data in the shape of `pictures.Picture`. Default: none.
 
         Called once, after the last step and after `test`, and only in the first fresh replicate of each confirmed
-        configuration. An error here costs the pictures and not the run, whose scores count; its time is not counted as
-        the run's. What it needs of earlier steps belongs in `save`. A run that takes the results of an equal run has
-        no model and draws nothing.
+        configuration. An error here loses the pictures but keeps the run's scores, and the time taken does not count as
+        the run's. `save` must store the data that pictures need from earlier steps. A run that reuses the results of an
+        equal run has no model and draws nothing.
         """
         return []
 
     def product(self) -> dict[str, Any] | None:
-        """Arrays by name that other runs of a plan (of a landscape) start from; kept in its folder. Default: none.
+        """Return named arrays that other runs of a landscape's plan start from; its folder keeps them. Default: none.
 
         Called once, after the last step of a run that has not failed.
         """
         return None
 
     def receive(self, products: list[dict[str, Any]]) -> None:
-        """Take the products of other runs, in the order of the search's plan, before the first step."""
+        """Receive the products of other runs, in the order of the plan. Called before the first step."""
 
     def fingerprint(self, tests: Any) -> str | None:
-        """Runs with the same text report the same metrics, `constants` apart, so only one of them is trained.
+        """Return a text that is equal only for runs with equal metrics (`constants` aside): one of them is trained.
 
         `tests` is the result of `prepare_test` for runs that are tested, else None. Default: None, all are trained.
 
@@ -152,11 +152,11 @@ class Method:
         return {}
 
     def export(self, request: Request, folder: Path) -> list[Path]:
-        """Write the trained model in the formats of its users and return the folders. Default: there is none."""
+        """Write the trained model in the formats that users load, and return the folders. Default: writes nothing."""
         return []
 
     def save(self, folder: Path) -> None:
-        """Write what `load` needs to go on after the last finished step. Optional: without it a run starts over."""
+        """Write what `load` needs to resume after the last finished step. Optional: without it a run starts over."""
 
     def load(self, folder: Path) -> None:
-        """Go on from what `save` wrote."""
+        """Resume from the files that `save` wrote."""

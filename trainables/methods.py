@@ -19,10 +19,10 @@ def spec_of(method: str) -> MethodSpec:
 
 
 def built_in(method: object) -> MethodSpec | None:
-    """The description of the method of a specification; None of one's own method, which has no description."""
+    """The description of a built-in method; None for a user's own method, which has no description."""
     return spec_of(method) if isinstance(method, str) and method in METHODS else None
 
 
 def all_inputs() -> dict[str, Input]:
-    """Every key below `inputs:`, of whichever method. Methods that share a name mean the same by it."""
+    """Every key below `inputs:` of all methods. A key means the same in every method that has it."""
     return {name: key for method in METHODS for name, key in spec_of(method).inputs.items()}

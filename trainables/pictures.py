@@ -1,6 +1,6 @@
 """Pictures of a run as plain data: what a method may draw.
 
-MLflow and the report rely on this shape, so the worker that draws a picture checks it; a bad picture costs only itself.
+MLflow and the report rely on this shape, so the worker checks the pictures of a run. An error loses only the pictures.
 """
 
 import json
@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-LARGEST = 1e100  # of a number on an axis: the axis itself must stay finite
+LARGEST = 1e100  # largest number on an axis, so that the axis stays finite
 
 
 def _drawable(value: float) -> float:
@@ -25,9 +25,9 @@ class Part(BaseModel):
 
 
 class Series(Part):
-    """Points, joined by a line or not. `labels` are texts beside them, one per point.
+    """A line or separate points. `labels` are texts beside the points, a text per point.
 
-    `low` and `high` are the edges of a band that is drawn behind them, at the same x: a spread or an interval.
+    `low` and `high` are the edges of a band that is drawn behind the points, at the same x: a spread or an interval.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Series(Part):
 
 
 class Panel(Part):
-    """One pair of axes. `x` and `y` are their names; `log` makes the second axis logarithmic."""
+    """One pair of axes, named `x` and `y`; `log` makes the y axis logarithmic."""
 
     title: str
     x: str
@@ -62,7 +62,7 @@ class Panel(Part):
 
 
 class Picture(Part):
-    """Panels in rows of `columns`. `name` is that of its file, `text` says what one sees and how it was made."""
+    """Panels in rows of `columns`. `name` names the file; `text` says what the picture shows and how it was made."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")
     title: str
@@ -75,7 +75,7 @@ _PICTURES = TypeAdapter(list[Picture])
 
 
 def checked(pictures: list[dict]) -> list[dict]:
-    """Check the pictures of one run and fill in every optional key. Malformed pictures raise an error of one line."""
+    """Check the pictures of a run and fill in every optional key. Malformed pictures raise a one-line error."""
     try:
         valid = _PICTURES.validate_python(pictures)
     except ValidationError as error:
@@ -84,10 +84,10 @@ def checked(pictures: list[dict]) -> list[dict]:
         raise ValueError(f"{key}: {first['msg'].removeprefix('Value error, ')}") from None
     names = [picture.name for picture in valid]
     if len(set(names)) < len(names):
-        raise ValueError(f"two pictures have one name: {', '.join(names)}")
+        raise ValueError(f"two pictures have the same name: {', '.join(names)}")
     return _PICTURES.dump_python(valid)
 
 
 def as_json(pictures: list[dict]) -> str:
-    """The pictures of a run as one text, empty if there are none."""
+    """The pictures of a run as JSON; an empty string if there are no pictures."""
     return json.dumps(checked(pictures)) if pictures else ""

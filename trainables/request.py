@@ -1,4 +1,4 @@
-"""The typed keys of a specification for models and data: a method is prepared from them. Imports no torch."""
+"""The typed keys of a specification that name models and data, from which methods prepare. Imports no torch."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Protocol
@@ -12,9 +12,9 @@ TASKS = ("sib200", "taxi1500", "amazon", "xnli", "pawsx", "text")
 
 
 def _without_password(text: str) -> str:
-    """A text that may be saved."""
+    """Return the text, or raise an error if it contains a password."""
     if has_password(text):
-        raise ValueError("it has a password, which would be written down; leave it out, and set it in the environment")
+        raise ValueError("it has a password, which would be saved; leave it out, and set it in the environment")
     return text
 
 
@@ -31,31 +31,31 @@ class Task(Model):
     """Labelled data, and the languages of a search."""
 
     name: Literal[TASKS]
-    """A task in its published format, or `text` for sentences, or pairs of them, of your own."""
+    """A task in its published format, or `text` for your own sentences or sentence pairs."""
     data: Text
     """A folder in the task's published layout, a pattern of files with `{language}` and `{split}`, a hub id, or a
     folder in the hub's format."""
     source: Language
-    """The language with labels that models are trained on."""
+    """The language whose labelled data models are trained on."""
     targets: list[Language]
-    """The languages to transfer to. Their labels are for audits, unless `select.on` says otherwise."""
+    """The languages to transfer to. Their labels serve audits only, unless `select.on` says otherwise."""
     pivots: list[Language] = []
-    """Languages whose labelled dev sets may select (`select.on: pivot_dev`) and that are never reported on."""
+    """Languages whose labelled dev sets may select (`select.on: pivot_dev`). Reports leave these languages out."""
     text: Text | None = None
-    """The column of the sentence; none: as published, `text` in the task named text."""
+    """The column with the sentence. Default: the published name, or `text` in the task `text`."""
     second: Text | None = None
-    """The column of the second sentence; xnli and pawsx are pairs, text is with this key."""
+    """The column with the second sentence. xnli and pawsx always have pairs, the task `text` only with this key."""
     label: Text | None = None
-    """The column of the class; none: as published, `label` in the task named text."""
+    """The column with the class. Default: the published name, or `label` in the task `text`."""
     labels: list[str | int] | None = None
-    """The classes in order; none: as published, or those of source training."""
+    """The classes in order. Default: the published classes, or the classes in the source's training set."""
     config: Text = "{language}"
-    """The configuration of a hub data set that holds a language."""
+    """The configuration of a hub data set that holds a language's data."""
     splits: dict[Literal["train", "dev", "test"], Text] = {}
-    """Other names of the splits; the hub's dev is `validation`."""
+    """The names of the splits in the data, if they differ. On the hub, dev is `validation` by default."""
 
     def languages(self, of: str = "all") -> list[str]:
-        """The targets; with the pivots, all that are `scored`; or `all`: the source and the targets."""
+        """A group of languages: `targets`; `scored`, the targets and pivots; or `all`, the source and the targets."""
         groups = {"targets": self.targets, "scored": [*self.targets, *self.pivots]}
         return groups.get(of) or [self.source, *self.targets]
 
@@ -88,20 +88,20 @@ class Request(Protocol):
     space: Any  # its name, or overrides
     baselines: Mapping[str, dict]
     enqueue: list[dict] | None  # configurations that go first
-    select: Any  # `metric`: what ranks
+    select: Any  # its `metric` ranks configurations
     landscape: Any  # its options; None in a search
 
     def as_dict(self) -> dict:
-        """The same as plain data."""
+        """The specification as plain data."""
 
 
 def file_for(language: str, files: Files) -> str:
-    """The file of a language, where each has its own or a path has {language} in it."""
+    """The file of a language, from a pattern with {language} in it or from files by language."""
     return files.replace("{language}", language) if isinstance(files, str) else files[language]
 
 
 def files_of(key: str, value: Any, languages: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The files and names that an input holds, each with its own key; `value` may be nested in any way."""
+    """Yield the key and the text of each file or name in an input; `value` may be nested in any way."""
     if isinstance(value, str) and "{language}" in value:
         yield from ((f"{key}.{language}", file_for(language, value)) for language in languages)
     elif isinstance(value, str):

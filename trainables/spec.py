@@ -1,6 +1,6 @@
-"""What the rest of the program needs to know about a method, in one place.
+"""Descriptions of methods for the rest of the program.
 
-No torch here, and none in a method's `spec.py`: specifications, spaces and the command line import it.
+Neither this module nor a method's `spec.py` imports torch: specifications, spaces and the command line import both.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,16 +23,16 @@ Settings = Mapping[str, Any]
 class Input:
     """One key below `inputs:`.
 
-    `shape` is what it holds: a `single` file or name; files `per_language`; a file of each language or a `pattern` with
-    {language} in it; `sets` of such files by name; `pairs` of files by language; or a `value`, of `type`.
+    `shape` says what the key holds: a `single` file or name; files `per_language`; a `pattern` with {language} in it,
+    or files by language; named `sets` of patterns; `pairs` of files by language; or a `value` of a `type`.
     """
 
     shape: Literal["single", "per_language", "pattern", "sets", "pairs", "value"]
     of: Literal["targets", "scored", "all"] = "targets"  # scored: the pivots too; all: the source and the targets
     folder: bool = False  # a folder or a hub id, not a file
     required: bool = False
-    missing: str = ""  # what is wrong if it is not given; files by language have a message of their own
-    fix: str = ""  # what to do then
+    missing: str = ""  # the error if a required input is missing; not used for files by language
+    fix: str = ""  # the advice after that error
     type: Any = None  # of a value
     default: Any = None  # of a value
     text: str = ""  # its documentation in docs/specification.md
@@ -40,7 +40,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Another way to use the same data, which is shown beside a method and never ranked."""
+    """Another way to use the same data. A leaderboard shows it beside a method and never ranks it."""
 
     options: type  # a dataclass that checks its values; its `title` is the name in a leaderboard
     # Parameters of its own that are tried, beside learning rate and length, which follow the method's.
@@ -48,7 +48,7 @@ class Baseline:
     canonical: Callable[[dict], dict] = dict  # drops parameters that cannot matter
     unread: tuple[str, ...] = ()  # options that it inherits and does not read: setting one is an error
     needs: frozenset[str] = frozenset()  # inputs by name, and "target_train": the training sets of the targets
-    kind: str = ""  # a parameter whose values a leaderboard shows as baselines of their own
+    kind: str = ""  # a parameter whose values a leaderboard shows as separate baselines
 
     def title(self, params: dict) -> str:
         """The name that a leaderboard gives to a configuration of this baseline."""
@@ -57,7 +57,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric that a method reports besides those of the task. Selecting by one with translations is an oracle."""
+    """A metric that a method adds to the task's metrics. Selecting by a metric that uses translations is an oracle."""
 
     uses: Literal["unlabelled", "translations"]
     input: str = ""  # the key below `inputs:` that it needs
@@ -65,7 +65,7 @@ class Metric:
 
 
 def epochs_of_batches(params: dict) -> dict:
-    """The length of a run and its batches as keys of transformers.TrainingArguments."""
+    """The number of epochs and the batch size of a run, as keys of transformers.TrainingArguments."""
     return {
         "num_train_epochs": params["epochs"],
         "per_device_train_batch_size": params["batch_size"],
@@ -75,34 +75,34 @@ def epochs_of_batches(params: dict) -> dict:
 
 @dataclass(frozen=True)
 class Export:
-    """Exported models: the hub's pipeline for them, and what people must know."""
+    """How exported models are described: the hub's pipeline for them, and notes for their users."""
 
     pipeline: str
-    scores: str = ""  # what a score on the card means, if it is not the model's own
+    scores: str = ""  # what the scores on the model card measure, if not the exported model
     then: str = 'use it with transformers: pipeline("{pipeline}", model="{folder}", truncation=True)'
     arguments: Callable[[dict], dict] = epochs_of_batches  # for options that derive from OptimiserOptions
 
 
 @dataclass(frozen=True)
 class Landscape:
-    """Landscapes of a method's models. The method's landscape.py has two functions: `subject` wraps a run so that its
-    model can be moved, and `labelled` reads the training sets of the targets."""
+    """How a method supports landscapes. Its landscape.py has two functions: `subject` wraps a run so that its model can
+    be moved, and `labelled` reads the training sets of the targets."""
 
-    shared: bool  # one source model for all targets; else one for each
+    shared: bool  # all targets share a source model; else each target has its own source model
     fixed: Settings = field(default_factory=dict)  # parameters that all its runs have
-    baselines: bool = False  # whether a baseline may take the method's place
+    baselines: bool = False  # whether a baseline may replace the method
 
 
 @dataclass(frozen=True)
 class MethodSpec:
     """All that the rest of the program knows about a method."""
 
-    name: str  # of its folder in trainables/ and of its module in spaces/
-    class_name: str  # of its runs, in its trainable.py
+    name: str  # also the name of its folder in trainables/ and of its module in spaces/
+    class_name: str  # the class of its runs, in its trainable.py
     options: type
     baselines: Mapping[str, Baseline]
     inputs: Mapping[str, Input]
-    encoder: str  # what `model` has to name, in words
+    encoder: str  # the kind of encoder that `model` must name, in words
     tasks: frozenset[str]  # sentences, pairs
     compat: Mapping[str, Settings]  # the parameters that `compat: NAME` fixes
     follows: tuple[str, ...]  # parameters that its baselines take from its configurations
@@ -118,7 +118,7 @@ class MethodSpec:
 
     @property
     def trainable(self) -> str:
-        """The import path of the class of its runs."""
+        """The import path of the class of the method's runs."""
         return f"seedwise.trainables.{self.name}.trainable:{self.class_name}"
 
 
@@ -127,10 +127,10 @@ MAX_LENGTH = Input(
     "value",
     type=Annotated[int, Field(ge=3)],
     default=128,
-    text="The longest input in tokens, special tokens included; longer inputs are cut.",
+    text="The largest number of tokens of an input, special tokens included; longer inputs are cut.",
 )
 VECTOR_ROWS = Input(
-    "value", type=Count, default=200_000, text="Rows read from the top of a vector file, the most frequent words."
+    "value", type=Count, default=200_000, text="Rows read from the top of a vector file: its most frequent words."
 )
 
 

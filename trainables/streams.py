@@ -1,8 +1,8 @@
-"""Where the random numbers of a run come from.
+"""The random streams of a run.
 
 Every stream is derived from (search seed, replicate, stream name) and from nothing else: not from the configuration,
-the worker or the order of starts. So replicate 3 shuffles the data in the same way for every configuration (they are
-paired), and a run that goes on from a checkpoint draws what it would have drawn.
+the worker or the order of starts. So replicate 3 shuffles the data in the same way for every configuration (replicates
+are paired), and a run that resumes from a checkpoint draws the same numbers as an uninterrupted run.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ DIRECTIONS = "directions"  # random directions around a trained model: no score 
 class Streams:
     """The streams of one replicate of one search.
 
-    With `vary`, the name of a stream, only that one is the replicate's; all others are those of replicate 0. The spread
-    over such replicates is what this stream alone brings. `fixed` streams are replicate 0's for every replicate.
+    If `vary` names a stream, only this stream differs between replicates; all other streams are those of replicate 0,
+    so this stream alone causes the spread of scores. `fixed` streams are those of replicate 0 in every replicate.
     """
 
     search_seed: int
@@ -30,7 +30,7 @@ class Streams:
             _check(stream)
 
     def seed(self, stream: str, *parts: int) -> int:
-        """A 63-bit seed for a stream; `parts` (an epoch, say) give independent seeds within it."""
+        """A 63-bit seed for a stream; `parts`, for example an epoch, give independent seeds within the stream."""
         if stream != DIRECTIONS:
             _check(stream)
         own = self.vary in (None, stream) and stream not in self.fixed
@@ -38,7 +38,7 @@ class Streams:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
     def all_seeds(self) -> dict[str, int]:
-        """Every stream's seed, for the record."""
+        """The seeds of all streams, to be recorded."""
         return {stream: self.seed(stream) for stream in STREAMS}
 
 

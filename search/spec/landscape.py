@@ -10,7 +10,7 @@ from seedwise.trainables.methods import METHODS, built_in, spec_of
 if TYPE_CHECKING:
     from seedwise.search.spec.schema import Specification
 
-# They mean nothing here.
+# Keys without effect in a landscape.
 SEARCH_KEYS = ("sampler", "budget", "replicates", "prune", "baselines", "baseline_lengths", "decompose")
 NEEDS_LABELS = (
     "Models of the target and of both are trained on it. Add it, or compare seeds alone, without training on targets: "

@@ -182,7 +182,7 @@ def test_a_misspelt_compat_lists_the_valid_values(method):
     known = ", ".join(["ours", *spec_of(method).compat])
     with pytest.raises(RequestError) as refused:
         spaces.load(method, "default", "papr")
-    assert str(refused.value) == f"compat: 'papr': this method has only {known}. Write one."
+    assert str(refused.value) == f"compat: 'papr': this method has only {known}. Choose one."
 
 
 @every

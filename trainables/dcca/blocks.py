@@ -15,8 +15,8 @@ from seedwise.trainables.static.corpus import Filters, sentences
 
 VERSION = 1  # of the cached arrays; a new version reads every file again
 CHUNK = 1000  # sentences that are tokenised together
-HELD_OUT = 50  # one sentence in so many is never trained on: the masked words of dev are in these
-DEV_BLOCKS = 64  # of each language, at most
+HELD_OUT = 50  # one sentence in this many is never trained on: dev consists of these sentences
+DEV_BLOCKS = 64  # most dev blocks of each language
 NO_FILTERS = Filters(least_words=1, least_sentences=1, most_sentences=1 << 60, longest=1 << 20)
 SEED = 0  # of the draw: the same blocks in every search
 
@@ -24,9 +24,9 @@ SEED = 0  # of the draw: the same blocks in every search
 def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, limit: int) -> dict[str, np.ndarray]:
     """Blocks of `length` token ids of a text, special tokens included and padded on the right: `train` and `dev`.
 
-    Those of `train` are at most `limit`, drawn at random from all; those of `dev` have held-out sentences. Sentences
-    follow each other without a separator, as in pretraining. A repeated sentence is always on the same side. The blocks
-    are cached by the contents of the file and of the tokenizer.
+    `train` has at most `limit` blocks, drawn at random; `dev` has held-out sentences. Sentences follow each other
+    without a separator, as in pretraining. All copies of a sentence are in the same split. The blocks are cached by the
+    contents of the file and of the tokenizer.
     """
     made_from = {
         "file": checksum(path),
@@ -38,7 +38,7 @@ def read_blocks(path: Path, key: str, tokenizer: Any, *, length: int, limit: int
     blocks = cached("blocks", made_from, lambda: _arrays(path, key, tokenizer, length, limit))
     for split, purpose in (("train", "to train on"), ("dev", f"held out (one sentence in {HELD_OUT})")):
         if not len(blocks[split]):
-            raise RequestError(key, f"{path}: it has no sentences {purpose}", "Name a file with some hundred of them.")
+            raise RequestError(key, f"{path}: it has no sentences {purpose}", "Name a file with hundreds of sentences.")
     return blocks
 
 
@@ -53,7 +53,7 @@ def _arrays(path: Path, key: str, tokenizer: Any, length: int, limit: int) -> di
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """The content of a tokenizer, without the truncation and padding of its last call, which it remembers."""
+    """A hash of a tokenizer, without the settings for truncation and padding that it keeps from its last call."""
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()
@@ -61,12 +61,12 @@ def tokenizer_hash(tokenizer: Any) -> str:
 
 
 def held_out(text: str, one_in: int) -> bool:
-    """Whether a text is held out, by its characters alone."""
+    """Whether a text is held out; this depends on its characters alone."""
     return zlib.crc32(text.encode()) % one_in == 0
 
 
 class Reservoir:
-    """Fills blocks with sentences and keeps `limit` of the full ones, each with the same probability."""
+    """Fills blocks with sentences and keeps `limit` of the full blocks, each with the same probability."""
 
     def __init__(self, limit: int, length: int, tokenizer: Any):
         self.limit, self.room, self.pad = limit, length - 2, tokenizer.pad_token_id
@@ -92,7 +92,7 @@ class Reservoir:
         self.kept[slot : slot + 1] = [block]
 
     def array(self) -> np.ndarray:
-        """All kept blocks; a block that is not full only if it is the only one."""
+        """All kept blocks; a block that is not full is kept only if there is no other block."""
         if not self.kept and self.open:
             self._close(self.open)
         return np.stack(self.kept) if self.kept else np.empty((0, self.room + 2), dtype=np.int32)

@@ -1,8 +1,8 @@
-"""Losses between encodings of words and their static vectors, and how well the two agree on other words.
+"""Losses between encodings of words and their static vectors, and the correlation of both on held-out words.
 
 Rows are words; the views may differ in width. The paper's correlation loss is here as its released code computes it
-(`reference_loss`) and corrected (`correlation_loss`). The textbook's has no gradient for N = 1024 words in 768 + 768
-dimensions: the views have more dimensions than words, so 512 correlations are 1 whatever the encoder does. The
+(`reference_loss`) and corrected (`correlation_loss`). The textbook's loss has no gradient for N = 1024 words in 768 +
+768 dimensions: the views have more dimensions than words, so 512 correlations are 1 whatever the encoder does. The
 corrected loss therefore compares few directions of each view.
 """
 
@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.linalg import cholesky, qr, solve_triangular, svd, svdvals
 
-FLOOR = 1e-8  # added to every variance, so that none is zero; far below those of an encoder's states
+FLOOR = 1e-8  # added to every variance, so that no variance is zero; far below the variances of an encoder's states
 ROUNDS = 4  # of subspace iteration
-DRAWS = 64  # of the simulated chance level, whose standard error is then below 0.003 from 64 words on
-SEED = 0  # of both, which makes them deterministic
+DRAWS = 64  # of the simulated chance level: its standard error is then below 0.003 from 64 words on
+SEED = 0  # of subspace iteration and simulation, which are therefore deterministic
 
 
 def correlation_loss(contextual: Tensor, static: Tensor, *, top_k: int, directions: int, ridge: float) -> Tensor:
@@ -37,8 +37,8 @@ def correlations(contextual: Tensor, static: Tensor, *, directions: int, ridge: 
 
     They are the singular values of T = L_h^-1 S_hy L_y^-T, where L L^T are the views' covariances; the textbook's T has
     symmetric square roots for L, and the same singular values. `ridge` is added to the variances, as a share of their
-    mean: a larger one discounts directions of little variance. Directions are constants to the gradient; their own
-    gradient has a term 1/gap for neighbouring variances, which explodes where two are nearly equal.
+    mean: a larger ridge discounts directions of little variance. Directions are constants to the gradient: their own
+    gradient has a term 1/gap for neighbouring variances, which explodes if two variances are nearly equal.
     """
     if not finite(contextual, static):
         return (contextual.sum() * math.nan).expand(directions)
@@ -51,7 +51,7 @@ def finite(*views: Tensor) -> bool:
 
 
 def wide(view: Tensor) -> Tensor:
-    """In float32 at least: half precision has no decompositions and too few digits."""
+    """The view in float32 or wider: half precision has no matrix decompositions and too few digits."""
     return view.to(torch.promote_types(view.dtype, torch.float32))
 
 
@@ -63,8 +63,8 @@ def centred(view: Tensor) -> Tensor:
 def principal(view: Tensor, directions: int) -> Tensor:
     """The directions of most variance, as orthonormal columns, without a gradient.
 
-    Subspace iteration costs a fraction of a full decomposition. Where variances are nearly equal it does not converge;
-    the directions it returns are then as good.
+    Subspace iteration costs a fraction of a full decomposition. If variances are nearly equal it does not converge, but
+    the directions it returns are then equally good.
     """
     view, draw = centred(view), torch.Generator().manual_seed(SEED)
     basis = torch.randn(view.shape[1], directions, generator=draw).to(view)
@@ -75,7 +75,7 @@ def principal(view: Tensor, directions: int) -> Tensor:
 
 
 def projected(view: Tensor, basis: Tensor) -> Tensor:
-    """Scores (N, p), in float64, where they are cheap: a small ridge is enough, and autocast does not affect them."""
+    """Scores (N, p), cheaply in float64: a small ridge is then enough. Autocast does not affect the scores."""
     with torch.autocast(view.device.type, enabled=False):
         return (centred(view) @ basis).double()
 
@@ -102,8 +102,8 @@ def chance(words: int, directions: int, top_k: int) -> float:
 def chance_correlations(words: int, directions: int) -> Tensor:
     """The mean correlations of independent views, largest first, simulated.
 
-    Centred scores of a view span p of N - 1 dimensions, uniformly distributed. So the correlations are the cosines of
-    the angles between a random subspace and the first p coordinates. With a ridge they are slightly lower.
+    Centred scores of a view span a uniformly random subspace of p of N - 1 dimensions. So the correlations are the
+    cosines of the angles between a random subspace and the first p coordinates. A ridge lowers them slightly.
     """
     draw = torch.Generator().manual_seed(SEED)
     spaces = (qr(torch.randn(words - 1, directions, generator=draw, dtype=torch.float64)).Q for _ in range(DRAWS))
@@ -119,7 +119,7 @@ class Directions:
 
     @torch.no_grad()
     def measure(self, contextual: Tensor, static: Tensor) -> float:
-        """The mean of their Pearson correlations on these words; by chance 0 on words that they were not fitted on."""
+        """The mean Pearson correlation of all pairs of directions on these words; on held-out words, chance is 0."""
         first, second = centred(contextual).double() @ self.contextual, centred(static).double() @ self.static
         return torch.cosine_similarity(first, second, dim=0).mean().item()
 
@@ -142,7 +142,7 @@ def fit(contextual: Tensor, static: Tensor, *, directions: int, top_k: int, ridg
 
 
 def mse_loss(contextual: Tensor, static: Tensor) -> Tensor:
-    """The mean over words and dimensions of the squared difference, of views of the same width."""
+    """The mean squared difference over words and dimensions; both views must have the same width."""
     return (wide(contextual) - wide(static)).square().mean()
 
 
@@ -150,7 +150,7 @@ def reference_loss(contextual: Tensor, static: Tensor, *, top_k: int = 10) -> Te
     """The correlation loss as released: minus the sum of sqrt(1 + rho) over the views' `top_k` principal subspaces.
 
     For comparison. Its gradient grows like 1/gap between variances number `top_k` and `top_k` + 1, and is nan for a
-    batch of one word repeated; its value depends on the number of words (independent views: -11.58 of 64, -10.39 of
+    batch of one repeated word. Its value depends on the number of words (independent views: -11.58 with 64, -10.39 with
     1024) and is constant once `top_k` reaches that number.
     """
     if not finite(contextual, static):
@@ -164,5 +164,5 @@ def reference_loss(contextual: Tensor, static: Tensor, *, top_k: int = 10) -> Te
 
 
 def centred_as_released(view: Tensor) -> Tensor:
-    """Means of rows, tiled through the matrix: entry (i, j) loses the mean of row (i d + j) mod N."""
+    """Subtract means of rows, tiled through the matrix: the mean of row (i d + j) mod N from entry (i, j)."""
     return wide(view) - wide(view).mean(1).repeat(view.shape[1]).view(view.shape)

@@ -1,4 +1,4 @@
-"""A pretrained encoder as an ordinary Hugging Face folder, which another search can start from."""
+"""Writes a pretrained encoder as an ordinary Hugging Face folder, from which another search can start."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def export_encoder(run: "Untouched", request: Request, folder: Path) -> Path:
-    """Write the masked language model, weights of the encoder that it lacks (a pooler's), and the tokenizer."""
+    """Write the masked language model, encoder weights that the model lacks (a pooler's), and the tokenizer."""
     model = run.model.cpu()
     model.save_pretrained(folder)
     path = folder / "model.safetensors"

@@ -1,4 +1,4 @@
-"""Masked words: which tokens are masked, how, and the loss of predicting them."""
+"""Masks tokens, and computes the loss of predicting them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +13,11 @@ IGNORED = -100  # the label that torch's cross entropy leaves out
 
 @dataclass(frozen=True)
 class Masking:
-    """BERT's masking: of the tokens to predict 80 % become the mask token, 10 % any other, 10 % stay."""
+    """BERT's masking: of the tokens to predict 80 % become the mask token, 10 % a random token, 10 % stay."""
 
     mask: int  # ids
     pad: int
-    special: tuple[int, ...]  # never masked, never put in
+    special: tuple[int, ...]  # never masked, and never a random replacement
     vocabulary: int  # number of ids
 
     @classmethod
@@ -25,7 +25,7 @@ class Masking:
         return cls(tokenizer.mask_token_id, tokenizer.pad_token_id, tuple(tokenizer.all_special_ids), len(tokenizer))
 
     def __call__(self, ids: np.ndarray, rate: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Blocks (n, L) with masked tokens, and the labels: the original ids, or `IGNORED`. At least one per block."""
+        """Mask at least one token per block (n, L). Returns the blocks, and as labels the original ids or `IGNORED`."""
         draw = np.random.default_rng(seed)
         eligible = ~np.isin(ids, [*self.special, self.pad])
         chance = np.where(eligible, draw.random(ids.shape), 2.0)
@@ -40,7 +40,7 @@ class Masking:
 def mlm_loss(model: PreTrainedModel, masked: Tensor, labels: Tensor, pad: int) -> Tensor:
     """The sum of cross entropies at the masked tokens.
 
-    Only their states go through the head: over 250 000 words, logits of all tokens would be most of the memory.
+    Only masked tokens go through the head: with 250 000 words, logits of all tokens would take most of the memory.
     """
     states = model.base_model(input_ids=masked, attention_mask=(masked != pad).long()).last_hidden_state
     chosen = labels != IGNORED
@@ -51,5 +51,5 @@ def head_of(model: PreTrainedModel) -> nn.Module:
     """The part of a masked language model that follows its encoder."""
     parts = [part for name, part in model.named_children() if name != model.base_model_prefix]
     if len(parts) != 1:
-        raise ValueError(f"{type(model).__name__} has {len(parts)} parts after its encoder, where one is expected")
+        raise ValueError(f"{type(model).__name__} has {len(parts)} parts after its encoder, but one is expected")
     return parts[0]

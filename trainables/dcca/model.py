@@ -1,4 +1,4 @@
-"""A masked language model as plain arrays that travel to the workers, and what is built from it there."""
+"""A masked language model as plain arrays for the workers, and the models that workers build from it."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from seedwise.trainables.training.encoder import Encoder, config_of, load_encode
 
 @dataclass(frozen=True)
 class MaskedModel:
-    """An encoder with its head for masked words. Weights have the names that they have in the whole model.
+    """An encoder with its head for masked words. Weights have the names of the whole model.
 
-    `drawn` names weights of the head that the checkpoint lacks: `masked_model` draws them. `rest` are weights of the
-    encoder, by its own names, that a classifier uses and a masked language model does not: a pooler's.
+    `drawn` names weights of the head that the checkpoint lacks: `masked_model` draws these at random. `rest` holds
+    weights, under the encoder's names, that a classifier uses and a masked language model does not, such as a pooler's.
     """
 
     model: Encoder
@@ -32,7 +32,7 @@ def load_masked(name: str, key: str = "model") -> MaskedModel:
         head_of(model)
     except ValueError as error:
         raise RequestError(key, f"{name}: {error}", "Name an encoder of BERT's or RoBERTa's kind.") from error
-    # A table that both ends share has two names, and which of them comes first depends on the kind of encoder.
+    # A table that input and output share has two names; the kind of encoder decides which name comes first.
     first_names, prefix = dict(model.named_parameters()), model.base_model_prefix
     all_names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     weights = {name: value for name, value in whole.weights.items() if name in first_names}
@@ -41,7 +41,7 @@ def load_masked(name: str, key: str = "model") -> MaskedModel:
 
 
 def masked_model(encoder: Encoder, seed: int) -> PreTrainedModel:
-    """The model with the checkpoint's weights; weights that it lacks are drawn from `seed`."""
+    """The model with the checkpoint's weights; weights that the checkpoint lacks are drawn from `seed`."""
     model = AutoModelForMaskedLM.from_config(config_of(encoder))
     set_weights(model, encoder.weights, seed)
     return model

@@ -1,4 +1,4 @@
-"""The options of continued pretraining and of its baselines. No torch here: spaces and specifications read this."""
+"""The options of continued pretraining and its baselines. No torch here: spaces and specifications import this."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -9,12 +9,12 @@ from seedwise.errors import RequestError
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT, NotNegative, OptimiserOptions, Positive, Share
 
-WORDS_PER_DIRECTION = 4  # with fewer, independent views correlate by 0.87 and more: 2 sqrt(p/N (1 - p/N))
+WORDS_PER_DIRECTION = 4  # with fewer words, independent views correlate by 0.87 and more: 2 sqrt(p/N (1 - p/N))
 
 
 @dataclass(frozen=True, config=STRICT)
 class UntouchedOptions:
-    """The encoder as it is, and how a classifier is fine-tuned from it, which all rows of a comparison share."""
+    """The unchanged encoder, and the fine-tuning of a classifier from it, the same in all rows of a comparison."""
 
     title: ClassVar[str] = "untouched"
     steps: ClassVar[int] = 0
@@ -34,7 +34,7 @@ class MaskedOptions(OptimiserOptions, UntouchedOptions):
     lr: Positive = 5e-5  # peak learning rate of the pretraining
     steps: Count = 7500  # updates
     blocks: Count = 64  # blocks of text per update, each of inputs.max_length tokens
-    block_batch: Count = 4  # blocks per forward pass: memory, not the loss
+    block_batch: Count = 4  # blocks per forward pass: affects memory, not the loss
     mask_rate: Annotated[float, Field(gt=0, lt=1)] = 0.15  # share of the tokens that are masked
     # Blocks come in passes over all of them, or are drawn anew for each forward pass, as in the released code (D6).
     drawn: Literal["passes", "anew"] = "passes"
@@ -46,27 +46,27 @@ class MseOptions(MaskedOptions):
 
     title: ClassVar[str] = "MSE"
     alignment: ClassVar[str] = "mse"
-    static: str = ""  # which set of inputs.static; empty: the only one
-    weight: NotNegative = 1.0  # of the alignment, beside masked words with weight 1
-    layer: Count | Literal["last"] = "last"  # whose states are the vector of a word, from 1 to the encoder's last
-    # pieces: the mean over the word's pieces, as in the paper; all: special tokens too, as in its code (D4); cls.
+    static: str = ""  # the name of a set in inputs.static; empty: the only set
+    weight: NotNegative = 1.0  # of the alignment loss; the loss on masked words has weight 1
+    layer: Count | Literal["last"] = "last"  # the layer whose states are word vectors, from 1 to the encoder's last
+    # pieces: the mean over the word's pieces, as in the paper; all: special tokens too, as in its code (D4); cls: CLS.
     pooling: Literal["pieces", "all", "cls"] = "pieces"
-    # masked: padding is neither attended to nor pooled; attended: it is, as in the released code with XLM-R (D3).
+    # masked: padding is neither attended to nor pooled; attended: it is both, as in the released code with XLM-R (D3).
     padding: Literal["masked", "attended"] = "masked"
     words: Count = 1024  # isolated words per update
-    word_batch: Count = 64  # words per forward pass: memory; for `loss: released` also its batch (D2)
+    word_batch: Count = 64  # words per forward pass: affects memory; with `loss: released` also the loss (D2)
 
 
 @dataclass(frozen=True, config=STRICT)
 class DccaOptions(MseOptions):
-    """Continued pretraining with any of the alignments; by default that of deep canonical correlation."""
+    """Continued pretraining with any of the alignments; by default deep canonical correlation."""
 
     title: ClassVar[str] = "DCCA"
     alignment: Literal["dcca", "mse", "none"] = "dcca"
-    # projected: canonical correlations of all words of an update in few directions; released: as the paper's code,
-    # principal subspaces of each forward pass of words, with its wrong centring (D1, D2).
+    # projected: canonical correlations of all words of an update in few directions; released: the paper's code, which
+    # compares principal subspaces of each forward pass of words, with wrong centring (D1, D2).
     loss: Literal["projected", "released"] = "projected"
-    top_k: Count = 10  # highest correlations that count; the paper's code has 10, its text no number (D5)
+    top_k: Count = 10  # number of highest correlations that count; the paper's code has 10, its text no number (D5)
     directions: Count = 64  # principal directions onto which each side is projected; far fewer than words
     ridge: NotNegative = 1e-3  # added to variances, as a share of their mean: more stable gradients, lower correlations
 
@@ -95,18 +95,18 @@ OPTIONS = {"untouched": UntouchedOptions, "mlm": MaskedOptions, "mse": MseOption
 
 
 def alignment_of(params: dict) -> str:
-    """The alignment of a configuration; that of a baseline is fixed."""
+    """The alignment of a configuration; a baseline's alignment is fixed."""
     return params.get("alignment") or OPTIONS[params["baseline"]].alignment
 
 
 def without_tuning(params: dict) -> dict:
-    """Drop the options of fine-tuning where no classifier is fine-tuned."""
+    """Drop the options of fine-tuning if no classifier is fine-tuned."""
     if params["tune_epochs"]:
         return params
     return {name: value for name, value in params.items() if not name.startswith("tune_") or name == "tune_epochs"}
 
 
-# The paper's text, with our reading where it says nothing.
+# The choices in the paper's text, and ours where the text makes no choice.
 PAPER = {"weight": 1.0, "layer": "last", "pooling": "pieces"}
 # The released code, whose correlation loss sees 64 words at a time.
 REFERENCE = {

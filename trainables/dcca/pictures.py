@@ -4,15 +4,15 @@ TITLES = {
     "mlm_loss": ("hidden words", "nats per hidden token"),
     "alignment": ("isolated words and their static vectors", "loss, before its weight"),
 }
-CURVE_POINTS = 200  # of a curve, at most: each the mean over as many steps as that takes
+CURVE_POINTS = 200  # most points of a curve: each point is a mean over consecutive steps
 TEXT = (
-    "The losses of continued pretraining over its steps. The correlation loss is 0 where encodings and static "
-    "vectors agree by chance, and -1 where they agree entirely; the squared distance is 0 where they are equal."
+    "The losses of continued pretraining over its steps. The correlation loss is 0 if encodings and static vectors "
+    "agree only by chance, and -1 if they agree perfectly; the squared distance is 0 if they are equal."
 )
 
 
 def losses(curves: dict[str, list[list[float]]]) -> list[dict]:
-    """One picture with a panel for each loss of the run; none without steps."""
+    """One picture with a panel for each loss of the run; no picture without steps."""
     panels = []
     for name, points in curves.items():
         title, unit = TITLES[name]

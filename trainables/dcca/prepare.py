@@ -1,4 +1,4 @@
-"""What a search of continued pretraining reads, once, on the driver. Only `prepare_test` opens test sets."""
+"""Reads the inputs of a continued pretraining search, once, on the driver. Only `prepare_test` opens test sets."""
 
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,7 @@ MASK_RATE, MASK_SEED = 0.15, 0  # of the masked tokens that runs are scored on: 
 class DccaInputs:
     languages: tuple[str, ...]  # the source first
     model: Encoder  # with its head for masked words
-    rest: dict[str, np.ndarray]  # weights of the encoder that such a model lacks: a pooler's
+    rest: dict[str, np.ndarray]  # weights of the encoder that a masked language model lacks, such as a pooler's
     task: EarInputs  # labelled data; its encoder has no weights
     masking: Masking
     blocks: np.ndarray  # of all languages together
@@ -53,7 +53,7 @@ def prepare(request: Request, candidates: Candidates) -> DccaInputs:
     if loaded.drawn:
         notes.append(
             f"model: {request.model} has no head for masked words. Its head is drawn at random, so the first steps "
-            "train little else, and mlm_loss of the untouched encoder means nothing."
+            "train little else, and mlm_loss of the untouched encoder is meaningless."
         )
     for language in reader.languages:
         key = f"inputs.text.{language}"
@@ -86,7 +86,7 @@ def prepare(request: Request, candidates: Candidates) -> DccaInputs:
 
 
 def prepare_test(request: Request) -> DccaTests:
-    """The test sets of the task, and the parallel sentences, without those that selected."""
+    """Read the test sets of the task, and the parallel sentences that the search did not select by."""
     reader = DccaReader(request)
     split = "test" if request.select.metric == "retrieval" else "all"
     return DccaTests({name: reader.encoded(name, "test") for name in reader.languages}, reader.parallel(split))
@@ -125,7 +125,7 @@ def check_vectors(key: str, params: dict, width: int, static: dict[str, StaticVe
     if alignment == "mse" and dimensions != width:
         fix = "Write space.alignment: [dcca, none]" if key == "space" else f"Leave {key} out"
         problem = f"mse compares static vectors with states of the encoder, but {widths}"
-        raise RequestError(key, problem, f"{fix}, or name others.")
+        raise RequestError(key, problem, f"{fix}, or name other vectors.")
     if params["words"] > words:
         raise RequestError(f"{key}.words", f"{params['words']}, but inputs.static.{name} has {words}", "Write fewer.")
     if params.get("directions", 0) > (most := min(width, dimensions)):
@@ -134,5 +134,5 @@ def check_vectors(key: str, params: dict, width: int, static: dict[str, StaticVe
 
 
 def set_name(name: str, static: dict[str, StaticVectors]) -> str:
-    """The set of vectors of a configuration: by its name, or the only one."""
+    """The name of a configuration's set of vectors; if the name is empty, that of the only set."""
     return name or next(iter(static))

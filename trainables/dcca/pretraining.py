@@ -1,4 +1,4 @@
-"""A step of continued pretraining: which blocks and words it draws, its losses, and their gradient in small batches."""
+"""A step of continued pretraining: the blocks and words it draws, its losses, and their gradient in small batches."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,11 +21,11 @@ from seedwise.trainables.training.optimiser import Trainer
 
 
 class Draws:
-    """Draws the rows of each step: `size` of `count` rows, from the step number alone; `seed_of` makes it a seed.
+    """Draws `size` of `count` rows for each step, from the step number alone. `seed_of` turns numbers into seeds.
 
-    Rows come in passes over all rows, each shuffled anew; rows that do not fill the last batch of a pass are left out
-    of it. With `anew`, every `anew` rows of a batch are drawn independently, as in the released code (D6), where a
-    pass's worth of batches misses a third of the rows.
+    Rows come in passes over all rows, each pass shuffled anew; rows that do not fill the last batch of a pass are left
+    out. With `anew`, every `anew` rows of a batch are drawn independently, as in the released code (D6): then as many
+    batches as a pass has miss a third of the rows.
     """
 
     def __init__(self, count: int, size: int, seed_of: Callable[[int], int], *, anew: int = 0):
@@ -33,7 +33,7 @@ class Draws:
         self._pass, self._shuffled = -1, np.empty(0, dtype=np.int64)
 
     def rows(self, step: int) -> np.ndarray:
-        """The rows of a step. In passes they are all different."""
+        """The rows of a step. Without `anew`, all rows of a step differ."""
         if self.anew:
             parts = -(-self.size // self.anew)
             draws = (np.random.default_rng(self.seed_of(step * parts + part)) for part in range(parts))
@@ -48,8 +48,8 @@ class Draws:
 class Pretrainer(Trainer):
     """A masked language model under continued pretraining.
 
-    The gradient of a step is that of L = L_mlm + weight L_align, L_mlm a mean over all masked tokens of the step. It is
-    summed over forward passes of a few blocks, and of a few words, so memory does not depend on the step's size.
+    A step minimises L = L_mlm + weight L_align, where L_mlm is a mean over all masked tokens of the step. The gradient
+    is summed over forward passes of a few blocks or words, so memory does not depend on the step's size.
     """
 
     options: MaskedOptions
@@ -61,7 +61,7 @@ class Pretrainer(Trainer):
     def step(
         self, blocks: np.ndarray, mask_seed: int, static: StaticVectors | None, rows: np.ndarray
     ) -> dict[str, float]:
-        """One update from these blocks, masked by the seed, and from these rows of the static vectors."""
+        """Do one update on these blocks, masked by the seed, and on these rows of the static vectors."""
         self.model.train()
         losses = {"mlm_loss": self.predict_masked(blocks, mask_seed)}
         if self.options.alignment != "none":
@@ -72,7 +72,7 @@ class Pretrainer(Trainer):
         return losses
 
     def predict_masked(self, blocks: np.ndarray, mask_seed: int) -> float:
-        """Add the gradient of the masked words."""
+        """Add the gradient of the loss on masked words, and return this loss."""
         masked, labels = self.masking(blocks, self.options.mask_rate, mask_seed)
         total, count = 0.0, int((labels >= 0).sum())
         for start in range(0, len(blocks), self.options.block_batch):
@@ -84,7 +84,7 @@ class Pretrainer(Trainer):
         return total / count
 
     def align(self, static: StaticVectors, rows: np.ndarray) -> float:
-        """Add the gradient of the alignment, times its weight. Words of similar lengths share a forward pass."""
+        """Add the gradient of the weighted alignment loss; return the loss without its weight."""
         options = self.options
         encoding = Encoding(self.masking.pad, options.layer, options.pooling, options.padding)
         if not batches_matter(options):
@@ -117,7 +117,7 @@ class Pretrainer(Trainer):
 
 
 def batches_matter(options: MseOptions) -> bool:
-    """Whether the loss depends on which words share a forward pass, so that they must stay in the order drawn."""
+    """Whether the loss depends on which words share a forward pass, so that words must stay in the order drawn."""
     return options.padding == "attended" or (options.alignment == "dcca" and options.loss == "released")
 
 
@@ -141,14 +141,14 @@ def cached_backward(
 ) -> float:
     """Gradient caching: add the gradient of a loss over all words at once, in the memory of a batch; return the loss.
 
-    A correlation is not a sum over words, so micro-batches cannot each have their own. The encodings of all words fit
+    A correlation is not a sum over words, so it cannot be computed per micro-batch. The encodings of all words fit
     into memory, the activations do not. So words are encoded twice: first without a graph, for the loss and its
     gradient by every encoding, then batch by batch with a graph, into which the rows of that gradient are fed.
 
-    `encode` makes a row for each word of a batch. Autocast belongs into it, so that it ends before the backward pass.
-    Dropout is the same both times, as the generator of `device` is reset before each batch; it ends in the state in
-    which encoding everything once, and `loss_of`, leave it. `scaled` makes of the loss what is differentiated (a
-    weight, a GradScaler's `scale`); the loss is returned without it.
+    `encode` returns a row for each word of a batch. It must contain autocast, so that autocast ends before the backward
+    pass. Dropout is the same both times, as the generator of `device` is reset before each batch; the generator ends as
+    if everything had been encoded once before `loss_of`. `scaled` turns the loss into the differentiated value (by a
+    weight, a GradScaler's `scale`); the returned loss is unscaled.
     """
     states, rows = [], []
     with torch.no_grad():

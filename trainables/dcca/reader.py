@@ -1,4 +1,4 @@
-"""Reading what continued pretraining needs besides labelled data: static vectors, lexica, translations."""
+"""Reads the inputs of continued pretraining besides labelled data: static vectors, lexica, translations."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from seedwise.trainables.request import Request, file_for
 from seedwise.trainables.static.align import align, fixed_table
 from seedwise.trainables.static.options import AlignOptions
 
-FREQUENT = 5000  # most frequent words of each language that a lexicon induction searches, besides the lexicon's
+FREQUENT = 5000  # most frequent words of each language that lexicon induction searches, besides the lexicon's words
 
 
 class DccaReader(Reader):
@@ -29,7 +29,7 @@ class DccaReader(Reader):
         self.languages = (task.source, *task.targets)
 
     def vectors(self, key: str, files: str | dict[str, str]) -> tuple[dict[str, Vectors], list[str]]:
-        """The static vectors of one set, in one space, and notes."""
+        """Read a set of static vectors of all languages in a shared space, with notes."""
         vectors, notes = {}, []
         for language in self.languages:
             vectors[language] = self.static(key, files, language)
@@ -48,7 +48,7 @@ class DccaReader(Reader):
         return vectors, notes
 
     def static(self, key: str, files: str | dict[str, str], language: str) -> Vectors:
-        """The vectors of one language as in their file."""
+        """The vectors of one language, as its file has them."""
         key = f"{key}.{language}"
         return read_vectors(locate(file_for(language, files), key), key, rows=self.inputs.vector_rows)
 
@@ -57,7 +57,7 @@ class DccaReader(Reader):
         return read_lexicon(locate(getattr(self.inputs, kind)[language], key), key)
 
     def aligned(self, key: str, vectors: dict[str, Vectors], notes: list[str]) -> tuple[dict[str, Vectors], list[str]]:
-        """All languages in the space of the source, by inputs.align and the lexica."""
+        """Map all languages into the space of the source, as inputs.align says, by the lexica."""
         lexica = {language: self.lexicon("lexicons", language) for language in self.inputs.lexicons}
         fixed, *moving = self.languages
         options = AlignOptions(preset=self.inputs.align)
@@ -72,7 +72,7 @@ class DccaReader(Reader):
         return {language: replace(vectors[language], table=table) for language, table in tables.items()}, notes
 
     def lexicon_test(self, language: str) -> LexiconTest:
-        """The words that a lexicon induction searches: those of the lexicon and the most frequent ones."""
+        """The lexicon's pairs, and the words to search: the lexicon's words and the most frequent words."""
         trained_on: set[str] = set()
         if language in self.inputs.lexicons:
             trained_on = {entry.source for entry in self.lexicon("lexicons", language).entries}
@@ -82,7 +82,7 @@ class DccaReader(Reader):
             raise RequestError(
                 f"inputs.probes.{language}",
                 f"all its words are in inputs.lexicons.{language}, by which vectors are aligned",
-                "Name another.",
+                "Name another lexicon.",
             )
         sides = []
         for number, name in enumerate((self.languages[0], language)):
@@ -93,7 +93,7 @@ class DccaReader(Reader):
         return LexiconTest(*sides, pairs)
 
     def parallel(self, split: str) -> dict[str, tuple[Encoded, Encoded]]:
-        """Translated sentences by target language, the target's first. dev: every other pair; test: the others."""
+        """Sentence pairs by target language, the target's side first. dev: every other pair; test: the rest; or all."""
         part = {"all": slice(None), "dev": slice(0, None, 2), "test": slice(1, None, 2)}[split]
         return {
             language: tuple(self.sentences(side[part]) for side in self.translations(language))
@@ -101,16 +101,16 @@ class DccaReader(Reader):
         }
 
     def translations(self, language: str) -> list[list[str]]:
-        """The sentences of a target language and those of the source, line by line."""
+        """The sentences of a target language and the source's sentences, line by line."""
         key, names = f"inputs.parallel.{language}", self.inputs.parallel[language]
         sides = [[line.strip() for line in read_lines(locate(name, key), key)] for name in names]
         sides = [side[:-1] if not side[-1] else side for side in sides]
         if len(sides[0]) != len(sides[1]) or len(sides[0]) < 2:
             raise RequestError(
                 key,
-                f"{names[0]} has {len(sides[0])} lines and {names[1]} {len(sides[1])}: line n of one must "
-                "translate line n of the other, of two lines or more",
-                "Make them equal.",
+                f"{names[0]} has {len(sides[0])} lines and {names[1]} {len(sides[1])}: line n of one file must "
+                "translate line n of the other",
+                "Make them equally long, with two lines or more.",
             )
         return sides
 

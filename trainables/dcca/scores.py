@@ -1,7 +1,7 @@
-"""Scores of continued pretraining besides a classifier's: none of them needs a label.
+"""Scores of continued pretraining that need no labels.
 
 Predicting masked words and the correlation with held-out static vectors need no translations either; lexicon induction
-and sentence retrieval do.
+and sentence retrieval need translations.
 """
 
 import math
@@ -19,7 +19,7 @@ from seedwise.trainables.dcca.words import Encoding, StaticVectors
 from seedwise.trainables.inputs.text import Encoded
 from seedwise.trainables.static.evaluate import lexicon_induction
 
-DIRECTIONS, TOP_K, RIDGE = 64, 10, 1e-3  # of the correlation that is a score: the same for all configurations
+DIRECTIONS, TOP_K, RIDGE = 64, 10, 1e-3  # of the correlation score: the same for all configurations
 BATCH = 64  # words or sentences per forward pass
 BLOCK_BATCH = 8  # blocks per forward pass, each with logits over the whole vocabulary for its masked tokens
 
@@ -39,9 +39,9 @@ class LexiconTest:
 def masked_words(
     model: PreTrainedModel, dev: dict[str, tuple[np.ndarray, np.ndarray]], pad: int, device: torch.device
 ) -> dict[str, float]:
-    """`mlm_loss`, nats per masked token, and `mlm_probability` = exp(-loss), of each language.
+    """Score each language by `mlm_loss`, in nats per masked token, and `mlm_probability` = exp(-loss).
 
-    `dev` has blocks with masked tokens and their labels.
+    `dev` has blocks with masked tokens and the labels of these tokens.
     """
     metrics = {}
     for language, (masked, labels) in dev.items():
@@ -57,10 +57,10 @@ def masked_words(
 def correlation(
     model: PreTrainedModel, static: StaticVectors, encoding: Encoding, device: torch.device
 ) -> dict[str, float]:
-    """`correlation` of each language: of held-out words with their static vectors, in directions of other words.
+    """Score each language by `correlation`: of held-out words with their static vectors, in directions of other words.
 
-    The directions are fitted on words of all languages together, so a language scores if its words lie in them as the
-    others' do. The words measured were not fitted on, so the chance level is 0.
+    The directions are fitted on words of all languages together, so a language scores high if its words share the other
+    languages' directions. The measured words are not used for fitting, so the chance level is 0.
     """
     encoded = {}
     for name, parts in (("fitted", static.fitted), ("measured", static.measured)):
@@ -79,7 +79,7 @@ def correlation(
 def lexicons(
     model: PreTrainedModel, tests: dict[str, LexiconTest], encoding: Encoding, device: torch.device
 ) -> dict[str, float]:
-    """Lexicon induction with the encoder's own vectors of isolated words: `lexicon` is precision at 1 with CSLS."""
+    """Lexicon induction with the encoder's vectors of isolated words: `lexicon` is precision at 1 with CSLS."""
     metrics = {}
     for language, test in tests.items():
         source, target = (
@@ -101,9 +101,9 @@ def retrieval(
 ) -> dict[str, float]:
     """The share of sentences whose nearest neighbour by cosine, among all of the other language, is its translation.
 
-    Sentences are means over all positions of a layer, special ones included, as in XTREME. `retrieval_to_source`: a
-    target sentence looks among those of the source; `retrieval_from_source`: the reverse, which is XTREME's;
-    `retrieval`: the mean of both.
+    Sentences are means over all positions of a layer, special tokens included, as in XTREME. `retrieval_to_source`
+    searches the source sentences for each target sentence; `retrieval_from_source` is the reverse, as in XTREME;
+    `retrieval` is the mean of both shares.
     """
     metrics = {}
     encoding = Encoding(pad=-1, layer=layer, pooling="all", padding="masked")

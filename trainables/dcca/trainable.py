@@ -25,15 +25,15 @@ from seedwise.trainables.request import Request
 from seedwise.trainables.streams import Streams
 from seedwise.trainables.training.encoder import Encoder, set_weights
 
-# A run reports, and may be checkpointed, after each segment: ten of them, or more if they would exceed 50 steps.
+# A run reports, and may be checkpointed, after each of ten segments; more segments if each would exceed 50 steps.
 SEGMENTS, SEGMENT_STEPS = 10, 50
 
 
 class Untouched(Method):
     """The encoder as it is, or after continued pretraining: subclasses differ only in their options.
 
-    A run is a number of segments of pretraining, each a step to the search, then the epochs of fine-tuning. The encoder
-    is scored once, in between.
+    A run is a number of segments of pretraining, then the epochs of fine-tuning. To the search, each segment and each
+    epoch is a step. The encoder is scored once, in between.
     """
 
     options_type: ClassVar[type[UntouchedOptions]] = UntouchedOptions
@@ -77,7 +77,7 @@ class Untouched(Method):
         return metrics | self.scores
 
     def pretrain(self, segment: int) -> dict[str, float]:
-        """The steps of a segment. Each depends on its number alone, so a run can continue after any of them."""
+        """Do the steps of a segment. Each step depends on its number alone, so a run can resume after any segment."""
         totals: dict[str, float] = {}
         steps = range(segment * self.segment, min((segment + 1) * self.segment, self.options.steps))
         for step in steps:
@@ -123,7 +123,7 @@ class Untouched(Method):
         return [export_encoder(self, request, folder / "encoder")]
 
     def save(self, folder: Path) -> None:
-        """During pretraining the model and its optimiser; afterwards the encoder and the classifier."""
+        """Write the model and its optimiser during pretraining, the encoder and the classifier afterwards."""
         (folder / "progress.json").write_text(json.dumps({"found": self.scores, "curves": self.curves}))
         if self.trainer:
             self.trainer.save(folder)
@@ -149,19 +149,19 @@ class Untouched(Method):
 
 
 class Masked(Untouched):
-    """Masked words only, for as many steps."""
+    """Continued pretraining on masked words alone."""
 
     options_type = MaskedOptions
 
 
 class Mse(Untouched):
-    """Masked words, and squared distances to static vectors."""
+    """Continued pretraining on masked words, and on squared distances to static vectors."""
 
     options_type = MseOptions
 
 
 class Dcca(Untouched):
-    """Masked words, and canonical correlations with static vectors, or another alignment of the options."""
+    """Continued pretraining on masked words and canonical correlations with static vectors, or another alignment."""
 
     options_type = DccaOptions
     baselines: ClassVar[dict[str, type[Method]]] = {"untouched": Untouched, "mlm": Masked, "mse": Mse}
@@ -170,8 +170,8 @@ class Dcca(Untouched):
 
     @classmethod
     def size(cls, params: dict) -> float:
-        """Blocks of full length in the largest forward pass; an isolated word is a few tokens long.
+        """The number of full-length blocks in the largest forward pass; 16 isolated words count as a block.
 
-        A configuration without an alignment has no words, one without a classifier nothing to fine-tune.
+        A configuration without an alignment has no words; a configuration without a classifier fine-tunes nothing.
         """
         return max(params["block_batch"], params.get("tune_batch_size", 0), params.get("word_batch", 0) / 16)

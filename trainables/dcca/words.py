@@ -1,4 +1,4 @@
-"""Static vectors beside the tokens of their words, and how an encoder's states become vectors of words."""
+"""Static vectors with the tokens of their words, and word vectors computed from an encoder's states."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,18 +15,18 @@ from seedwise.trainables.inputs.text import Encoded, encode
 from seedwise.trainables.inputs.vectors import Vectors
 from seedwise.trainables.inputs.words import NO_WORD
 
-MAX_PIECES = 20  # of a word; longer words are cut, as in the released code
-HELD_OUT = 20  # one word in so many is never trained on
+MAX_PIECES = 20  # most pieces of a word; longer words are cut, as in the released code
+HELD_OUT = 20  # one word in this many is never trained on
 MEASURED = 500  # most frequent held-out words of each language, on which correlations are measured
-LEAST_MEASURED = 10  # of each language: a correlation of fewer is meaningless
-FITTED = 2000  # most frequent words of each language, on which the directions of that measure are fitted
+LEAST_MEASURED = 10  # fewest held-out words of each language: a correlation of fewer words is meaningless
+FITTED = 2000  # most frequent words of each language, on which the directions of these correlations are fitted
 
 
 @dataclass(frozen=True)
 class StaticVectors:
-    """A set of static vectors over all languages, at unit length, beside the pieces of their words.
+    """A set of static vectors over all languages, at unit length, with the pieces of their words.
 
-    `train` are the rows that may be trained on; `fitted` and `measured`, by language, those of the held-out measure.
+    `train` holds the rows that may be trained on; `fitted` and `measured`, by language, the rows for the score.
     """
 
     pieces: Encoded
@@ -37,13 +37,13 @@ class StaticVectors:
 
 
 def pieces_of(words: list[str], tokenizer: Any) -> Encoded:
-    """The tokens of isolated words, special tokens included. Their labels mean nothing."""
+    """The tokens of isolated words, special tokens included. The labels are placeholders."""
     ids = tokenizer(words, truncation=True, max_length=MAX_PIECES + 2, return_attention_mask=False)["input_ids"]
     return encode(ids, [0] * len(ids), pad=tokenizer.pad_token_id)
 
 
 def join(sets: dict[str, Vectors], tokenizer: Any, key: str) -> tuple[StaticVectors, list[str]]:
-    """The vectors of all languages as one set, and notes. Words that the tokenizer does not know are left out."""
+    """Join the vectors of all languages to one set, with notes. Words that the tokenizer does not know are left out."""
     parts, notes, start = [], [], 0
     train, fitted, measured = [], {}, {}
     for language, vectors in sets.items():
@@ -51,14 +51,14 @@ def join(sets: dict[str, Vectors], tokenizer: Any, key: str) -> tuple[StaticVect
         is_word = np.array([NO_WORD.fullmatch(word) is None for word in vectors.words])
         known = is_word & ~(pieces.ids == tokenizer.unk_token_id).any(1) & (pieces.lengths > 2) & (norms > 0)
         if left_out := int(is_word.sum() - known.sum()):
-            why = "words have pieces that the encoder lacks, or no direction"
+            why = "words have pieces that the encoder lacks, or a zero vector"
             notes.append(f"{key}.{language}: {left_out} of {is_word.sum()} {why}")
         chosen = np.flatnonzero(known)
         apart = np.array([held_out(vectors.words[row], HELD_OUT) for row in chosen], dtype=bool)
         if apart.sum() < LEAST_MEASURED:
             raise RequestError(
                 f"{key}.{language}",
-                f"{apart.sum()} words are left to measure by, one in {HELD_OUT} of {len(chosen)}",
+                f"{apart.sum()} words are held out for the correlation score, one in {HELD_OUT} of {len(chosen)}",
                 f"Name a file with {HELD_OUT * LEAST_MEASURED * 2} words or more that the encoder knows.",
             )
         rows = start + np.arange(len(chosen))
@@ -79,7 +79,7 @@ def join(sets: dict[str, Vectors], tokenizer: Any, key: str) -> tuple[StaticVect
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a batch of isolated words becomes vectors: see the options of the same names."""
+    """Turns a batch of isolated words into vectors, as the options of the same names say."""
 
     pad: int
     layer: int | str
@@ -87,7 +87,7 @@ class Encoding:
     padding: str
 
     def batch(self, pieces: Encoded, rows: np.ndarray, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Ids of these words, padded to the longest of them, and their mask."""
+        """The ids of these words, padded to the longest word, and their mask."""
         lengths = torch.from_numpy(pieces.lengths[rows])
         longest = int(lengths.max())
         ids = torch.from_numpy(pieces.ids[rows, :longest].astype(np.int64))
@@ -109,6 +109,6 @@ class Encoding:
 
 
 def states_of(model: PreTrainedModel, ids: Tensor, mask: Tensor, layer: int | str) -> Tensor:
-    """The output of a layer, counted from 1, or of the last."""
+    """The output of a layer, counted from 1, or of the last layer."""
     output = model.base_model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=layer != "last")
     return output.last_hidden_state if layer == "last" else output.hidden_states[layer]

@@ -1,4 +1,4 @@
-"""Copies of sentences in which words are replaced by synonyms.
+"""Makes copies of sentences in which words are replaced by synonyms.
 
 A sentence is a list of words between white space. A synonym of two words counts as one, so that the words of a sentence
 and of its copy stay aligned.
@@ -15,9 +15,9 @@ from seedwise.trainables.inputs.pieces import Sentences
 class Dictionary:
     """The part of a dictionary of synonyms that a run uses.
 
-    `scale` is the share of all its words, those without synonyms included, as the paper counts them. The part is drawn
-    by `seed`; smaller parts are nested in larger ones. `exact` looks words up as they are. Otherwise punctuation around
-    a word is split off, lower case is tried as well, and a synonym takes the word's capitals.
+    `scale` is the share of all words, words without synonyms included, as the paper counts words. `seed` draws the
+    part; larger parts contain smaller parts. `exact` looks words up unchanged. Otherwise punctuation around a word is
+    split off, lower case is tried as well, and a synonym takes the word's capitals.
     """
 
     def __init__(self, words: dict[str, tuple[str, ...]], *, scale: float, seed: int, exact: bool):
@@ -29,7 +29,7 @@ class Dictionary:
         self.exact = exact
 
     def synonyms_of(self, token: str) -> tuple[str, ...]:
-        """The tokens that may replace this one; none if the dictionary lacks it."""
+        """The tokens that may replace this token; none if the dictionary lacks the token."""
         if self.exact:
             return self.words.get(token, ())
         before, word, after = bare(token)
@@ -49,7 +49,7 @@ class Dictionary:
 
 def bare(token: str) -> tuple[str, str, str]:
     """The punctuation before a word, the word, and the punctuation after it; the word may be empty."""
-    inside = [index for index, letter in enumerate(token) if letter.isalnum() or category(letter)[0] == "M"]
+    inside = [index for index, sign in enumerate(token) if sign.isalnum() or category(sign)[0] == "M"]
     if not inside:
         return token, "", ""
     first, last = inside[0], inside[-1] + 1
@@ -57,7 +57,7 @@ def bare(token: str) -> tuple[str, str, str]:
 
 
 def as_written(word: str, synonym: str) -> str:
-    """A synonym with the capitals of the word that it replaces: none, the first, or all of more than one."""
+    """A synonym with the capitals of the word that it replaces: none, the first letter, or all of several letters."""
     if len(word) > 1 and word.isupper():
         return synonym.upper()
     return synonym[:1].upper() + synonym[1:] if word[:1].isupper() else synonym

@@ -1,4 +1,4 @@
-"""The training examples of a source language as words, and how sentences and copies become batches of ids."""
+"""The training examples of a source language as words, and batches of ids for sentences and copies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,25 +11,25 @@ from torch import Tensor
 from seedwise.trainables.inputs.pieces import Sentences, tokenise, word_numbers
 from seedwise.trainables.training.learner import Batch
 
-CHUNK = 10_000  # texts that are tokenised at once to count their tokens
+CHUNK = 10_000  # texts that are tokenised together to count their tokens
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Sentences (or pairs of them) as words between white space, their class numbers and their lengths in tokens."""
+    """Sentences or sentence pairs as words between white space, their class numbers and their lengths in tokens."""
 
     sentences: list[Sentences]
     labels: np.ndarray
     lengths: np.ndarray
-    tokenizer: Any  # a fast one, which reports the offsets of tokens
+    tokenizer: Any  # a fast tokenizer, which reports the offsets of tokens
     max_length: int  # in tokens; longer inputs are truncated, the longer sentence of a pair first
-    foreign: np.ndarray | None = None  # which are not in the language of the synonyms; None: none of them
+    foreign: np.ndarray | None = None  # which examples are not in the synonyms' language; None: no example
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def take(self, rows: np.ndarray) -> "Examples":
-        """These examples, in this order."""
+        """The examples with these row numbers, in this order."""
         foreign = None if self.foreign is None else self.foreign[rows]
         sentences = [self.sentences[row] for row in rows]
         return replace(self, sentences=sentences, labels=self.labels[rows], lengths=self.lengths[rows], foreign=foreign)
@@ -69,7 +69,7 @@ def examples(texts: Sequence[tuple[str, ...]], labels: list[int], tokenizer: Any
 
 
 def compacted(words: Tensor) -> tuple[Tensor, int]:
-    """Words of sentences and copies (2 B, L), renumbered without gaps and alike in both; and the largest count.
+    """Renumber the words of sentences and copies (2 B, L) without gaps, alike in both. Also returns the largest count.
 
     Words that truncation removed would otherwise take up room in the maps.
     """

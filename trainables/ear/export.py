@@ -1,4 +1,4 @@
-"""A fine-tuned classifier as an ordinary Hugging Face folder, which needs nothing of this project."""
+"""Writes a fine-tuned classifier as an ordinary Hugging Face folder, which loads without this project."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def export_model(run: "FineTuning", request: Request, folder: Path) -> Path:
-    """Write the model and its tokenizer. The head must be one that transformers has."""
+    """Write the model and its tokenizer. Its head must exist in transformers."""
     if run.options.head == "linear":
-        raise RequestError("--model", "transformers has no head: linear, so nobody could load it", "Use standard.")
+        raise RequestError("--model", "transformers cannot load a model with head: linear", "Use standard.")
     model = skeleton(run.inputs.encoder, len(run.inputs.labels))
     model.config.id2label = dict(enumerate(run.inputs.labels))
     model.config.label2id = {label: number for number, label in model.config.id2label.items()}
-    weights = run.learner.model.state_dict()  # of the released head, `classifier.1` is transformers' own
+    weights = run.learner.model.state_dict()  # in the released head, `classifier.1` is transformers' head
     model.load_state_dict({name.replace("classifier.1.", "classifier."): value for name, value in weights.items()})
     model.save_pretrained(folder)
     run.inputs.train.tokenizer.save_pretrained(folder)

@@ -27,7 +27,7 @@ from seedwise.trainables.tasks.classifier import Classifier
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Batch, Learner
 
-CURVE_POINTS = 200  # of a curve over a whole run, at most
+CURVE_POINTS = 200  # most points of a curve over a whole run
 
 
 class FineTuning(Classifier):
@@ -60,7 +60,7 @@ class FineTuning(Classifier):
             self.dictionary = Dictionary(inputs.synonyms, scale=options.scale, seed=seed, exact=exact)
 
     def train_on(self, train: Examples) -> None:
-        """Use these examples in the next epochs. The schedule remains that of the original number of examples."""
+        """Use these examples in the next epochs. The schedule keeps the length set by the first examples."""
         self.inputs = replace(self.inputs, train=train)
         self.lengths = np.tile(train.lengths, getattr(self.options, "copies", 1))
 
@@ -73,7 +73,7 @@ class FineTuning(Classifier):
         return self.loss(batch, self.labels_of(rows))
 
     def read(self, rows: np.ndarray) -> list[Sentences]:
-        """The sentences of these rows as they are trained on."""
+        """The sentences of these rows, as the model reads them in training."""
         return self.originals(rows)
 
     def loss(self, batch: Batch, labels: Tensor) -> Tensor:

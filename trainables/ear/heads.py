@@ -1,4 +1,4 @@
-"""The classification heads: transformers' own, the paper's equation 3, and that of the released code (E7)."""
+"""The classification heads: transformers' head, the paper's equation 3, and the head of the released code (E7)."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ class FirstToken(nn.Module):
 def set_head(model: PreTrainedModel, head: str) -> None:
     """Replace the head of a classifier, before weights are drawn.
 
-    linear: P = softmax(W h_[CLS] + b), without pooler and dropout. released: transformers' own for BERT; for RoBERTa's
-    kind, including XLM-R, with one more dropout before it.
+    linear: P = softmax(W h_[CLS] + b), without pooler and dropout. released: transformers' head; for RoBERTa's kind,
+    including XLM-R, with one more dropout before it.
     """
     classifier, pooler = getattr(model, "classifier", None), getattr(model.base_model, "pooler", None)
     if head == "standard":
@@ -36,6 +36,6 @@ def set_head(model: PreTrainedModel, head: str) -> None:
     else:
         raise RequestError(
             "space.head",
-            f"{head!r} is known for BERT's and RoBERTa's kind, not for {model.config.model_type}",
+            f"{head!r} exists for encoders of BERT's and RoBERTa's kind, not for {model.config.model_type}",
             "Write standard.",
         )

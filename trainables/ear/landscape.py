@@ -1,4 +1,4 @@
-"""EAR in a landscape: with other training data, its single model, and its own training and scoring."""
+"""EAR in a landscape: a run with other training data, trained and scored by EAR's own code."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from seedwise.trainables.streams import Streams
 
 
 def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
-    """EAR, or a baseline of it. Sentences of a target have no synonyms and are trained on as they are."""
+    """Wrap a run of EAR or of one of its baselines. Target sentences have no synonyms and are used unchanged."""
     own, params = inputs.own, dict(params)
     pool = own.train
     if on not in (INITIAL, SOURCE):
@@ -38,7 +38,7 @@ def labelled(request: Request) -> dict[str, Examples]:
 
 
 def joined_examples(source: Examples, target: Examples) -> Examples:
-    """Both sets; the target's examples remain foreign."""
+    """Join both sets; the target's examples remain foreign."""
     return replace(
         source,
         sentences=source.sentences + target.sentences,

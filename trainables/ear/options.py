@@ -1,4 +1,4 @@
-"""The options of EAR and of its baselines. No torch here: spaces and specifications read this."""
+"""The options of EAR and its baselines. No torch here: spaces and specifications import this module."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -15,12 +15,12 @@ class PlainOptions(TrainingOptions):
 
     title: ClassVar[str] = "plain"
     epochs: Count = 3  # passes over the source training data, each with all copies
-    # standard: transformers' head for this encoder; linear: W h_CLS + b, as in equation 3; released: standard, and for
-    # encoders of RoBERTa's kind one more dropout before it, as in the paper's code.
+    # standard: transformers' head for this encoder; linear: W h_CLS + b, as in equation 3; released: standard, but for
+    # encoders of RoBERTa's kind with one more dropout before it, as in the paper's code.
     head: Literal["standard", "linear", "released"] = "standard"
 
     def passes(self) -> float:
-        """Encoder passes per training example of a whole run: the budget at which methods are compared."""
+        """Encoder passes per training example over a whole run: the budget by which methods are compared."""
         return float(self.epochs)
 
 
@@ -32,8 +32,8 @@ class AugmentedOptions(PlainOptions):
     copies: Count = 1  # changed copies of an example in each epoch; the paper has 3 (XNLI) and 10 (PAWS-X)
     # Share of the dictionary that is used, drawn by the augmentation stream; smaller shares are nested.
     scale: Annotated[float, Field(gt=0, le=1)] = 1.0
-    redraw: Literal["epoch", "once"] = "epoch"  # new copies in every epoch, or the same in all
-    # loose: ignores capitals and punctuation around a word; exact: as the paper's code, where "Good" and "good," are
+    redraw: Literal["epoch", "once"] = "epoch"  # new copies in every epoch, or the same copies in all epochs
+    # loose: ignores capitals and punctuation around a word; exact: as in the paper's code, where "Good" and "good," are
     # not in the dictionary.
     matching: Literal["loose", "exact"] = "loose"
 
@@ -47,13 +47,13 @@ class EarOptions(AugmentedOptions):
 
     title: ClassVar[str] = "EAR"
     gradient_checkpointing: bool | Literal["selective"] = "selective"  # two streams at once take twice the memory
-    push: Literal["ept", "nt", "none"] = "ept"  # equation 1, or Gaussian noise on the copy's embeddings, or neither
-    pull: Literal["apt", "srpt", "none"] = "apt"  # equation 2, or the same of mean-pooled states, or neither
-    alpha: NotNegative = 1.0  # weight of the push; inert for nt, which has no loss of its own
+    push: Literal["ept", "nt", "none"] = "ept"  # equation 1, Gaussian noise on the copy's embeddings, or no push
+    pull: Literal["apt", "srpt", "none"] = "apt"  # equation 2, its formula on mean-pooled states, or no pull
+    alpha: NotNegative = 1.0  # weight of the push; no effect with nt, which adds no loss
     beta: NotNegative = 0.1  # weight of the pull
-    layer: Count = 6  # whose attention is pulled, from 1 to the encoder's last
-    sigma: NotNegative = 0.1  # of nt: the noise's standard deviation, in units of that of the embeddings
-    # Mean or sum of squares over dimensions, and over cells of the attention maps. With sums the same alpha and beta
+    layer: Count = 6  # the layer whose attention is pulled, from 1 to the encoder's last
+    sigma: NotNegative = 0.1  # of nt: the noise's standard deviation, as a multiple of the embeddings' own
+    # Mean or sum of squares over dimensions, and over cells of the attention maps. With sums, equal alpha and beta
     # weigh hundreds to thousands of times more.
     reduction: Literal["mean", "sum"] = "mean"
     cap: NotNegative = 1.0  # squared distance per dimension beyond which the push gains nothing; 0: no cap
@@ -62,7 +62,7 @@ class EarOptions(AugmentedOptions):
     # Cells of the maps: words (pieces joined, no padding), tokens (no padding), or padded (all up to inputs.max_length,
     # as in the paper's code; every batch takes the time of the longest inputs).
     attention: Literal["words", "tokens", "padded"] = "words"
-    # Pairs whose copy is unchanged: without push and pull, or with. Inert with shared dropout.
+    # Pairs whose copy is unchanged: trained without or with push and pull. No effect with shared dropout.
     unchanged: Literal["skip", "keep"] = "skip"
 
     def passes(self) -> float:
@@ -88,7 +88,7 @@ class AdversarialOptions(PerturbedOptions):
         return float(self.epochs * (1 + self.ascents))
 
 
-# The paper's text, and where it says nothing its formulas without additions.
+# The choices in the paper's text; where the text makes no choice, its formulas without additions.
 PAPER = {
     "reduction": "sum",
     "cap": 0.0,

@@ -12,14 +12,14 @@ from seedwise.trainables.ear.targets import pooled
 from seedwise.trainables.training.encoder import initialise, skeleton
 from seedwise.trainables.training.learner import Learner
 
-WORDS = 12  # of each sentence, the first: more would be unreadable
-LABELLED = 2  # sentences whose words are written beside their points
+WORDS = 12  # first words of each sentence that are drawn: more would be unreadable
+LABELLED = 2  # sentences whose words are written beside their dots
 FLOOR = "identical inputs: the noise floor"
-PERPLEXITY = 15.0  # of t-SNE, for some hundred points
+PERPLEXITY = 15.0  # of t-SNE, for some hundred dots
 
 
 def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> list[dict]:
-    """Push and pull over the batches of a run, each beside its value for identical inputs; none without both."""
+    """Push and pull over the batches of a run, each with its value for identical inputs; [] without push and pull."""
     pulled = "attention maps" if options.pull == "apt" else "mean states"
     panels = []
     for name, shown, sign, title in (
@@ -43,9 +43,9 @@ def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> list[di
     picture = {
         "name": "losses",
         "title": "Push and pull over a run",
-        "text": "What the embedding-push rewards and the attention-pull punishes, batch by batch, before their weights "
-        f"alpha = {options.alpha:g} and beta = {options.beta:g}; dashed, the same for a sentence beside itself, which "
-        f"is dropout's part in them{noise}",
+        "text": "The distance that the embedding-push rewards and the difference that the attention-pull penalises, by "
+        f"batch, before the weights alpha = {options.alpha:g} and beta = {options.beta:g}. Dashed: the same for two "
+        f"copies of a sentence, the part that is due to dropout{noise}",
         "columns": 2,
         "panels": panels,
     }
@@ -53,7 +53,7 @@ def losses(curves: dict[str, list[list[float]]], options: EarOptions) -> list[di
 
 
 def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
-    """A picture of words of parallel sentences in the last layer: one row per target, before and after fine-tuning."""
+    """Words of parallel sentences in the last layer, as a picture: a row per target, before and after fine-tuning."""
     before = skeleton(inputs.encoder, len(inputs.labels))
     initialise(before, inputs.encoder, seed=0)
     before.to(learner.device)
@@ -68,9 +68,9 @@ def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
             "name": "words",
             "title": "Words of parallel sentences before and after fine-tuning",
             "text": f"t-SNE (perplexity {PERPLEXITY:g}) of the last layer's states of the first {WORDS} words of "
-            f"{len(inputs.parallel[inputs.source])} dev sentences and their translations, a map of its own for each "
-            "panel: only what is near within a panel means anything. The share is that of the target's sentences whose "
-            "nearest source sentence, by the cosine of mean states, is the one they translate.",
+            f"{len(inputs.parallel[inputs.source])} dev sentences and their translations, with a separate map for each "
+            "panel: compare distances only within a panel. The share counts the target's sentences whose nearest "
+            "source sentence, by the cosine of mean states, is their translation.",
             "columns": 2,
             "panels": panels,
         }
@@ -78,7 +78,7 @@ def projection(inputs: EarInputs, learner: Learner) -> list[dict]:
 
 
 def states(model: PreTrainedModel, examples: Examples, sentences: list[list[str]]) -> tuple[Tensor, list[Tensor]]:
-    """Mean states of sentences (S, d), and of each the states of its first words: the mean over their pieces."""
+    """Mean states of sentences (S, d), and for each sentence the states of its first words, as means over pieces."""
     device = next(model.parameters()).device
     batch, words, count = examples.batch([(sentence,) for sentence in sentences], device)
     model.eval()
@@ -112,6 +112,6 @@ def _panel(title: str, words: dict[str, tuple[Tensor, list[Tensor]]], parallel: 
 
 
 def translations_found(source: Tensor, target: Tensor) -> float:
-    """The share of rows of `target` whose nearest row of `source`, by cosine, has their own number."""
+    """The share of rows of `target` whose nearest row of `source`, by cosine, has the same row number."""
     cosines = torch.nn.functional.normalize(target, dim=-1) @ torch.nn.functional.normalize(source, dim=-1).T
     return (cosines.argmax(1) == torch.arange(len(target))).float().mean().item()

@@ -1,4 +1,4 @@
-"""What an EAR search reads, once, on the driver. Only `prepare_test`, for the confirmation, opens test sets."""
+"""Reads the inputs of an EAR search once, on the driver. Only `prepare_test`, for the confirmation, opens test sets."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ from seedwise.trainables.request import Request
 from seedwise.trainables.tasks.sources import Classification
 from seedwise.trainables.training.encoder import Encoder, check_encoder, load_encoder, skeleton
 
-DRAWN_SENTENCES = 30  # parallel sentences of each language in the picture of their words
+DRAWN_SENTENCES = 30  # parallel sentences of each language in the picture of words
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Reader:
             )
 
     def texts(self, language: str, split: str) -> tuple[list[tuple[str, ...]], list[int]]:
-        """Examples of one sentence, or of two."""
+        """The examples of a split, as tuples of one or two sentences, and their class numbers."""
         texts, classes = self.task.split(language, split)
         return (texts if self.task.pairs else [(text,) for text in texts]), classes
 
@@ -91,7 +91,7 @@ def read_task(reader: Reader) -> EarInputs:
 
 
 def parallel_words(reader: Reader, languages: list[str]) -> dict[str, list[list[str]]]:
-    """The first sentences of the dev sets, the same rows of each, without repetitions in the source."""
+    """The first dev sentences of each language, from the same rows, without rows that repeat a source sentence."""
     texts = {language: [text[0] for text in reader.texts(language, "dev")[0]] for language in languages}
     first: dict[str, int] = {}
     for row, text in enumerate(texts[languages[0]]):
@@ -108,7 +108,7 @@ def prepare_test(request: Request) -> dict[str, Encoded]:
 
 
 def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: str) -> None:
-    """Refuse a dictionary that has no word of the training set: most likely it is of another language."""
+    """Refuse a dictionary that has no word of the training set: it is probably in another language."""
     dictionary = Dictionary(synonyms, scale=1.0, seed=0, exact=False)
     if not any(dictionary.synonyms_of(token) for example in train.sentences for words in example for token in words):
         raise RequestError(
@@ -121,8 +121,8 @@ def check_coverage(train: Examples, synonyms: dict[str, tuple[str, ...]], name: 
 def check_layers(name: str, encoder: Encoder, candidates: Candidates) -> None:
     """Check that the forward pass over both streams works on this encoder, for all layers that a search can try.
 
-    It is tried on a small encoder of the same kind with random weights: with the same sentence in both streams and
-    shared dropout, the outputs of both must be equal but for rounding.
+    The check uses a small encoder of the same kind with random weights: with the same sentence in both streams and
+    shared dropout, both outputs must be equal apart from rounding.
     """
     layers = {"space.layer": max(candidates.values("layer"), default=1)}
     for key, params in candidates.enqueued.items():

@@ -1,4 +1,4 @@
-"""The targets of EAR as formulas over tensors (equations 1 to 5 of the paper): a value per pair of sentences.
+"""The targets of EAR as formulas over tensors (equations 1 to 5 of the paper), with a value per pair of sentences.
 
 x is a sentence, x^a its copy with synonyms. All formulas take both streams, whatever encoder they come from.
 """
@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-SMALLEST = 1e-9  # of a count that divides, as in the released code
+SMALLEST = 1e-9  # smallest divisor, as in the released code
 
 
 def pooled(states: Tensor, mask: Tensor) -> Tensor:
-    """M(E): the mean over a sentence's tokens, special ones included, without padding. (B, L, d), (B, L) -> (B, d)."""
+    """M(E): the mean over a sentence's tokens, special tokens included, no padding. (B, L, d), (B, L) -> (B, d)."""
     weights = mask.to(states.dtype)[..., None]
     return (states * weights).sum(1) / weights.sum(1).clamp_min(SMALLEST)
 
@@ -25,7 +25,7 @@ def distance(first: Tensor, second: Tensor, reduction: str) -> Tensor:
 def push(first: Tensor, second: Tensor, reduction: str, cap: float = 0.0) -> Tensor:
     """Embedding-push, equation 1: minus the squared distance of the mean embeddings. It is unbounded below.
 
-    With a `cap` (squared distance per dimension, 0 for none) pairs beyond it gain nothing and have no gradient.
+    With a `cap` (squared distance per dimension, 0 for none) pairs beyond the cap gain nothing and have no gradient.
     """
     apart = distance(first, second, reduction)
     if not cap:
@@ -49,7 +49,7 @@ def robust(first: Tensor, second: Tensor, labels: Tensor) -> Tensor:
 
 
 def over_words(attention: Tensor, words: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Attention between words instead of pieces, and which words exist.
+    """Attention between words instead of pieces, and a mask of the words that exist.
 
     `attention` is (B, H, L, L); `words` (B, L) is the word, of `count`, that each token belongs to, -1 for padding. The
     attention from a word is the mean over its pieces, to a word the sum over them, so rows keep their sum of 1.
@@ -67,5 +67,5 @@ def over_tokens(attention: Tensor, mask: Tensor) -> Tensor:
 
 
 def squared(present: Tensor) -> Tensor:
-    """Which cells of a map count, from which rows do: (B, M) -> (B, M, M)."""
+    """The mask of the cells of a map that count, from the mask of its rows: (B, M) -> (B, M, M)."""
     return present[:, :, None] & present[:, None, :]

@@ -17,7 +17,7 @@ from seedwise.trainables.ear.two_stream import TwoStream, TwoStreamOutput
 from seedwise.trainables.inputs.pieces import Sentences
 from seedwise.trainables.training import device
 
-FLOORS = 10  # times per run that push and pull of identical inputs are measured
+FLOORS = 10  # number of times per run that push and pull of identical inputs are measured
 
 
 class Ear(FineTuning):
@@ -44,7 +44,7 @@ class Ear(FineTuning):
         counts = torch.tensor(changed, device=self.learner.device)
         if options.unchanged == "keep" or options.push == "nt":  # noise changes every copy
             counts = torch.ones_like(counts)
-        if (foreign := self.inputs.train.foreign) is not None:  # their copies have no synonyms
+        if (foreign := self.inputs.train.foreign) is not None:  # copies of foreign examples are unchanged
             counts &= ~torch.from_numpy(foreign[rows % len(foreign)]).to(counts.device)
         if self.is_due(FLOORS):
             self.measure_floor(originals, rows, counts)
@@ -58,7 +58,7 @@ class Ear(FineTuning):
         return robust + options.alpha * push + options.beta * pull
 
     def terms(self, sentences: list[Sentences], rows: np.ndarray, *, noise: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """`terms_of` of a batch: sentences and, after them, as many copies."""
+        """`terms_of` for a batch of sentences, followed by as many copies."""
         options = self.options
         batch, words, count = self.inputs.train.batch(
             sentences, self.learner.device, to_longest=options.attention == "padded" and options.pull == "apt"
@@ -103,14 +103,14 @@ def terms_of(
     if options.pull == "apt":
         maps, present = maps_of(output.attention, mask, words, count, options)
         first, second = present.chunk(2)
-        # A word that was cut off in one stream cannot be compared; a token is then compared with nothing at all.
+        # A word that was cut off in one stream cannot be compared; a token beyond the shorter input is compared with 0.
         both = first & second if options.attention == "words" else first | second
         pull = targets.pull(*maps.chunk(2), targets.squared(both), options.reduction)
     return robust, push, pull
 
 
 def maps_of(attention: Tensor, mask: Tensor, words: Tensor, count: int, options: EarOptions) -> tuple[Tensor, Tensor]:
-    """The attention maps that are compared, and which of their rows and columns exist."""
+    """The attention maps that are compared, and a mask of their existing rows and columns."""
     if options.attention == "words":
         return targets.over_words(attention, words, count)
     if options.attention == "tokens":

@@ -19,7 +19,7 @@ from seedwise.trainables.training import device
 from seedwise.trainables.training.learner import Batch
 
 NAME = "seedwise_two_stream"
-TRACE_TOKENS = 4  # in the input that shows which modules attend, in which order
+TRACE_TOKENS = 4  # tokens of the input that shows which modules attend, and in which order
 
 
 @dataclass(frozen=True)
@@ -39,17 +39,17 @@ class TwoStreamOutput:
 class TwoStream:
     """Prepares a classifier for forward passes over both streams. Evaluation is not affected.
 
-    `maps` is the layer (from 1) whose attention maps are read, `states` the layer whose output is; None for none. With
-    `shared_dropout` a sentence and its copy have the same dropout masks, and maps are those before dropout; else maps
-    are those after it, as eager attention returns them.
+    `maps` is the layer (from 1) whose attention maps are read, `states` the layer whose output is read; None reads no
+    layer. With `shared_dropout` a sentence and its copy have the same dropout masks, and maps are taken before dropout;
+    otherwise maps are taken after dropout, as eager attention returns them.
     """
 
     def __init__(self, model: PreTrainedModel, *, maps: int | None, states: int | None, shared_dropout: bool):
         self.model, self.states, self.embeddings = model, states, Embeddings(model)
         self.shared_dropout = shared_dropout
         self.maps: Tensor | None = None  # of the current forward pass
-        self.reading = False  # during a pass, but not where a checkpoint recomputes a part of it for its gradients
-        self.attended: list[nn.Module] | None = None  # while the attention modules are being found
+        self.reading = False  # true during a forward pass, but not while a checkpoint recomputes a part of the pass
+        self.attended: list[nn.Module] | None = None  # a list only while `attention_modules` runs
         for module in model.modules():
             module.two_stream = self
         modules = self.attention_modules()
@@ -59,7 +59,7 @@ class TwoStream:
             share_dropout(model)
 
     def __call__(self, batch: Batch, perturbation: Perturbation | None = None) -> TwoStreamOutput:
-        """A forward pass over both streams. `perturbation` changes the embedding output (default: nothing does)."""
+        """Do a forward pass over both streams. `perturbation` changes the embedding output (default: no change)."""
         self.reading, self.maps = True, None
         try:
             with self.embeddings.reading(perturbation):
@@ -89,7 +89,7 @@ class TwoStream:
             choice = "another encoder that uses that interface"
         elif len({*modules}) < len(modules):
             problem = "its layers share one attention module, so no single layer can be read"
-            choice = "another encoder whose layers each have their own"
+            choice = "another encoder whose layers have separate attention modules"
         else:
             return modules
         raise RequestError("model", f"{model.config.model_type}: {problem}", f"Choose BERT, XLM-R or {choice}.")
@@ -121,7 +121,7 @@ def attend(
     masks = (None, None) if attention_mask is None else attention_mask.chunk(2)
     state, outputs = device.random_state(query.device), []
     for part in zip(query.chunk(2), key.chunk(2), value.chunk(2), masks, strict=True):
-        device.set_random_state(query.device, state)  # the same dropout masks for both
+        device.set_random_state(query.device, state)  # the same dropout masks for both streams
         outputs.append(sdpa_attention_forward(module, *part, **options)[0])
     return torch.cat(outputs), None
 

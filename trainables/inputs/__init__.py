@@ -1,1 +1,1 @@
-"""Reading what people already have: word vectors, lexica, labelled text, encoders."""
+"""Readers of the files that users have: word vectors, lexica, synonyms, text."""

@@ -21,8 +21,8 @@ def cached(kind: str, key: dict, make: Callable[[], dict[str, np.ndarray]]) -> d
 
     The cache is `$SEEDWISE_CACHE` (default `~/.cache/seedwise`), with a folder for each `kind` and key. The key must
     name everything that the arrays depend on, including a version of the code that computes them. Entries are never
-    deleted, but may be; a damaged entry is computed again. Without write permission the arrays stay in memory, which
-    costs only time and memory.
+    deleted, but users may delete them; a damaged entry is computed again. Without write permission the arrays stay in
+    memory, which costs only time and memory.
     """
     root = Path(os.environ.get("SEEDWISE_CACHE") or "~/.cache/seedwise").expanduser() / kind
     entry = root / content_hash(json.dumps(key, sort_keys=True))[:32]
@@ -39,7 +39,7 @@ def cached(kind: str, key: dict, make: Callable[[], dict[str, np.ndarray]]) -> d
 
 
 def content_hash(*parts: bytes | str | Path | np.ndarray) -> str:
-    """SHA-256 (hexadecimal) of all parts in order; a path stands for the content of its file."""
+    """SHA-256 (hexadecimal) of all parts in order; of a path, the content of its file is hashed."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
@@ -59,7 +59,7 @@ def pack(words: list[str]) -> np.ndarray:
 
 
 def unpack(array: np.ndarray) -> list[str]:
-    """The words of a packed array. No words and a single empty word are packed alike."""
+    """The words of a packed array. An empty list and a list of one empty word are packed alike."""
     return array.tobytes().decode().split("\n") if array.size else []
 
 

@@ -1,4 +1,4 @@
-"""Files and folders that a specification names: finding, opening and reading them, and noting what was left out."""
+"""Finds, opens and reads the files and folders that a specification names, and notes which lines were left out."""
 
 import gzip
 import hashlib
@@ -12,7 +12,7 @@ from seedwise.errors import MissingFile, RequestError
 from seedwise.paths import resolved
 
 FILES = Path(__file__).resolve().parent.parent / "world" / "files"  # of the embedded world
-NUMBERS_SHOWN = 5  # in a note: enough to look, short enough to read
+NUMBERS_SHOWN = 5  # most line numbers in a note, so that the note stays short
 
 
 def path_of(name: str) -> Path:
@@ -21,7 +21,7 @@ def path_of(name: str) -> Path:
 
 
 def locate(name: str, key: str, *, folder: bool = False) -> Path:
-    """`path_of` a file or folder that must exist."""
+    """The path of a file or folder (see `path_of`), which must exist."""
     path = path_of(name)
     if not (path.is_dir() if folder else path.is_file()):
         kind = "folder" if folder else "file"
@@ -42,13 +42,13 @@ def checksum(path: Path) -> str:
 
 
 def opened(path: Path) -> BinaryIO:
-    """A file to read bytes from; a name that ends in .gz is unpacked."""
+    """Open a file to read its bytes; a file whose name ends in .gz is unpacked."""
     return gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb")
 
 
 @contextmanager
 def readable(path: Path, key: str) -> Iterator[None]:
-    """In this block, an unreadable file or a truncated archive is an error of the request at `key`."""
+    """Turn errors from an unreadable file or a truncated archive in this block into a RequestError at `key`."""
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
@@ -66,7 +66,7 @@ def read_lines(path: Path, key: str) -> list[str]:
 
 
 class Skipped:
-    """Counts the lines (or other units) that a reader left out for one reason, and keeps the first of their numbers."""
+    """Counts the lines (or other units) that a reader left out for one reason, and keeps the first line numbers."""
 
     def __init__(self, kind: str, unit: str = "line") -> None:
         self.kind, self.unit = kind, unit

@@ -30,8 +30,8 @@ class Lexicon:
 def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexicon:
     """Read `source target [quality]` lines, also from a .gz file.
 
-    Columns are separated by a tab, in which case words may hold spaces, or by spaces. A repeated pair has its best
-    quality. `quality` (default None: all) leaves out entries below it; entries without a quality stay.
+    Columns are separated by tabs, in which case words may hold spaces, or by spaces. A repeated pair gets its best
+    quality. Entries below `quality` are left out (default None: no entry); entries without a quality stay.
     """
     pairs: dict[tuple[str, str], float | None] = {}
     malformed, repeated = Skipped("malformed line"), Skipped("repeated pair")
@@ -66,7 +66,7 @@ def read_lexicon(path: Path, key: str, *, quality: float | None = None) -> Lexic
 
 
 def read_words(path: Path, key: str) -> frozenset[str]:
-    """The words of a list such as stop words, one a line, also from a .gz file."""
+    """The words of a list such as stop words, one word per line, also from a .gz file."""
     return frozenset(word for line in read_lines(path, key) if (word := line.strip()))
 
 

@@ -1,11 +1,11 @@
-"""Sentences as words between white space, and as the pieces that a tokenizer makes of them."""
+"""Tokenises sentences, and numbers the word between white space that each piece belongs to."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-Sentences = tuple[list[str], ...]  # the words of an example's sentence, or of both
+Sentences = tuple[list[str], ...]  # the words of an example's single sentence, or of its two sentences
 
 
 def tokenise(
@@ -30,7 +30,7 @@ def tokenise(
 
 
 def word_numbers(sequences: list[int | None], offsets: list[tuple[int, int]], sentences: Sentences) -> np.ndarray:
-    """The word of each token: the word of its last letter. Special tokens, padding included, come after all words."""
+    """The word number of each token, that of its last character. Special tokens and padding come after all words."""
     offset, sequence = np.array(offsets), np.array([-1 if number is None else number for number in sequences])
     words, before = np.empty(len(offset), dtype=np.int64), 0
     for number, sentence in enumerate(sentences):

@@ -21,7 +21,7 @@ class Subwords:
     def __init__(self, path: Path, key: str) -> None:
         with readable(path, key):
             if not is_fasttext(path):
-                problem = f"{path} is no fastText binary model, which vectors of unknown words need"
+                problem = f"{path} is not a fastText binary model, which vectors of unknown words need"
                 raise RequestError(key, problem, "Name a .bin file of fastText in inputs.subwords.")
         arrays = read_fasttext(path, key)
         self._ngrams, self._lengths = arrays["ngrams"], arrays["lengths"].tolist()
@@ -39,7 +39,7 @@ class Subwords:
 
 
 def is_fasttext(path: Path) -> bool:
-    """Whether a file is named as a binary and begins as fastText's models do."""
+    """Whether a file has .bin in its name and begins like a fastText model."""
     if ".bin" not in path.suffixes:
         return False
     with opened(path) as file:
@@ -47,7 +47,7 @@ def is_fasttext(path: Path) -> bool:
 
 
 def read_fasttext(path: Path, key: str) -> dict[str, np.ndarray]:
-    """`words` (packed), their full vectors `table`, the vectors of `ngrams` by bucket, the n-grams' `lengths` (2).
+    """A model's `words` (packed), their vectors `table`, n-gram vectors by bucket `ngrams`, and n-gram `lengths` (2).
 
     The first reading needs memory for the whole model, more than 10 GB for some published models.
     """

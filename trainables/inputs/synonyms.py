@@ -1,4 +1,4 @@
-"""Dictionaries of synonyms: the counter-fitted neighbours as they are published (JSON), or lines of text."""
+"""Dictionaries of synonyms: the counter-fitted neighbours in their published form (JSON), or lines of text."""
 
 import json
 import re
@@ -13,17 +13,17 @@ EXPECTED = 'Write a JSON object {"word": ["synonym", ...]}, or lines: word, tab,
 
 @dataclass(frozen=True)
 class Synonyms:
-    """The synonyms of each word in the file's order, perhaps none, and notes on the lines that were left out."""
+    """The synonyms of each word (some words have none) in the file's order, and notes on lines that were left out."""
 
     words: dict[str, tuple[str, ...]]
     notes: tuple[str, ...]
 
 
 def read_synonyms(path: Path, key: str) -> Synonyms:
-    """Read a dictionary, also from a .gz file. A word is no synonym of itself.
+    """Read a dictionary, also from a .gz file. A word is never its own synonym.
 
     In a file of lines, the word ends at the first tab. Tabs, commas or semicolons separate synonyms, which may then
-    hold spaces; without any of these, spaces do. A repeated word has the synonyms of all its lines.
+    hold spaces; otherwise spaces separate synonyms. A repeated word gets the synonyms of all its lines.
     """
     lines, malformed = read_lines(path, key), Skipped("malformed line")
     if Path(path.name.removesuffix(".gz")).suffix == ".json":
@@ -40,8 +40,8 @@ def read_synonyms(path: Path, key: str) -> Synonyms:
             parts = re.split(r"[\t,;]", rest) if re.search(r"[\t,;]", rest.strip()) else rest.split()
             listed.setdefault(word.strip(), []).extend(map(str.strip, parts))
     words = {
-        word: tuple(dict.fromkeys(other for other in others if other not in ("", word)))
-        for word, others in listed.items()
+        word: tuple(dict.fromkeys(synonym for synonym in synonyms if synonym not in ("", word)))
+        for word, synonyms in listed.items()
     }
     if malformed.count > len(words):
         raise RequestError(key, f"{path}: {malformed}", EXPECTED)
@@ -59,5 +59,5 @@ def _from_json(text: str, path: Path, key: str) -> dict[str, list[str]]:
         raise RequestError(key, f"{path} is {type(content).__name__}, not an object of words", EXPECTED)
     for word, synonyms in content.items():
         if not isinstance(synonyms, list) or not all(isinstance(synonym, str) for synonym in synonyms):
-            raise RequestError(key, f"{path}: {word!r} has {synonyms!r:.80}, which is no list of words", EXPECTED)
+            raise RequestError(key, f"{path}: {word!r} has {synonyms!r:.80}, which is not a list of words", EXPECTED)
     return content

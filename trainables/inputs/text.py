@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 class Encoded:
     """Examples as a padded array of ids (int32), their lengths in tokens and their labels.
 
-    `types` (int8) is which sentence of a pair each token belongs to, for encoders that distinguish the two.
+    `types` (int8) says which sentence of a pair each token belongs to, for encoders that distinguish both sentences.
     """
 
     ids: np.ndarray
@@ -23,7 +23,7 @@ class Encoded:
         return len(self.labels)
 
     def take(self, rows: np.ndarray) -> "Encoded":
-        """These examples, in this order."""
+        """The examples with these row numbers, in this order."""
         types = None if self.types is None else self.types[rows]
         return Encoded(self.ids[rows], self.lengths[rows], self.labels[rows], types)
 
@@ -31,7 +31,7 @@ class Encoded:
 def encode(
     sentences: Iterable[list[int]], labels: list[int], *, pad: int, types: Sequence[list[int]] | None = None
 ) -> Encoded:
-    """Pad sentences of ids to the longest of them."""
+    """Pad sentences of ids to the longest sentence."""
     sentences = list(sentences)
     return Encoded(
         padded(sentences, pad, np.int32),

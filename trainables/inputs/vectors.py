@@ -16,7 +16,7 @@ VERSION = 1  # of the cached arrays; a new version parses every file again
 
 @dataclass(frozen=True)
 class Vectors:
-    """Distinct words in the file's order (most frequent first), their float32 vectors, notes on what was left out."""
+    """Distinct words in the file's order (most frequent first), their float32 vectors, and notes on lines left out."""
 
     words: list[str]
     table: np.ndarray
@@ -29,7 +29,7 @@ def read_vectors(path: Path, key: str, *, rows: int) -> Vectors:
     Text (.vec, .txt, also .gz): `word v1 ... vd` lines, with or without a first line `count d`. A word may hold spaces.
     Malformed lines and repeated words are left out and noted; too many are an error, since the dimension is then wrong.
     Binary (.bin, also .gz): word2vec's format, or fastText's models (needs the extra `fasttext`), told apart by
-    content. The cache goes by the content of the file: reading it again takes the time of a checksum.
+    content. The cache key is the file's content: reading the file again takes only the time of a checksum.
     """
     with readable(path, key):
         if is_fasttext(path):

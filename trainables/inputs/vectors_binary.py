@@ -38,7 +38,7 @@ def read_binary(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[s
         vector = np.frombuffer(buffer, dtype="<f4", count=dimensions, offset=space + 1)
         start = space + 1 + size
         if not word or REPLACEMENT in word or "\n" in word or not np.isfinite(vector).all():
-            malformed.add(number)  # some writers cut a word within a letter, which nobody can repair by hand
+            malformed.add(number)  # some writers cut a word within a character, which nobody can repair by hand
         elif word in words:
             repeated.add(number)
         else:

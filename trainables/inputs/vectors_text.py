@@ -16,7 +16,7 @@ from seedwise.trainables.inputs.files import Skipped
 EXPECTED = "Name a file of lines `word number number ...`."
 BLOCK = 1000  # lines whose numbers are converted together, for speed
 MAX_DIMENSIONS = 100_000
-SHARE, LEAST = 0.01, 10  # more wrong lines than both mean that the dimension, not the lines, is wrong
+SHARE, LEAST = 0.01, 10  # if more lines than both limits are wrong, the dimension is wrong and not the lines
 
 
 def read_text(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str], list[np.ndarray], list[str]]:
@@ -49,7 +49,7 @@ def read_text(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str
                 count, source = len(numbers.split()) + extra, "the header says" if header else "the first line has"
                 problem = f"line {number} has no word, or a field that is no finite number"
                 if count != dimensions:
-                    problem = f"line {number} has {count} numbers where {source} {dimensions}"
+                    problem = f"line {number} has {count} numbers, but {source} {dimensions}"
             if not valid:
                 malformed.add(number)
                 continue
@@ -70,23 +70,23 @@ def read_text(file: BinaryIO, key: str, path: Path, rows: int) -> tuple[list[str
         raise RequestError(key, f"{path} holds no vectors", EXPECTED)
     notes = [str(skipped) for skipped in (malformed, repeated) if skipped.count]
     if header and len(words) < rows and header[0] != total:
-        notes.append(f"{total} lines, where the header says {header[0]}")
+        notes.append(f"{total} lines, but the header says {header[0]}")
     return list(words), blocks, notes
 
 
 def header_of(line: bytes, key: str, path: Path) -> tuple[int, int] | None:
-    """Number of words and dimension, if a first line is `count dimension`."""
+    """The number of words and the dimension if the first line is `count dimension`, else None."""
     fields = line.split()
     if len(fields) != 2 or not all(map(bytes.isdigit, fields)):
         return None
     count, dimensions = map(int, fields)
-    if dimensions > MAX_DIMENSIONS:  # such a file is something else
+    if dimensions > MAX_DIMENSIONS:  # then it is not a file of word vectors
         raise RequestError(key, f"{path} line 1 promises {dimensions} dimensions", "Name a file of word vectors.")
     return count, dimensions
 
 
 def numbers_at_end(fields: list[bytes]) -> int:
-    """How many fields at the end are numbers, without a gap."""
+    """The number of fields at the end of a line that are numbers, counted back to the first that is not."""
     count = 0
     while count < len(fields) and _floats([fields[-1 - count]]) is not None:
         count += 1
@@ -124,7 +124,7 @@ def _convert(lines: list[bytes], dimensions: int) -> np.ndarray:
     for row, line in zip(table, lines, strict=True):
         values = _floats(line.split())
         if values is not None and len(values) == dimensions:
-            with np.errstate(over="ignore"):  # too large for float32 is infinite, and thus malformed
+            with np.errstate(over="ignore"):  # numbers too large for float32 become infinite, and the line malformed
                 row[:] = values
     return table
 

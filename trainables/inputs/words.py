@@ -1,7 +1,7 @@
 """Splitting text of a target language into words, and mapping their spellings to rows of its vectors.
 
-Hugging Face's `tokenizers` does all splitting, with the same objects here and in the exported tokenizer: an evaluated
-model and its exported copy cannot differ.
+Hugging Face's `tokenizers` does all splitting, with the same objects here and in the exported tokenizer, so an
+evaluated model and its exported copy split text alike.
 """
 
 import re
@@ -16,30 +16,30 @@ from seedwise.errors import RequestError
 
 LETTER = r"[\p{L}\p{M}\p{N}\u200c\u200d]"  # letters, their marks, digits, and the joiners within words of Indic scripts
 SIGN = r"[^\s\p{L}\p{M}\p{N}\u200c\u200d]"  # any other visible character
-MAX_SIGN_ENTRIES = 10_000  # entries with signs that text is searched for, the most frequent: more would be slower
-MAX_SIGN_LETTERS = 50  # of such an entry: longer entries are rows of signs, or addresses
-TURKISH = ("tr", "tur", "az", "aze", "azj", "crh", "gag")  # and related: I is the capital of ı; names take 'suffixes
+MAX_SIGN_ENTRIES = 10_000  # the most frequent entries with signs, which are recognised whole: more would be slower
+MAX_SIGN_LETTERS = 50  # most characters of an entry with signs: longer entries are rows of signs, or addresses
+TURKISH = ("tr", "tur", "az", "aze", "azj", "crh", "gag")  # and related: ı has the capital I; 'suffixes follow names
 NO_WORD = re.compile(r"</?\w+>|\[[A-Z]{3,}\]")  # entries such as </s> (fastText: end of line), <unk>, [PAD]
-UNSEEN = "\uffff"  # no character: a word that no vocabulary has
+UNSEEN = "\uffff"  # not a character, so no vocabulary has this word
 
 
 def plain(text: str) -> str:
-    """Text in Unicode's form NFC with the typewriter's apostrophe: the form in which words are looked up."""
+    """Text in Unicode's form NFC with the typewriter apostrophe: the form in which words are looked up."""
     return unicodedata.normalize("NFC", text).replace("’", "'")
 
 
 class Words:
     """Splits text of a target language into words; `spellings` maps each spelling to its row of the vectors.
 
-    Text is first brought to Unicode's form NFC, and both apostrophes become the typewriter's. `splitting` is
+    Text is first brought to Unicode's form NFC, with typewriter apostrophes. `splitting` is
       - unicode: a word is a run of letters, marks and digits, and each sign is a word of its own. Not all makers of
         vectors split like that, so entries with signs ("aujourd'hui", "l'", "1,5", "-il") are recognised whole, the
         longest first. An apostrophe within any other word stays ("ng'ombeni"), unless the vocabulary has elided entries
         ("l'") or the language is Turkish or related ("Ankara", "'", "dan"): there it is a word boundary;
       - whitespace: for text that is already split;
       - jieba: Chinese (needs the extra `chinese`).
-    `casing`: a word without a row of its own takes the row of its lower case. If the vocabulary has capitals, only
-    words with a first capital and words in capitals do, each as another spelling; otherwise all text is lower-cased.
+    `casing`: a word without a row takes the row of its lower-case form. If the vocabulary has capitals, this holds only
+    for capitalised words and words in capitals, each as another spelling; otherwise all text is lower-cased.
     `language` (tr, tur_Latn) selects the casing rules: Turkish and related languages have two kinds of i.
     """
 
@@ -71,7 +71,7 @@ class Words:
         self._splitter = self._unicode() if splitting == "unicode" else pre_tokenizers.WhitespaceSplit()
 
     def add(self, spelling: str, row: int) -> None:
-        """Map a spelling, as `split` returns it, to a row of the vectors, unless the spelling has a row."""
+        """Map a spelling, as `split` returns it, to a row of the vectors, unless the spelling already has a row."""
         if spelling:
             self.spellings.setdefault(spelling, row)
 
@@ -85,7 +85,7 @@ class Words:
         return self._normalizer.normalize_str(text)
 
     def casings(self, word: str) -> tuple[str, str]:
-        """A word with a first capital, and in lower case, by the rules of its language."""
+        """The word capitalised, and the word in lower case, by the rules of its language."""
         return self._upper(word[:1]) + self._lower(word[1:]), self._lower(word)
 
     def split(self, texts: list[str]) -> list[list[str]]:
@@ -100,15 +100,15 @@ class Words:
     def tokenizer(
         self, specials: list[str], *, cls: str, sep: str, pad: str, unk: str, max_length: int
     ) -> PreTrainedTokenizerFast:
-        """A tokenizer that anybody can load: the ids are those of `specials` in order, then of the spellings in order.
+        """A tokenizer that transformers can load. Ids number first `specials`, then the spellings, each in order.
 
-        It splits as `split` does; only for jieba, its text must be words joined by spaces. `max_length` is in words,
+        It splits like `split`, except that jieba's words must already be joined by spaces. `max_length` is in words,
         specials included; as everywhere in transformers, text is cut only if the caller asks for truncation.
         """
         ids = {spelling: number for number, spelling in enumerate(self.spellings, start=len(specials))}
         ids |= {special: number for number, special in enumerate(specials)}
         tokenizer = Tokenizer(models.WordLevel(ids, unk_token=unk))
-        # Text that looks like a special token is text: an unknown word.
+        # Text that looks like a special token counts as text, namely as an unknown word.
         alike = "|".join(map(re.escape, specials))
         tokenizer.normalizer = normalizers.Sequence(
             [self._normalizer, normalizers.Replace(Regex(rf"(?<!\S)(?:{alike})(?!\S)"), UNSEEN)]
@@ -139,7 +139,7 @@ class Words:
         return (word.replace("i", "İ") if self._turkish else word).upper()
 
     def _unicode(self) -> pre_tokenizers.PreTokenizer:
-        """Splits into words, signs, and entries of the vocabulary that hold signs."""
+        """A splitter into words, signs, and vocabulary entries that hold signs."""
         cuts = self._turkish or any(re.fullmatch(r"\w+'|'\w+", spelling) for spelling in self.spellings)
         simple = f"{LETTER}+|{SIGN}" if cuts else f"{LETTER}+(?:'{LETTER}+)*|{SIGN}"
         splitter = _matches(simple)
@@ -150,26 +150,26 @@ class Words:
 
 
 def _matches(pattern: str) -> pre_tokenizers.PreTokenizer:
-    """Matches of the pattern become words; the text between them disappears."""
+    """A splitter whose words are the matches of the pattern; text between matches disappears."""
     return pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
 
 
 def _any_of(entries: Iterable[str]) -> str:
-    """A pattern for the longest entry that matches. An entry that ends with a letter must end its run of letters.
+    """A pattern for the longest entry that matches. After an entry that ends with a letter, no letter may follow.
 
-    The pattern is a tree of common prefixes, so that most positions of a text fail after a letter or two.
+    The pattern is a tree of common prefixes, so that most positions of a text fail after a character or two.
     """
     tree: dict = {}
     for entry in entries:
         node = tree
-        for letter in entry:
-            node = node.setdefault(letter, {})
+        for character in entry:
+            node = node.setdefault(character, {})
         node[""] = f"(?!{LETTER})" if unicodedata.category(entry[-1])[0] in "LMN" else ""
     return _alternatives(tree)
 
 
 def _alternatives(node: dict) -> str:
-    longer = [re.escape(letter) + _alternatives(below) for letter, below in node.items() if letter]
+    longer = [re.escape(character) + _alternatives(below) for character, below in node.items() if character]
     options = longer + ([node[""]] if "" in node else [])
     return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
 

@@ -1,4 +1,4 @@
-"""What the runs of a landscape do, and at which points of the parameter space. Plans import this: no torch here.
+"""The runs of a landscape, and the points that they evaluate. Plans import this module: no torch here.
 
 Equation numbers are those of "Zero-shot Cross-lingual Transfer is Under-specified Optimization".
 """
@@ -17,7 +17,7 @@ EVEN = tuple(round(-0.5 + 0.1 * step, 1) for step in range(21))  # of both axes 
 DENSER = (0.025, 0.05, 0.075, 0.125, 0.15, 0.175, 0.825, 0.85, 0.875, 0.925, 0.95, 0.975)  # near both ends of a line
 LINE_POINTS = tuple(sorted((*EVEN, *DENSER)))  # the paper's 33
 RADII = tuple(round(-0.5 + 0.05 * step, 2) for step in range(21))  # along a random direction, in lengths of filters
-ROWS = 3  # of the plane in one run: 63 points, so that a plane is spread over a cluster
+ROWS = 3  # rows of the plane in one run: 63 points, so that a plane is spread over a cluster
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Job:
-    """One run of a landscape, apart from its replicate. Its parameters are added to those of the configuration.
+    """One run of a landscape, apart from its replicate. Its fields are added to the configuration's parameters.
 
     `on` is the model that is trained, that a line begins at, or that random directions start from. `part` moves; the
     rest of the model stays that of the first model of `models`.
@@ -51,7 +51,7 @@ class Job:
     direction: int = 0  # of around: the number of the random direction
 
     def params(self) -> dict:
-        """The fields that are set: a line has no direction."""
+        """The fields that are set; a line, for example, has no direction."""
         return {"landscape": self.landscape} | {name: value for name, value in asdict(self).items() if value}
 
     @classmethod
@@ -67,7 +67,7 @@ class Job:
         return [(a,) for a in (RADII if self.landscape == AROUND else LINE_POINTS)]
 
     def models(self, replicate: int, *, shared: bool) -> list[Model]:
-        """The models that the job needs at a replicate; parts that do not move stay those of the first.
+        """The models that the job needs at a replicate; parts that do not move stay those of the first model.
 
         `shared`: see `Model.of`.
         """
@@ -81,7 +81,7 @@ class Job:
         return [Model.of(on, self.target, at, shared=shared) for on, at in needed[self.landscape]]
 
     def weights(self, point: tuple[float, ...]) -> tuple[float, ...]:
-        """The weight of each model at a point; at a trained model its weight is exactly 1 and the others are 0.
+        """The weight of each model at a point; at a trained model its weight is exactly 1 and all other weights are 0.
 
         Lines: a theta_both + (1 - a) theta_mono (equations 1 and 2). Planes, equation 3: theta_both + a1 (theta_src -
         theta_both) + a2 (theta_tgt - theta_both). Around: theta + a times a direction.
@@ -92,10 +92,10 @@ class Job:
 
 
 def jobs(targets: list[str], options: dict, *, shared: bool) -> Iterator[tuple[Job, int]]:
-    """All runs of a landscape, each with its replicate; runs come after those they depend on.
+    """All runs of a landscape, each with its replicate; runs come after the runs that they depend on.
 
-    `options` are `landscape` of a resolved specification. Without labels of the targets there are no models of target
-    and both, and so no lines and planes: only source models, compared with each other and with their surroundings.
+    `options` are `landscape` of a resolved specification. Without labels of the targets only source models are trained,
+    so there are no lines and planes: source models are compared with each other and with their surroundings.
     """
     replicates, labels = range(options["replicates"]), options["labels"]
     trained_on = MODELS if labels else (SOURCE,)

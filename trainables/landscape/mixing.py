@@ -1,4 +1,4 @@
-"""A model's parameters as one vector, overwritten in place: no model is built or loaded for a point."""
+"""A model's parameters as one vector, overwritten in place, so evaluating a point builds and loads no model."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ class Parameters:
             tensors[name].data = view
 
     def views(self, vector: Tensor) -> dict[str, Tensor]:
-        """The tensors in a vector, by name."""
+        """The tensors of which a vector consists, by name."""
         starts = self.starts
         return {name: vector[starts[name] :][: shape.numel()].view(shape) for name, shape in self.shapes.items()}
 
@@ -46,7 +46,7 @@ class Parameters:
         return {name: view.cpu().numpy().copy() for name, view in self.views(self.values).items()}
 
     def vector(self, named: dict[str, np.ndarray]) -> Tensor:
-        """Such a copy as one vector, on the model's device."""
+        """Join parameters by name, as from `named`, to one vector on the model's device."""
         if named.keys() != set(self.names):
             raise ValueError(f"these are parameters of another model: {sorted(named.keys() ^ set(self.names))[:3]}")
         vector = torch.zeros_like(self.values)
@@ -57,7 +57,7 @@ class Parameters:
     def write(self, weights: Sequence[float], vectors: Sequence[Tensor], part: str = ALL) -> None:
         """Set a part of the model to the weighted sum of vectors.
 
-        Vectors of weight 0 are not read, so a model of weight 1 is written to the last bit.
+        Vectors of weight 0 are not read, so a single model of weight 1 is written bit for bit.
         """
         moved = self.parts[part]
         pairs = zip(weights, vectors, strict=True)
@@ -67,11 +67,11 @@ class Parameters:
             self.values[moved].add_(vector, alpha=weight)
 
     def direction(self, around: Tensor, seed: int) -> Tensor:
-        """A random direction in which each filter is as long as that of `around` (Li et al. 2018).
+        """A random direction in which each filter is as long as the same filter of `around` (Li et al. 2018).
 
-        A filter is a row of a matrix. Biases and norms have none and do not move: they are few, and a random step in
-        them would outweigh all others. Buffers do not move either, since training moved none. Drawn on the CPU, for
-        the same direction on every device.
+        A filter is a row of a matrix. Biases and norms have no filters and do not move: they are few, and a random step
+        in them would outweigh all other steps. Buffers do not move either, since training moved no buffers. The
+        direction is drawn on the CPU, so it is the same on every device.
         """
         generator = torch.Generator().manual_seed(seed)
         direction = torch.zeros_like(around)

@@ -1,7 +1,4 @@
-"""A method as a landscape needs it: trained on other data, with one model and its dev sets.
-
-The method's own code trains and scores.
-"""
+"""Wraps a method's run for landscapes: other training data, one model, its dev sets. The method's own code trains."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +21,7 @@ from seedwise.trainables.training.learner import Learner
 
 @dataclass(frozen=True)
 class LandscapeInputs:
-    """What the method itself reads, and the training sets of the targets, which only a landscape reads."""
+    """The method's own inputs, and the training sets of the targets, which only a landscape reads."""
 
     method: str
     own: Any
@@ -61,16 +58,16 @@ class Subject:
 
     run: Method
     learner: Learner
-    encoder: Encoder  # that the model began as
+    encoder: Encoder  # from which the model started
     pool: Any  # all training examples, with a length and `take(rows)`
     size: int  # examples of an epoch
     streams: Streams
-    train_on: Callable[[Any], None]  # use these examples in the epochs to come
+    train_on: Callable[[Any], None]  # sets the examples of the following epochs
     sets: dict[str, tuple[Encoded, Tensor | None]]  # dev sets by language, and the tables that their ids are rows of
     classes: int
 
     def step(self, number: int) -> dict[str, float]:
-        """Train for an epoch; the method's own metrics."""
+        """Train for an epoch and return the method's own metrics."""
         self.train_on(self.pool.take(epoch_rows(len(self.pool), self.size, number, self.streams)))
         return self.run.step(number)
 
@@ -83,7 +80,7 @@ class Subject:
 
     @cached_property
     def parameters(self) -> Parameters:
-        """The model's parameters as one vector. Only after training, since it moves the parameters in memory."""
+        """The model's parameters as one vector. Use after training only, since this moves the parameters in memory."""
         model = self.learner.model
         encoder = {f"{model.base_model_prefix}.{name}" for name in self.encoder.weights}
         return Parameters(model, {name for name, _ in model.named_parameters() if name not in encoder})
@@ -101,7 +98,7 @@ def epoch_rows(pool: int, size: int, epoch: int, streams: Streams) -> np.ndarray
     """The `size` rows that an epoch uses of a training set of `pool` examples; all of them if `size` is `pool`.
 
     Otherwise the epochs go through the set again and again, reshuffled each time: every example comes once before any
-    comes twice. So each epoch has the same number of updates, whatever the model is trained on.
+    example comes twice. So each epoch has the same number of updates, whatever the model is trained on.
     """
     if pool == size:
         return np.arange(pool)

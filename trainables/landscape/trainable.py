@@ -22,7 +22,7 @@ def _functions(method: str) -> Any:
 
 
 class Landscape(Method):
-    """A run of a landscape, which is a `Trained` or a `Points`."""
+    """A run of a landscape: either `Trained` or `Points`."""
 
     @classmethod
     def class_for(cls, params: dict) -> type[Method]:
@@ -42,7 +42,7 @@ class Landscape(Method):
 
 
 class Trained(Landscape):
-    """Trains one of the paper's three models, or leaves the initial one. The model's parameters are the product."""
+    """Trains one of the paper's three models, or keeps the initial model. The model's parameters are the product."""
 
     @property
     def steps(self) -> int:
@@ -76,7 +76,7 @@ class Points(Landscape):
         return len(self.job.points())
 
     def receive(self, products: list[dict[str, np.ndarray]]) -> None:
-        """Take the models that `Job.models` names. Parts that do not move stay as they are in the first of them."""
+        """Receive the models that `Job.models` names. Parts that do not move keep the first model's parameters."""
         parameters = self.subject.parameters
         self.vectors = [parameters.vector(product) for product in products]
         if self.job.landscape == AROUND:

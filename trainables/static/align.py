@@ -1,4 +1,4 @@
-"""Many languages in the space of one: maps from dictionaries, given or induced, and whether they are used."""
+"""Maps languages into the space of a fixed language, by given or induced dictionaries, unless the map hurts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ Progress = Callable[[str], None]  # gets a line of text
 
 @dataclass(frozen=True)
 class Aligned:
-    """A language's table in the shared space, mapped or only normalised, and why."""
+    """A language's table in the shared space, mapped or only normalised, and the reason."""
 
     table: np.ndarray  # float32, in the order of the language's words
-    aligned: bool  # False where selection found that the map hurts
+    aligned: bool  # False if selection shows that the map hurts
     measure: str  # of before and after: precision_at_1 (CSLS, held-out pairs) or mutual_csls; more is better
-    before: float | None  # None without selection, and where dimensions differ, so that there is no alternative
+    before: float | None  # None without selection, or if dimensions differ, so that there is no alternative
     after: float | None  # None without selection
     pairs: np.ndarray  # rows (moving, fixed) that the map was fitted on
     notes: tuple[str, ...]
@@ -45,8 +45,8 @@ def align(
     """Map each of the `moving` languages into the space of the fixed language: `fixed_table(fixed, options)`.
 
     That space is the same for all languages, and no language depends on another. A dictionary translates from the fixed
-    language into a moving one; without one it is induced, for which 20 000 words need a GPU (`device`). `progress` gets
-    a line at every iteration of the induction.
+    language into a moving language; a missing dictionary is induced, which needs a GPU (`device`) with 20 000 words.
+    `progress` gets a line at every iteration of the induction.
     """
     space = replace(fixed, table=fixed_table(fixed, options))
     result = {}
@@ -57,13 +57,13 @@ def align(
 
 
 def fixed_table(fixed: Vectors, options: AlignOptions) -> np.ndarray:
-    """The fixed language in the shared space: its vectors, normalised as the preset says."""
+    """The vectors of the fixed language in the shared space: normalised as the preset says."""
     return normalise(fixed.table, PRESETS[options.preset].normalise)
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """The fixed language and a moving one, both normalised."""
+    """The fixed language and a moving language, both normalised."""
 
     language: str
     fixed: Vectors
@@ -88,12 +88,12 @@ class _Pair:
         return np.array(pairs)
 
     def mapped(self, pairs: np.ndarray) -> np.ndarray:
-        """The whole table of the moving language, mapped by a fit on these pairs."""
+        """The whole table of the moving language, mapped by the map that is fitted on these pairs."""
         sides = self.moving.table[pairs[:, 0]], self.fixed.table[pairs[:, 1]]
         return self.moving.table @ fit(*sides, PRESETS[self.options.preset], self.options.dimensions).astype(np.float32)
 
     def induced(self, start: np.ndarray | None, seed: int, progress: Progress | None) -> np.ndarray:
-        """Pairs by self-learning, from the pairs `start` or without supervision."""
+        """Induce pairs by self-learning, from the pairs `start` or without supervision."""
         if start is not None:
             start = start[(start < self.options.cutoff).all(axis=1)]
             if not len(start):
@@ -112,7 +112,7 @@ class _Pair:
         return induce(*tables, self.options, seed, start=start, device=self.device, progress=report)
 
     def quality(self, table: np.ndarray, held_out: np.ndarray) -> float:
-        """How well `table`, of the moving language, fits into the space, on the most frequent words of both.
+        """Score how well `table`, of the moving language, fits into the space, on both languages' most frequent words.
 
         Precision at 1 (CSLS) from the fixed language on the pairs `held_out`; without any, the mean CSLS of mutual
         nearest neighbours.
@@ -150,9 +150,9 @@ def _align(pair: _Pair, lexicon: Lexicon | None, seed: int, progress: Progress |
 
 
 def hold_out(pairs: np.ndarray, cutoff: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (moving, fixed) for fitting, and for selection those of every tenth distinct fixed word.
+    """Split pairs (moving, fixed): those for fitting, and the pairs of every tenth distinct fixed word for selection.
 
-    Only words below the cutoff can be held out. With fewer than ten words none is.
+    Only words below the cutoff can be held out. With fewer than ten such words, no word is held out.
     """
     frequent = (pairs < cutoff).all(axis=1)
     words = list(dict.fromkeys(pairs[frequent, 1].tolist()))[HELD_OUT - 1 :: HELD_OUT]

@@ -13,11 +13,11 @@ from seedwise.trainables.static.options import ExtractOptions
 from seedwise.trainables.training.encoder import Encoder, config_of, longest_input
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-BATCH = 32  # sentences of similar length per forward pass: a third is padding; of 128 in any order, two thirds
+BATCH = 32  # sentences of similar length per forward pass: a third is padding; with 128 in any order, two thirds are
 
 
 class FrozenEncoder:
-    """The lowest `options.layer` blocks of an encoder, without dropout. Its final norm, if it has one, is applied."""
+    """The lowest `options.layer` blocks of an encoder, without dropout. A final norm is applied if there is one."""
 
     def __init__(self, name: str, encoder: Encoder, tokenizer: Any, options: ExtractOptions, device: torch.device):
         if not tokenizer.is_fast:
@@ -42,9 +42,9 @@ class FrozenEncoder:
     def contexts(self, sentences: list[list[str]], sentence: np.ndarray, word: np.ndarray) -> tuple[Tensor, np.ndarray]:
         """The context vectors (n, d), in float32, of some words, and which of the words have a context.
 
-        A word is given by the number of its sentence, ascending, and its number in it. Sentences should be ordered by
-        length. A word has no context if nothing is left of its sentence without it. Words beyond `max_length` are not
-        read; their context is the part of the sentence that is.
+        A word is given by its sentence's number, ascending, and its position in the sentence. Sentences should be
+        ordered by length. A word has no context if its sentence has nothing else. Words beyond `max_length` are not
+        read; their context is the part of the sentence that is read.
         """
         contexts, usable = [], []
         for first in range(0, len(sentences), BATCH):
@@ -56,7 +56,7 @@ class FrozenEncoder:
         return torch.cat(contexts), np.concatenate(usable)
 
     def _read(self, sentences: list[list[str]], sentence: np.ndarray, word: np.ndarray) -> tuple[Tensor, np.ndarray]:
-        """`contexts` of sentences that are read in one forward pass."""
+        """`contexts` for the sentences of a single forward pass."""
         batch = tokenise(self.tokenizer, [(" ".join(words),) for words in sentences], self.max_length)
         counted = np.array(batch["attention_mask"], dtype=bool)[sentence]
         if self.context == "without":

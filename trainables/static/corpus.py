@@ -1,6 +1,6 @@
 """Corpora of plain text, a sentence per line: streamed, filtered and shuffled in bounded memory.
 
-A blank line ends a paragraph. Files are UTF-8 text, or the same compressed with gzip (.gz).
+A blank line ends a paragraph. Files are UTF-8 text, plain or compressed with gzip (.gz).
 """
 
 import random
@@ -15,21 +15,21 @@ from seedwise.trainables.inputs.files import Skipped, opened, readable
 from seedwise.trainables.spec import Count
 from seedwise.trainables.training.options import STRICT
 
-Line = tuple[int, str | None]  # its number from 1, and its text; None where that is too long
+Line = tuple[int, str | None]  # the line's number from 1, and its text, or None if it is too long
 
 
 @dataclass(frozen=True, config=STRICT)
 class Filters:
-    """Which sentences of a corpus are read. Defaults are the paper's (section 3.1, appendix C), but for `longest`."""
+    """Limits on the sentences that are read. Defaults are the paper's (section 3.1, appendix C), except `longest`."""
 
     least_words: int = 7  # words: shorter sentences are left out
-    least_sentences: int = 2  # sentences: those of smaller paragraphs (headlines, say) are left out
+    least_sentences: int = 2  # sentences: smaller paragraphs (such as headlines) are left out
     most_sentences: Count = 1_000_000  # sentences: the rest of the file is not read
-    longest: Count = 2_000  # characters: a longer line is hardly one sentence, and is left out
+    longest: Count = 2_000  # characters: longer lines are hardly single sentences, and are left out
 
 
 class LeftOut:
-    """What was left out, by reason, with the first line numbers of each."""
+    """Counts of the lines left out, by reason, with the first line numbers for each reason."""
 
     def __init__(self) -> None:
         self.short = Skipped("short sentence")
@@ -54,8 +54,8 @@ def sentences(
     """The sentences of a corpus that pass the filters, stripped, in the file's order.
 
     `key` names the file in errors. `words` splits a sentence into the words that `least_words` counts; the default
-    splits at white space, which is no measure for Chinese, say. What is left out is added to `left_out`. A file without
-    blank lines has no paragraphs, and `least_sentences` does not apply.
+    splits at white space, which does not suit Chinese. Lines left out are added to `left_out`. A file without blank
+    lines has no paragraphs, so `least_sentences` does not apply.
     """
     left_out = left_out or LeftOut()
     passed = 0
@@ -74,10 +74,10 @@ def sentences(
 
 
 def shuffled(items: Iterable[str], size: int, seed: int) -> Iterator[str]:
-    """The items in a random order, the same for the same seed, with at most `size` (1 or more) of them in memory.
+    """The items in a random order that depends on the seed, with at most `size` (1 or more) items in memory.
 
-    Each item is drawn from `size` that wait, and the next of the source takes its place. If `size` is the number of
-    items, every order is equally likely; with a smaller one no item comes more than `size` positions early.
+    Each item is drawn from `size` waiting items, and the next item takes its place. If `size` is the number of items,
+    every order is equally likely; with a smaller `size` no item comes more than `size` positions early.
     """
     draw, source = random.Random(seed), iter(items)
     waiting = list(islice(source, size))
@@ -89,8 +89,8 @@ def shuffled(items: Iterable[str], size: int, seed: int) -> Iterator[str]:
 
 
 def _large_paragraphs(lines: Iterable[Line], least: int, lonely: Skipped) -> Iterator[Line]:
-    """Lines of paragraphs of at least `least` lines, as many of which are held back. Without blank lines: all lines."""
-    held_back: list[Line] = []  # the first lines of a paragraph, as long as they are too few
+    """Lines of paragraphs with `least` lines or more; all lines of a file without blank lines."""
+    held_back: list[Line] = []  # the first lines of a paragraph, as long as these are fewer than `least`
     length, divided = 0, False
     for line in lines:
         if line[1] == "":
@@ -112,7 +112,7 @@ def _large_paragraphs(lines: Iterable[Line], least: int, lonely: Skipped) -> Ite
 
 
 def _lines(path: Path, key: str, longest: int) -> Iterator[Line]:
-    """All lines. Overlong ones are read in parts, so that a file without line ends does not fill the memory."""
+    """All lines. Overlong lines are read in parts, so that a file without line ends does not fill the memory."""
     number, room = 0, 4 * longest + 2  # bytes: UTF-8 has at most 4 per character, and a line end has 2
     try:
         with readable(path, key), opened(path) as file:

@@ -1,4 +1,4 @@
-"""How good word vectors are: translation by nearest neighbours, and similarity as people judge it."""
+"""Scores word vectors by nearest-neighbour translation and by human judgements of similarity."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,11 +22,11 @@ def lexicon_induction(
 ) -> dict[str, float]:
     """The share of source words with a translation among their k best target words: `nn_p1`, `csls_p1`, `nn_p5`, ...
 
-    Any of a word's translations counts. As in MUSE, source words without a pair that both vocabularies have are left
-    out; `nn_p1_all`, ... count them as wrong. `coverage` is the share that is not left out, `words` the number of
-    distinct source words in the lexicon. A share of nothing is nan. Words must match in case.
-    For CSLS (k is `neighbours`) every word of one vocabulary is compared with every word of the other: cut large ones
-    (MUSE has 200 000 words), or use a GPU as `device`.
+    Any of a word's translations counts. As in MUSE, source words without a pair in both vocabularies are left out;
+    `nn_p1_all`, ... count these words as wrong. `coverage` is the share of words that are not left out, `words` the
+    number of distinct source words in the lexicon. A share of nothing is nan. Words must match in case.
+    CSLS (k is `neighbours`) compares every source word with every target word: cut large vocabularies (MUSE has 200 000
+    words), or use a GPU as `device`.
     """
     source_rows, target_rows = _rows(source_words), _rows(target_words)
     gold: dict[str, set[int]] = {}
@@ -57,9 +57,9 @@ def word_similarity(
     """`spearman`: the rank correlation of cosines with human scores, over the pairs (word, word, score) with vectors.
 
     The first word of a pair is looked up in the first vocabulary, the second in the second: for a test in one language
-    pass the same twice. A phrase without a vector of its own is the mean of its words' vectors. Words are tried as they
-    are, lower-cased, capitalised, and with every part capitalised. `coverage` is the share of pairs with vectors on
-    both sides, `pairs` the number of all.
+    pass its vocabulary twice. A phrase without a vector is the mean of its words' vectors. Words are tried unchanged,
+    lower-cased, capitalised, and with every part capitalised. `coverage` is the share of pairs with vectors on both
+    sides, `pairs` the number of all pairs.
     """
     sides = (_rows(first_words), first_table), (_rows(second_words), second_table)
     cosines, scores, count = [], [], 0
@@ -74,7 +74,7 @@ def word_similarity(
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's rank correlation; nan, without scipy's warnings, where a side is constant or empty."""
+    """Spearman's rank correlation; nan, without scipy's warnings, if a side is constant or empty."""
     first, second = (rankdata(values) - (len(values) + 1) / 2 for values in (first, second))
     spread = np.sqrt((first @ first) * (second @ second))
     return float(first @ second / spread) if spread else np.nan
@@ -98,7 +98,7 @@ def _ranks(best: Tensor, gold: list[set[int]]) -> np.ndarray:
 
 
 def _vector(phrase: str, rows: dict[str, int], table: np.ndarray) -> np.ndarray | None:
-    """The vector of a word or phrase in float64; None where a word of it has none."""
+    """The vector of a word or phrase in float64; None if one of its words has no vector."""
     for words in ([phrase], phrase.split()):
         matches = [_row(word, rows) for word in words]
         if matches and None not in matches:

@@ -1,4 +1,4 @@
-"""Word vectors out of a frozen encoder: X2Static at sentence level (section 3 of the paper).
+"""Extracts word vectors from a frozen encoder: X2Static at sentence level (section 3 of the paper).
 
 Only a table of word vectors is trained. A word of a sentence is predicted from the mean of the encoder's states of that
 sentence, against words drawn at random. The encoder reads text as X2Static's released code prepares it: split,
@@ -33,7 +33,7 @@ VERSION = 1  # of the training: checkpoints of another version are not used
 
 @dataclass(frozen=True)
 class Summary:
-    """What an extraction read, left out and wrote."""
+    """Counts of what an extraction read, left out and wrote."""
 
     words: int  # written
     sentences: int  # read in each epoch
@@ -53,15 +53,15 @@ def extract(
     """Train vectors of the words of a text and write them to `to` in fastText's text format, compressed if it is .gz.
 
     A word that never became a target was at most pushed away from sentences: it is left out, and counted. Checkpoints
-    are kept beside `to`. After an interruption the same call continues from there and writes the same bytes as an
-    uninterrupted one; a checkpoint of other options or data is reported and not used.
+    are kept beside `to`. After an interruption the same call resumes from the checkpoint and writes the same bytes as
+    without an interruption; a checkpoint of other options or data is reported and not used.
     """
     console = console or Console(quiet=True)
     with console.status(f"reading {encoder_name} and counting the words of {text}"):
         training, fingerprint, left_out = prepare(encoder_name, text, language, options, seed)
     checkpoint = to.with_name(f"{to.name}.checkpoint")
     if checkpoint.exists():
-        message = "damaged, or of other options or data, and not used"
+        message = "not used, as it is damaged or of other options or data"
         if training.resume(checkpoint, fingerprint):
             message = f"continues from epoch {training.epoch + 1}, sentence {training.sentences + 1}"
         console.print(f"{checkpoint}: {message}.", soft_wrap=True, highlight=False, markup=False)
@@ -83,7 +83,7 @@ def extract(
 def prepare(
     encoder_name: str, text: Path, language: str, options: ExtractOptions, seed: int
 ) -> tuple[Training, str, tuple[str, ...]]:
-    """A training at its beginning, the fingerprint of its checkpoints, and what it leaves out of the text."""
+    """The training before its first update, the fingerprint of its checkpoints, and notes on text that is left out."""
     encoder, tokenizer = load_encoder(encoder_name)
     device = set_up(torch.get_num_threads(), gpu_share=1.0)
     frozen = FrozenEncoder(encoder_name, encoder, tokenizer, options, device)
@@ -101,8 +101,8 @@ def prepare(
     if not vocabulary.words:
         raise RequestError(
             "text",
-            f"{text}: no word occurs {options.least_count} times in the {vocabulary.sentences} sentences that "
-            "are left of it",
+            f"{text}: no word occurs {options.least_count} times in the {vocabulary.sentences} sentences that pass the "
+            "filters",
             f"Lower least_count, or name another text. Left out: {'; '.join(notes) or 'nothing'}.",
         )
     depends = {"version": VERSION, "language": language, "seed": seed, "encoder": encoder.config}

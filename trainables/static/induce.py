@@ -24,14 +24,14 @@ def induce(
     device: str | torch.device = "cpu",
     progress: Callable[[int, float, float], None] | None = None,
 ) -> np.ndarray:
-    """Pairs of rows (moving, fixed): the match of every moving word, then that of every fixed word.
+    """Pairs of rows (moving, fixed): every moving word with its match, then every fixed word with its match.
 
     Maps and matches by turns until the objective stalls with all similarities kept (ACL 2018, section 3.3). The
-    objective is the mean cosine of a word to the nearest of the other language, over both directions. Tables are
-    normalised and ordered by frequency; only their first `cutoff` rows are used. `start` is a dictionary as pairs of
+    objective is the mean cosine of a word to the nearest word of the other language, over both directions. Tables must
+    be normalised and ordered by frequency; only their first `cutoff` rows are used. `start` is a dictionary as pairs of
     rows; without it the start is unsupervised. The map in between is orthogonal, as in the released code; the full
-    sequence of `mapping` is for the dictionary that results. `progress` gets the iteration (from 1), the probability
-    of keeping a similarity, and the objective.
+    sequence of `mapping` is applied to the resulting dictionary. `progress` gets the iteration (from 1), the
+    probability of keeping a similarity, and the objective.
     """
     moving, fixed = unit(moving[: options.cutoff], device), unit(fixed[: options.cutoff], device)
     pairs = torch.as_tensor(_unsupervised(moving, fixed, options) if start is None else start, device=device)
@@ -57,8 +57,8 @@ def matches(
 ) -> tuple[Tensor, float]:
     """The best match of every word in both directions, by CSLS, and the objective.
 
-    Every similarity is kept with probability `keep`, independently. The best of those that are kept is thus the g-th
-    best of all, with g geometric: a number to draw per word, rather than per pair of words.
+    Every similarity is kept with probability `keep`, independently. So the best similarity that is kept is the g-th
+    best of all, with g geometric: a single draw per word, rather than a draw per pair of words.
     """
 
     def ranks(table: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ def matches(
 
 
 def _unsupervised(moving: Tensor, fixed: Tensor, options: AlignOptions) -> Tensor:
-    """The first dictionary (ACL 2018, section 3.2): words with alike sorted similarities to their own language.
+    """The first dictionary (ACL 2018, section 3.2): pairs words whose sorted similarities to their own language agree.
 
     Similarities are those of (X X^T)^(1/2), as in the paper.
     """

@@ -1,10 +1,10 @@
 """Linear maps of one language's vectors into the space of another, from the rows of a dictionary (VecMap).
 
 Artetxe et al., AAAI 2018, steps 0 to 5: normalise, whiten, map orthogonally, re-weight, de-whiten, reduce dimensions.
-There both languages move, so English would differ between the languages that are aligned with it. Here the fixed
+There both languages move, so the English vectors would differ for each language aligned with English. Here the fixed
 language is not re-weighted. Its whitening and de-whitening then leave a rotation V, and V^T takes the moving language
-back to the fixed one's original space: any number of languages share it. Re-weighting the fixed side and undoing that
-as well, by the inverse of its map, would divide the moving side by weights near 0, in the very directions in which the
+back to the fixed language's original space, which any number of languages can share. To re-weight the fixed side and
+undo it by the inverse of its map would divide the moving side by weights near 0, in the very directions in which the
 languages have nothing in common.
 """
 
@@ -22,7 +22,7 @@ class Preset:
 
     normalise: tuple[str, ...]  # of both sides, each by its own statistics
     whiten: bool  # without it the map is orthogonal and the rest has no effect
-    reweight: float = 0.0  # of the moving side: by singular values s to this power; 0 is none
+    reweight: float = 0.0  # the moving side is multiplied by singular values s to this power; 0: by nothing
 
 
 PRESETS = {
@@ -35,7 +35,7 @@ PRESETS = {
 
 
 def normalise(table: np.ndarray, steps: Iterable[str]) -> np.ndarray:
-    """Step 0: a table of word vectors after all `steps`, in order, as a new float32 array.
+    """Step 0: apply all `steps`, in order, to a table of word vectors. Returns a new float32 array.
 
     A row of zeros is a word without a vector: it stays zero and counts in no mean.
     """
@@ -66,8 +66,8 @@ STEPS = {
 def fit(moving: np.ndarray, fixed: np.ndarray, preset: Preset, dimensions: int = 0) -> np.ndarray:
     """W (d_moving x d_fixed), in float64, from the normalised vectors of a dictionary's pairs, row by row.
 
-    The map is linear and applies to the whole table of the moving language. `dimensions` (0: all) keeps only so many
-    directions, those in which the pairs agree best; the table stays as wide as the fixed one.
+    The map is linear and applies to the whole table of the moving language. `dimensions` (0: all) keeps only as many
+    directions, the best by agreement of the pairs; the mapped table stays as wide as the fixed table.
     """
     moving, fixed = moving.astype(np.float64), fixed.astype(np.float64)
     if not preset.whiten:
@@ -92,7 +92,7 @@ def orthogonal(covariance: np.ndarray, dimensions: int = 0) -> np.ndarray:
 
 
 def whitening(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(X^T X)^(-1/2), by which rows X become such that X^T X = 1, and its inverse (X^T X)^(1/2).
+    """(X^T X)^(-1/2), which turns rows X into rows with X^T X = 1, and its inverse (X^T X)^(1/2).
 
     Directions without rows (fewer rows than dimensions) become 0 in both.
     """

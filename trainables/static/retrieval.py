@@ -1,7 +1,7 @@
 """Nearest neighbours between two tables of unit vectors, by cosine or by CSLS, in blocks of bounded memory.
 
 CSLS (Conneau et al., ICLR 2018, section 2.3): csls(x, z) = 2 cos(x, z) - r(x) - r(z), where r, here the crowding of a
-word, is its mean cosine to its k nearest neighbours in the other language. It demotes hubs, near to everything.
+word, is its mean cosine to its k nearest neighbours in the other language. CSLS demotes hubs, near to everything.
 """
 
 from collections.abc import Iterator
@@ -15,19 +15,19 @@ CELLS = 1 << 24  # similarities in memory at a time: 64 MB
 
 
 def unit(table: np.ndarray, device: str | torch.device = "cpu") -> Tensor:
-    """The rows at length 1 in float32, on a device; rows of zeros stay and have cosine 0 to everything."""
+    """The rows at length 1 in float32, on a device; rows of zeros stay zero, with cosine 0 to everything."""
     return normalize(torch.tensor(np.asarray(table, dtype=np.float32), device=device), dim=1)
 
 
 def crowding(queries: Tensor, keys: Tensor, k: int) -> Tensor:
-    """r of every query: the mean of its k highest cosines, of fewer with fewer keys."""
+    """r of every query: the mean of its k highest cosines, or of all cosines if there are fewer keys."""
     return torch.cat([block.topk(min(k, len(keys)), dim=1).values for _, block in _blocks(queries, keys)]).mean(1)
 
 
 def nearest(queries: Tensor, keys: Tensor, crowded: Tensor | float, depth: int) -> Tensor:
     """Indices of the `depth` best keys of every query, best first.
 
-    By CSLS if `crowded` is the keys' crowding; by cosine if it is 0. The query's own crowding changes no order.
+    By CSLS if `crowded` is the keys' crowding; by cosine if it is 0. The query's crowding does not affect the order.
     """
     best = [block.sub_(crowded / 2).topk(min(depth, len(keys)), dim=1).indices for _, block in _blocks(queries, keys)]
     return torch.cat(best)
@@ -48,7 +48,7 @@ def match(queries: Tensor, keys: Tensor, crowded: Tensor, ranks: Tensor, k: int)
 
 
 def mutual_csls(first: Tensor, second: Tensor, k: int) -> float:
-    """The mean CSLS of all pairs that are each other's best by CSLS; nan where there is none."""
+    """The mean CSLS of all pairs that are each other's best by CSLS; nan without such a pair."""
     first_crowding, second_crowding = crowding(first, second, k), crowding(second, first, k)
     forward = nearest(first, second, second_crowding, 1)[:, 0]
     backward = nearest(second, first, first_crowding, 1)[:, 0]

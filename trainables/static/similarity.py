@@ -1,4 +1,4 @@
-"""Published tests of word similarity: pairs of words with a human score."""
+"""Reads published tests of word similarity: pairs of words with a human score."""
 
 import math
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 from seedwise.errors import RequestError
 from seedwise.trainables.inputs.files import Skipped, read_lines
 
-# Two words or phrases, and how similar people find them, in the file's own unit (more is more similar).
+# Two words or phrases, and the human score of their similarity in the file's own unit (more is more similar).
 Judgement = tuple[str, str, float]
 
-DATA, GOLD = ".data.txt", ".gold.txt"  # SemEval-2017 keeps scores in a file of their own
+DATA, GOLD = ".data.txt", ".gold.txt"  # SemEval-2017 has a separate file of scores
 
 
 def read_judgements(path: Path, key: str) -> list[Judgement]:
     """Read `word word score` lines (MUSE), separated by tabs, in which case phrases may hold spaces, or by white space.
 
-    For a file NAME.data.txt (SemEval-2017) the scores are in NAME.gold.txt, beside it or in the folder `keys` beside
-    its own. Malformed lines, such as phrases between spaces, are left out; more than half is an error.
+    For a file NAME.data.txt (SemEval-2017) the scores are read from NAME.gold.txt in the same folder or in ../keys.
+    Malformed lines, such as phrases between spaces, are left out; if more than half are malformed, it is an error.
     """
     lines = read_lines(path, key)
     if path.name.endswith(DATA):
@@ -38,7 +38,7 @@ def read_judgements(path: Path, key: str) -> list[Judgement]:
 
 
 def _with_scores(lines: list[str], path: Path, key: str) -> list[str]:
-    """The lines with their scores, which are in another file."""
+    """The lines with their scores appended, which are in another file."""
     name = path.name.removesuffix(DATA) + GOLD
     gold = next((at for at in (path.with_name(name), path.parent.parent / "keys" / name) if at.exists()), None)
     if gold is None:
@@ -50,7 +50,7 @@ def _with_scores(lines: list[str], path: Path, key: str) -> list[str]:
 
 
 def _judged(line: str) -> Judgement | None:
-    """The pair of a line; None if it is malformed."""
+    """The pair of a line; None if the line is malformed."""
     parts = [part.strip() for part in line.split("\t")] if "\t" in line else line.split()
     try:
         first, second, score = parts

@@ -58,7 +58,7 @@ class Negatives:
 
 
 class Training:
-    """The table and the progress of its training. What is drawn depends on seed, epoch and sentence number alone."""
+    """The table and the progress of its training. Random draws depend on seed, epoch and sentence number alone."""
 
     def __init__(
         self,
@@ -86,21 +86,21 @@ class Training:
 
     @property
     def loss(self) -> float:
-        """Mean loss per target of the current epoch, or of the last one at the end."""
+        """Mean loss per target of the current epoch; at the end, of the last epoch."""
         return self._total / max(self._targets, 1)
 
     @property
     def done(self) -> int:
-        """Sentences read so far, over all epochs."""
+        """The number of sentences read so far, over all epochs."""
         return self.epoch * self.vocabulary.sentences + self.sentences
 
     def updates(self) -> Iterator[None]:
-        """Do the remaining updates. Between two of them the state is consistent, and can be saved."""
+        """Do the remaining updates. Between two updates the state is consistent, and can be saved."""
         for epoch in range(self.epoch, self.options.epochs):
             if epoch > self.epoch:
                 self.epoch, self.sentences, self._total, self._targets = epoch, 0, 0.0, 0
             order = shuffled(self._corpus(), self.options.buffer, self._streams.seed("order", epoch))
-            order = islice(order, self.sentences, None)  # skips what was trained on before the checkpoint
+            order = islice(order, self.sentences, None)  # skips sentences read before the checkpoint
             while batch := list(islice(order, self.options.batch_size)):
                 self._update(batch, np.random.default_rng(self._streams.seed("words", epoch, self.sentences)))
                 self.sentences += len(batch)
@@ -134,9 +134,9 @@ class Training:
     def choose(
         self, batch: list[str], random: np.random.Generator
     ) -> tuple[list[list[str]], np.ndarray, np.ndarray, np.ndarray]:
-        """Sentences with targets, as words, the shortest first; and of each target its sentence, word number and row.
+        """Choose targets. Returns sentences with targets as words, the shortest first, and the targets as three arrays.
 
-        The word number is the target's position in its sentence, the row that of the vocabulary.
+        The arrays are a target's sentence, its position in the sentence, and its row in the vocabulary.
         """
         texts, chosen = [], [np.empty((3, 0), dtype=np.int64)]
         for words in sorted(self._words.split(batch), key=len):
@@ -148,7 +148,7 @@ class Training:
         return texts, *np.concatenate(chosen, axis=1)
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a checkpoint atomically. `fingerprint` stands for everything that the training depends on."""
+        """Write a checkpoint atomically. `fingerprint` identifies everything that the training depends on."""
         moments = self._optimiser.state[self.table]
         about = {name: getattr(self, name) for name in ("epoch", "sentences", "_total", "_targets")}
         about |= {"fingerprint": fingerprint, "step": moments["step"]}

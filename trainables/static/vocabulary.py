@@ -1,4 +1,4 @@
-"""The words of a corpus and how often they occur, counted as a stream in bounded memory."""
+"""Counts the words of a corpus as a stream, in bounded memory."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,27 +8,27 @@ import numpy as np
 
 from seedwise.trainables.inputs.words import Words
 
-ROOM = 2_000_000  # distinct words that are counted at a time: about 400 MB
+ROOM = 2_000_000  # most distinct words that are counted at a time: about 400 MB
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words, most frequent first (equally frequent ones in code point order), and how often each occurs."""
+    """Words, most frequent first (equally frequent words in code point order), and their counts."""
 
     words: list[str]
     counts: np.ndarray
-    sentences: int  # that were counted
-    rare: int  # words left out, for `least`, for `rows`, or for want of room (once each time they were dropped)
-    pruned: int  # how often the rarest were dropped for want of room; 0: the counts are exact
+    sentences: int  # number of sentences read
+    rare: int  # words left out because of `least`, `rows` or `room` (counted each time a word was dropped)
+    pruned: int  # how often the rarest words were dropped because of `room`; 0: the counts are exact
 
 
 def count_words(
     texts: Iterable[str], words: Words, *, least: int = 10, rows: int = 200_000, room: int = ROOM
 ) -> Vocabulary:
-    """The words of texts, split and lower-cased by `words`, that occur `least` times: at most `rows` of them.
+    """The words of texts, split and lower-cased by `words`, that occur `least` times or more: at most `rows` words.
 
     With more than `room` distinct words the rarest are dropped until three quarters of the room are taken, as in
-    word2vec: first those with one occurrence so far, then those with two, and so on. A dropped word that comes back is
+    word2vec: first words with one occurrence so far, then words with two, and so on. A dropped word that comes back is
     counted from zero, so after p rounds a count is at most 1 + 2 + ... + p too low.
     """
     counts: Counter[str] = Counter()

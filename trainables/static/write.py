@@ -1,4 +1,4 @@
-"""Word vectors in fastText's text format."""
+"""Writes word vectors in fastText's text format."""
 
 import gzip
 import io
@@ -20,7 +20,7 @@ SPACE = set(" \t\n\r\v\f")
 def write_vectors(path: Path, words: Sequence[str], table: np.ndarray) -> None:
     """Write `n d`, then `word v1 ... vd` lines, compressed if the name ends in .gz. No partial file is left behind.
 
-    Numbers are the shortest that give the same float32 again. The same vectors are the same bytes.
+    Numbers are the shortest decimals that give the same float32 again. The same vectors always give the same bytes.
     """
     table = np.asarray(table, dtype=np.float32)
     for row, word in enumerate(words):
@@ -37,7 +37,7 @@ def write_vectors(path: Path, words: Sequence[str], table: np.ndarray) -> None:
         if path.suffix != ".gz":
             _write(file, words, table)
             return
-        # No time and no name in the archive: they would differ between writes.
+        # The archive holds no time and no file name, which would differ between writes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as archive:
             _write(archive, words, table)
 

@@ -12,7 +12,7 @@ from seedwise.trainables.inputs.text import padded
 from seedwise.trainables.stitching.options import StitchingOptions
 from seedwise.trainables.stitching.tables import ZERO
 
-MAX_PARTS = 6  # pieces of a source entry, words of a target entry: longer entries are no anchors
+MAX_PARTS = 6  # most pieces of a source entry, or words of a target entry: longer entries are not used as anchors
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def lexicon_pairs(
 ) -> LexiconPairs:
     """Look up both sides of every entry.
 
-    `pieces_of` gives [] for a word that the encoder cannot spell; `casings_of` gives other forms of a target word, to
-    try if the word has no row.
+    `pieces_of` returns [] for a word that the encoder cannot spell; `casings_of` returns other forms of a target word,
+    which are tried if the word has no row.
     """
     kept = []
     for entry in entries:
@@ -78,7 +78,7 @@ def lexicon_pairs(
 
 
 def _spell(word: str, pieces_of: Callable[[str], list[int]]) -> tuple[list[int], int]:
-    """A word's pieces ([] if they are too many), and the piece of its capitalised form if only that is a single one."""
+    """A word's pieces ([] if too many), and the piece of its capitalised form if only that form is one piece, or -1."""
     pieces = pieces_of(word)
     capital = pieces_of(word.capitalize()) if len(pieces) != 1 else []
     return pieces if len(pieces) <= MAX_PARTS else [], capital[0] if len(capital) == 1 else -1
@@ -97,7 +97,7 @@ def _rows(
 
 
 def spelled(pairs: LexiconPairs, options: StitchingOptions) -> np.ndarray:
-    """The pieces of every source word, capitalised if the options allow that and only that form is a single piece."""
+    """The pieces of every source word, capitalised if the options allow it and only that form is a single piece."""
     if options.anchor_casing == "exact":
         return pairs.source
     capital = np.full_like(pairs.source, -1)
@@ -121,7 +121,7 @@ def eligible(pairs: LexiconPairs, options: StitchingOptions) -> np.ndarray:
     if options.quality and rated.any():
         kept &= ~(pairs.quality < np.quantile(pairs.quality[rated], options.quality))
     indices = np.flatnonzero(kept)
-    if options.translations == "one" and len(indices):  # the one of highest quality, or else the first
+    if options.translations == "one" and len(indices):  # the pair of highest quality, else the first
         order = indices[np.argsort(-np.nan_to_num(pairs.quality[indices], nan=-np.inf), kind="stable")]
         first = np.unique(pairs.target[order], axis=0, return_index=True)[1]
         indices = np.sort(order[first])
@@ -131,8 +131,8 @@ def eligible(pairs: LexiconPairs, options: StitchingOptions) -> np.ndarray:
 def draw(indices: np.ndarray, amount: int | float | str, seed: int) -> np.ndarray:
     """Keep `amount` of the indices, in their order: all, a number, or a share below 1.
 
-    The draw depends on `seed` alone, so a replicate uses the same anchors whatever else a configuration changes. More
-    than there are means all, and then the seed is inert.
+    The draw depends on `seed` alone, so a replicate uses the same anchors whatever else a configuration changes. If
+    `amount` exceeds their number, all indices are kept and the seed has no effect.
     """
     count = len(indices) if amount == "all" else amount
     if isinstance(count, float):
@@ -147,8 +147,8 @@ def choose(
 ) -> Anchors | None:
     """The anchors of a run, as vectors of the encoder's `original` table and of the target's `vectors`.
 
-    None if no pair is left. A side with several pieces or words is their mean. Merged anchors are one per source entry,
-    with the mean of the unit vectors of all its translations.
+    None if no pair is left. The vector of several pieces or words is their mean. If anchors are merged, each source
+    entry has a single anchor, with the mean of the unit vectors of all its translations.
     """
     pairs = pairs.only(draw(eligible(pairs, options), options.anchors, seed))
     if not len(pairs):
@@ -164,7 +164,7 @@ def choose(
 
 
 def _means(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The mean of the table's rows that each line names; the mean of a single row is that row to the last bit."""
+    """For each line of `rows`, the mean of these rows of the table; a single row is returned bit for bit."""
     result = table[rows[:, 0]].astype(np.float32, copy=True)
     for line in np.flatnonzero((rows[:, 1:] >= 0).any(1)):
         result[line] = table[rows[line][rows[line] >= 0]].mean(0)

@@ -1,4 +1,4 @@
-"""A stitched model as an ordinary Hugging Face folder, which loads without this project."""
+"""Writes a stitched model as an ordinary Hugging Face folder, which loads without this project."""
 
 import copy
 import json
@@ -14,8 +14,8 @@ from seedwise.trainables.stitching.reader import Language, Reader
 def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None:
     """Write the model of one target language and its tokenizer: every word with a vector gets its row of F^t.
 
-    The special tokens come first, in the order of all stitched tables; then one id per spelling. A spelling that takes
-    another spelling's vector (capitals) has a row of its own with the same values.
+    The special tokens come first, in the order of all stitched tables, then an id per spelling. A spelling that takes
+    another spelling's vector (capitals) has a separate row with the same values.
     """
     known: Language = reader.language(language)
     known.look_up(reader.task.split(language, "dev")[0])  # adds words made of n-grams, if unknown is subword
@@ -43,17 +43,17 @@ def export_pair(pair: Pair, reader: Reader, language: str, folder: Path) -> None
     roles = {role: getattr(reader.tokenizer, f"{role}_token") for role in ("cls", "sep", "pad", "unk")}
     known.words.tokenizer(tokens, **roles, max_length=longest).save_pretrained(folder)
     settings = folder / "tokenizer_config.json"
-    # The class that older versions of transformers know as well.
+    # Older versions of transformers know this class as well.
     changed = json.loads(settings.read_text(encoding="utf-8")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
     settings.write_text(json.dumps(changed, indent=2, ensure_ascii=False), encoding="utf-8")
     (folder / "README.md").write_text(_card(language, reader, known, longest), encoding="utf-8")
 
 
 def _card(language: str, reader: Reader, known: Language, longest: int) -> str:
-    """How to use the folder, for people who have nothing else."""
+    """The README.md of the folder, for users who have only this folder."""
     lines = [
         f"A classifier of {language} text, stitched (MoSECroT) onto an encoder that was fine-tuned on "
-        f"{reader.source_language}. It knows {len(known.words.spellings)} words; all others are one unknown word.",
+        f"{reader.source_language}. It knows {len(known.words.spellings)} words; others become the unknown token.",
         "",
         "    from transformers import pipeline",
         f'    classify = pipeline("text-classification", model="{language}")',
@@ -62,5 +62,5 @@ def _card(language: str, reader: Reader, known: Language, longest: int) -> str:
     if known.words.segmented:
         lines += ["", "Text must come as words with spaces between them, split by jieba: `' '.join(jieba.cut(text))`."]
     if known.subwords is not None:
-        lines += ["", "Words without a vector were made of their n-grams, those that occur in the dev set alone."]
+        lines += ["", "Words of the dev set without a vector got a vector from their n-grams."]
     return "\n".join(lines) + "\n"

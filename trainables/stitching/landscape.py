@@ -1,4 +1,4 @@
-"""Stitching in a landscape: one language pair on other training data, trained and scored by stitching's own code."""
+"""Stitching in a landscape: a language pair with other training data, trained and scored by stitching's own code."""
 
 from dataclasses import replace
 from functools import cache
@@ -19,9 +19,9 @@ from seedwise.trainables.streams import Streams
 
 
 def subject(inputs: LandscapeInputs, on: str, target: str, params: dict, streams: Streams, device: Any) -> Subject:
-    """One pair of stitching. Its word table is frozen, since the source reads rows of F^s and the target rows of F^t:
-    all models differ only in the body and the head. If anchors are drawn, all replicates have those of replicate 0: the
-    points between two seeds have a single table, so both ends read their own.
+    """Wrap a stitching run with a single pair. Its word table is frozen, since the source reads rows of F^s and the
+    target rows of F^t: models differ only in the body and the head. If anchors are drawn, all replicates use the
+    anchors of replicate 0: all points between two seeds have a single table, which both ends must share.
     """
     own: StitchingInputs = replace(inputs.own, targets={target: inputs.own.targets[target]})
     pool, source = own.train, on in (INITIAL, SOURCE)
@@ -62,7 +62,7 @@ def shifted(words: Encoded, own: StitchingInputs) -> Encoded:
 
 
 def joined_ids(source: Encoded, target: Encoded) -> Encoded:
-    """One set after the other; ids beyond a sentence's length are never read."""
+    """Join both sets, the source first; ids beyond a sentence's length are never read."""
     width = max(source.ids.shape[1], target.ids.shape[1])
     ids = [np.pad(each.ids, ((0, 0), (0, width - each.ids.shape[1]))) for each in (source, target)]
     lengths, labels = ([getattr(each, name) for each in (source, target)] for name in ("lengths", "labels"))

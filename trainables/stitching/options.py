@@ -1,4 +1,4 @@
-"""The options of stitching and of its baselines, including the choices that the paper leaves open. No torch here."""
+"""The options of stitching and its baselines, including choices that the paper leaves open. No torch here."""
 
 from typing import Annotated, ClassVar, Literal, get_args
 
@@ -19,17 +19,17 @@ class StitchingOptions(TrainingOptions):
 
     k: Count | Literal["all"] = 50  # nearest anchors that make up each word
     weighting: WeightingName = "standard"
-    tau: Positive = 1.0  # temperature; the paper names none. Inert for standard, where it cancels
-    exponent: Annotated[float, Field(gt=1, le=4)] = 1.5  # of entmax: 1 is softmax, 2 is sparsemax; then sparser
-    negatives: Literal["clamp", "keep"] = "clamp"  # negative cosines in standard: as 0, or as in the printed formula
-    # How many pairs, or which share of them, drawn by the anchor stream.
+    tau: Positive = 1.0  # temperature; the paper names no value. No effect with standard, where it cancels
+    exponent: Annotated[float, Field(gt=1, le=4)] = 1.5  # of entmax: 1 is softmax, 2 is sparsemax, beyond is sparser
+    negatives: Literal["clamp", "keep"] = "clamp"  # negative cosines in standard: set to 0, or kept as in the paper
+    # The number or share of pairs that are drawn by the anchor stream.
     anchors: Count | Annotated[float, Field(gt=0, lt=1)] | Literal["all"] = "all"
-    translations: Literal["one", "all"] = "one"  # anchors per target word: its first translation, or all of them
-    pieces: Literal["single", "mean"] = "single"  # source words of one piece only, or the mean of their pieces
-    phrases: Literal["skip", "mean"] = "skip"  # target entries of several words: no anchors, or the mean of their words
+    translations: Literal["one", "all"] = "one"  # anchors per target word: its best or first translation, or all
+    pieces: Literal["single", "mean"] = "single"  # source words of one piece only, or means of several pieces, too
+    phrases: Literal["skip", "mean"] = "skip"  # target entries of several words: left out, or the mean of their words
     anchor_casing: Literal["exact", "any"] = "any"  # lexica are lower-cased: take "Monday" if "monday" is missing
-    quality: Share = 0.0  # share of the pairs, those of lowest quality, to leave out; needs a lexicon with qualities
-    stop_words: Literal["keep", "drop"] = "keep"  # anchors whose target word is on the language's list
+    quality: Share = 0.0  # share of the pairs to leave out, lowest quality first; needs a lexicon with qualities
+    stop_words: Literal["keep", "drop"] = "keep"  # anchors whose target word is on the language's stop-word list
     merge_anchors: bool = False  # one anchor per source word (mean of its target vectors) instead of repeated rows
     centre: bool = False  # subtract each table's mean before the cosines
     renorm: bool = False  # scale each stitched row to the mean norm of the source table: means are short vectors
@@ -43,7 +43,7 @@ PAPER = {
     "pieces": "single",
     "phrases": "skip",
     "anchor_casing": "exact",
-    "quality": 0.0,  # the threshold of its low-resource lexica is not given: inputs.quality
+    "quality": 0.0,  # the paper does not give the threshold of its low-resource lexica: see inputs.quality
     "stop_words": "keep",
     "merge_anchors": False,
     "centre": False,
@@ -51,7 +51,7 @@ PAPER = {
     "specials": "tuned",
     "freeze_embeddings": False,
 }
-# The options that select anchors, and so concern LS as well.
+# The options that select anchors, which LS reads as well.
 ANCHORS = ("anchors", "translations", "pieces", "phrases", "anchor_casing", "quality", "stop_words")
 
 
@@ -62,7 +62,7 @@ def streams_used(params: dict) -> tuple[str, ...]:
 
 @dataclass(frozen=True, config=STRICT)
 class LeastSquaresOptions(StitchingOptions):
-    """A linear map of the target's vectors. Anchors are chosen as in stitching; its other own options are inert."""
+    """A linear map of the target's vectors. Anchors are chosen as in stitching, whose other options have no effect."""
 
     title: ClassVar[str] = "LS"
     map: Map = "plain"  # plain is the paper's
@@ -89,6 +89,6 @@ class RegressionOptions:
 
 @dataclass(frozen=True, config=STRICT)
 class ConstantOptions:
-    """Always predict the most frequent class of the source's training set: the level of no knowledge."""
+    """Always predict the most frequent class of the source's training set: the score of knowing nothing."""
 
     title: ClassVar[str] = "constant"

@@ -1,5 +1,4 @@
-"""A language pair under stitching: the tables F^s and F^t, and the source model that is trained on F^s and tested on
-F^t."""
+"""A language pair under stitching: the tables F^s and F^t, and a source model trained on F^s and tested on F^t."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ RECENT: dict[str, Neighbours] = {}  # by cache key, the oldest first
 
 
 class Pair:
-    """One target language with its own source model: F^s depends on the anchors, and so on the pair."""
+    """One target language with its own source model, since F^s depends on the anchors and so on the pair."""
 
     def __init__(
         self, inputs: StitchingInputs, target: Target, options: StitchingOptions, streams: Streams, device: torch.device
@@ -44,7 +43,7 @@ class Pair:
         self.counts = {"source": self.tables.counts, "target": word_counts}
         model.get_input_embeddings().weight.data.copy_(self.tables.source)
         self.learner = Learner(model, options, len(inputs.train), device)
-        # Models of several languages take turns on a GPU, which has room for one.
+        # Models of several languages take turns on a GPU, which has room for one model.
         self.idle_device = torch.device("cpu") if len(inputs.targets) > 1 else device
         self.learner.move(self.idle_device)
         # Rows of the special tokens in the target table; None: as fine-tuned, looked up when scoring.
@@ -101,7 +100,7 @@ class Pair:
         return torch.cat([specials.to(tuned.device), words.to(tuned.device)])
 
     def metrics(self) -> dict[str, float]:
-        """The number of anchors, and the shares of rows that needed a rule, in both tables."""
+        """The number of anchors, and the shares of rows in both tables that needed a special rule."""
         metrics = {"anchors": float(len(self.tables.anchors))}
         for side, counts in self.counts.items():
             for name in ("zero", "negative", "vanishing", "ties"):
@@ -133,7 +132,7 @@ class Tables:
         vectors = target.vectors - self.centre
         self.anchors = anchors.choose(target.lexicon, options, anchor_seed, vectors, original)
         if self.anchors is None:
-            raise ValueError("no pair of the lexicon is left as an anchor by pieces, phrases, casing and stop words")
+            raise ValueError("pieces, phrases, casing and stop words leave no pair of the lexicon as an anchor")
         self.norm = float(original.norm(dim=1).mean())
         # Drawn anchors differ between replicates, and their neighbours would fill a disk: they stay in memory.
         self.largest_k, self.on_disk = largest_k, options.anchors == "all"
@@ -178,7 +177,7 @@ class Tables:
 def cached_neighbours(words: Tensor, own_anchors: Tensor, k: int, *, on_disk: bool) -> Neighbours:
     """`neighbours`, computed once for these words and anchors: per process or, with `on_disk`, per machine.
 
-    The number of threads and the processor are part of the key: a sum that is split otherwise may round otherwise.
+    The number of threads and the processor are part of the key: a sum that is split differently may round differently.
     """
     key = {
         "words": content_hash(words.numpy()),

@@ -1,4 +1,4 @@
-"""What the driver reads once for a stitching search: arrays that travel to the workers.
+"""Reads the inputs of a stitching search once, on the driver, as arrays that are sent to the workers.
 
 `prepare` never opens a test set; `prepare_test` opens those of the source and the targets, for the confirmation alone.
 """
@@ -24,7 +24,7 @@ class StitchingInputs:
     train: Encoded
     dev: Encoded
     unknown_shares: dict[str, float]  # of the source's pieces, by split
-    targets: dict[str, Target]  # and the pivots, which are trained and scored alike
+    targets: dict[str, Target]  # the pivots, too, which are trained and scored like targets
     labelled: dict[str, WordSet]  # training sets of the targets, for the baseline lr, which sees their labels
     multilingual: Multilingual | None
     largest_k: int  # of the space: a run computes that many neighbours, whatever its own k

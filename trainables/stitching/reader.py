@@ -25,7 +25,7 @@ class WordSet:
 
     vectors: np.ndarray
     data: Encoded
-    unknown_share: float  # of its words
+    unknown_share: float  # of the split's words
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Reader:
         lexicon = read_lexicon(locate(self.inputs.lexicons[language], key), key, quality=self.inputs.quality)
         self.notes += [f"{key}: {note}" for note in lexicon.notes]
         if (self.inputs.quality or asks_quality) and all(entry.quality is None for entry in lexicon.entries):
-            self.notes.append(f"{key}: no pair has a quality, so none is left out for it")
+            self.notes.append(f"{key}: no pair has a quality, so no pair is left out by quality")
         entries = [entry._replace(target=plain(entry.target)) for entry in lexicon.entries]
         pairs = lexicon_pairs(entries, self._spell, known.rows.get, known.words.casings, self._stop_words(language))
         if not len(pairs):
@@ -126,8 +126,8 @@ class Reader:
         return frozenset(map(plain, read_words(locate(self.inputs.stop_words[language], key), key)))
 
     def _spell(self, word: str) -> list[int]:
-        """A source word's pieces within a sentence; [] if one of them is unknown to the encoder."""
-        pieces = self.tokenizer(f" {word}", add_special_tokens=False)["input_ids"]  # RoBERTa's pieces hold that space
+        """A source word's pieces within a sentence; [] if a piece is unknown to the encoder."""
+        pieces = self.tokenizer(f" {word}", add_special_tokens=False)["input_ids"]  # RoBERTa's pieces hold the space
         return [] if self.tokenizer.unk_token_id in pieces else pieces
 
     def _language(self, language: str) -> "Language":
@@ -162,7 +162,7 @@ class Reader:
 
 
 class Language:
-    """A target language's vectors and words. With `unknown: subword`, unknown words get a row when they are met."""
+    """A target language's vectors and words. With `unknown: subword`, `look_up` adds a row for each unknown word."""
 
     def __init__(self, inputs: Any, language: str):
         key = f"inputs.vectors.{language}"
@@ -189,7 +189,7 @@ class Language:
         return len(self.table) + len(self.added)
 
     def look_up(self, texts: list[str]) -> list[list[int]]:
-        """The row of each word of each text; -1 for words without one."""
+        """The row of each word of each text; -1 for words without a row."""
         if self.subwords is not None:
             for word in dict.fromkeys(word for words in self.words.split(texts) for word in words):
                 if word not in self.words.spellings and (vector := self.subwords.vector(word)) is not None:
@@ -198,7 +198,7 @@ class Language:
         return self.words.rows(texts)
 
     def take(self, rows: list[int]) -> np.ndarray:
-        """The vectors of these rows."""
+        """The vectors with these row numbers, the added vectors included."""
         chosen = np.array(rows)
         vectors = np.empty((len(chosen), self.table.shape[1]), dtype=np.float32)
         own = chosen < len(self.table)
@@ -211,7 +211,7 @@ class Language:
 def ordered_specials(tokenizer: Any) -> list[int]:
     """The special tokens of an encoder as the first rows of a stitched table, with padding at its own id if possible.
 
-    RoBERTa counts positions from the id of its padding: with another id, an exported model would shift all of them.
+    RoBERTa counts positions from its padding id: with another id, an exported model would shift all positions.
     """
     pad = tokenizer.pad_token_id
     others = [special for special in tokenizer.all_special_ids if special != pad]

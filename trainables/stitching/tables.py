@@ -30,7 +30,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows of a table needed a rule."""
+    """How many rows of a table needed a special rule, by rule."""
 
     rows: int  # all rows
     zero: int  # no direction
@@ -46,7 +46,7 @@ def neighbours(words: Tensor, anchors: Tensor, k: int) -> Neighbours:
     """
     anchors, _ = _directions(anchors)
     k = min(k, len(anchors))
-    depth = min(k + 1, len(anchors))  # one more rank shows whether the cut separates equals
+    depth = min(k + 1, len(anchors))  # one more rank shows whether the cut separates equal cosines
     n = len(words)
     nearest = Neighbours(
         torch.empty(n, k),
@@ -69,8 +69,8 @@ def neighbours(words: Tensor, anchors: Tensor, k: int) -> Neighbours:
 def combine(nearest: Neighbours, source_anchors: Tensor, k: int, options: StitchingOptions) -> tuple[Tensor, Counts]:
     """F: every word as the weighted mean of the source vectors of its k nearest anchors.
 
-    `source_anchors` has the anchors in the order that `neighbours` got. `nearest` may hold more than k neighbours: the
-    table is the same, bit for bit. Of the options, only the weighting and its parameters are read.
+    `source_anchors` has the anchors in the order that `neighbours` got. `nearest` may hold more than k neighbours
+    without changing a bit of the table. Of the options, only the weighting and its parameters are read.
     """
     width = nearest.index.shape[1]
     k = min(k, width)
@@ -92,7 +92,7 @@ def combine(nearest: Neighbours, source_anchors: Tensor, k: int, options: Stitch
 def stitch_all(
     words: Tensor, anchors: Tensor, source_anchors: Tensor, options: StitchingOptions
 ) -> tuple[Tensor, Counts]:
-    """F with all anchors behind every word: `combine` at k = number of anchors, without its words x anchors arrays."""
+    """F from all anchors for every word: `combine` at k = number of anchors, without its words x anchors arrays."""
     anchors, _ = _directions(anchors)
     table = torch.empty(len(words), source_anchors.shape[1])
     zero = torch.empty(len(words), dtype=torch.bool)
@@ -107,17 +107,16 @@ def stitch_all(
 
 
 def to_norm(table: Tensor, norm: float) -> Tensor:
-    """Rows scaled to `norm`; rows of zeros stay. A mean of k vectors is shorter than its members."""
+    """Rows scaled to `norm`, since a mean of k vectors is shorter than these vectors. Rows of zeros stay zero."""
     return normalize(table, dim=1, eps=ZERO) * norm
 
 
 def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
     """The `depth` largest values of each row, descending, and their columns; equal values by column, ascending.
 
-    In numpy, because its partition and its sort are fast.
-
-    The `depth`-th largest of the maxima of groups of columns is at most the `depth`-th largest of all, and hardly
-    smaller. So few columns reach it, among them all columns of the result and all that tie with its last.
+    This uses numpy, whose partition and sort are fast. The `depth`-th largest of the maxima of groups of columns is at
+    most the `depth`-th largest of all, and hardly smaller. So few columns reach it, among them all columns of the
+    result and all that tie with its last.
     """
     rows, columns = cosine.shape
     group = max(1, min(GROUP, columns // (2 * depth)))
@@ -137,7 +136,7 @@ def _nearest(cosine: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _directions(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """The rows scaled to length 1, and which rows are too short to have a direction: these become 0."""
+    """The rows scaled to length 1, and which rows are too short to have a direction; short rows become 0."""
     norm = vectors.norm(dim=1, keepdim=True)
     if not norm.isfinite().all():
         raise ValueError("vectors with numbers that are not finite have no cosines")
@@ -146,7 +145,7 @@ def _directions(vectors: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _denominators(similarity: Tensor, options: StitchingOptions) -> tuple[int, int]:
-    """Rows with a negative and with a vanishing denominator."""
+    """The numbers of rows with a negative and with a vanishing denominator."""
     if options.weighting != "standard":
         return 0, 0
     printed = similarity.sum(1)
@@ -160,10 +159,10 @@ def _counts(zero: Tensor, ties: int, denominators: list[tuple[int, int]]) -> Cou
 
 
 def _in_blocks(work: Callable[[slice], object], rows: int, size: int) -> list:
-    """`work` on every block of rows, on as many threads as torch has, each block on a single thread.
+    """Run `work` on every block of rows, on as many threads as torch has, each block on a single thread.
 
-    One matrix product per thread is faster than one product on all threads: half of the search is numpy's, which has
-    one thread, and no thread waits for the others after every step.
+    One matrix product per thread is faster than one product on all threads: half of the search is in numpy, which uses
+    one thread, and no thread has to wait for other threads after every step.
     """
     threads = torch.get_num_threads()
     try:

@@ -36,7 +36,7 @@ class Stitching(Classifier):
         }
 
     def step(self, number: int) -> dict[str, float]:
-        """Train one epoch and score dev: the source by means over the models of all pairs, and by each model."""
+        """Train one epoch and score dev. The source gets mean scores over the models of all pairs, and each model's."""
         metrics, losses, source_scores = {}, [], {}
         for language, pair in self.pairs.items():
             loss, source_scores[language], target_scores = pair.epoch(number)
@@ -47,14 +47,14 @@ class Stitching(Classifier):
         return self.reported(number, metrics)
 
     def constants(self) -> dict[str, float]:
-        """Unknown words, anchors, and rows of the tables that needed a rule."""
+        """Shares of unknown words, numbers of anchors, and shares of table rows that needed a special rule."""
         metrics = self.inputs.unknown_share_metrics()
         for language, pair in self.pairs.items():
             metrics |= {f"train/{name}/{language}": value for name, value in pair.metrics().items()}
         return metrics
 
     def fingerprint(self, tests: StitchingTests | None) -> str:
-        """Equal tables, training and seeds give equal scores, whatever options made the tables."""
+        """A hash of tables, training options and seeds: equal hashes mean equal scores, whatever the other options."""
         parts: list = [json.dumps([getattr(self.options, name) for name in TRAINING]), self.options.specials]
         parts += [str(self.streams.seed(stream)) for stream in ("head", "order", "dropout")]
         for language, pair in self.pairs.items():

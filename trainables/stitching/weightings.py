@@ -1,4 +1,4 @@
-"""From the cosines of the k nearest anchors to the weights of their mean (MoSECroT, section 4)."""
+"""Turns the cosines of the k nearest anchors into the weights of their mean (MoSECroT, section 4)."""
 
 import torch
 from entmax import entmax15, entmax_bisect, sparsemax
@@ -10,7 +10,7 @@ from seedwise.trainables.stitching.options import StitchingOptions
 EPS = 1e-12  # a smaller denominator has vanished: its row gets uniform weights
 SPARSE = ("sparsemax", "entmax")  # far anchors may have weights of exactly zero: farther anchors are then inert
 EXACT = {1.5: entmax15, 2.0: sparsemax}  # exponents whose threshold is found by sorting instead of bisection
-LARGEST = 64  # columns that these sort at first, a speed-up; they go on to more for rows with more weights
+LARGEST = 64  # columns that these functions sort first, for speed; for rows with more weights they sort more columns
 WIDTH = 64  # columns of the first bisection; a multiple of what a processor adds at once
 STEPS = 30  # of the bisection: halvings of an interval of at most 1, in similarities of 24 bits
 
@@ -47,9 +47,9 @@ def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
     """Weights (u - theta)_+^(1 / (exponent - 1)) of u = (exponent - 1) z / tau (Peters et al. 2019, equation 10).
 
     Softmax as the exponent tends to 1. Sparsemax at 2: the point of the simplex nearest to z / tau, one-hot once the
-    two best are tau apart. Sparser beyond 2: there the power is below 1, so a rounding of u near theta is a weight of
-    up to eps^power, 2e-4 at 3. Anchors without a weight change no bit of the others, so tables that must be equal have
-    equal hashes.
+    two best are tau apart. Sparser beyond 2: there the power is below 1, so a rounding error of u near theta becomes a
+    weight of up to eps^power, 2e-4 at 3. Anchors of weight 0 change no bit of the other weights, so tables that must be
+    equal have equal hashes.
     """
     below = (similarity - similarity.amax(-1, keepdim=True)) / tau
     if exponent in EXACT:
@@ -58,12 +58,12 @@ def entmax(similarity: Tensor, tau: float, exponent: float) -> Tensor:
 
 
 def _by_bisection(below: Tensor, exponent: float) -> Tensor:
-    """`entmax_bisect` of the first 64, 128, ... columns, until the last of them has no weight in any row.
+    """`entmax_bisect` of the first 64, 128, ... columns, until the last column has no weight in any row.
 
-    Its last bits depend on the number of columns, which is in its first bound and in the order of its sums. Called with
-    20 and with 200 columns at exponent 1.5, it gave other bits for 3 to 37 % of the rows that have at most 20 weights
-    (cosines of French vectors and of word pieces, random numbers), and one such row gives a table another hash. Here k
-    does not matter: every k that holds all weights ends at the same width, with -inf in columns that k has not.
+    Its last bits depend on the number of columns, through its first bound and the order of its sums. With 20 and with
+    200 columns at exponent 1.5, bits differed in 3 to 37 % of the rows that have at most 20 weights (cosines of French
+    vectors and of word pieces, random numbers), and one such row changes the hash of a table. Here k does not matter:
+    every k that holds all weights ends at the same width, with -inf in columns beyond k.
     """
     columns = below.shape[-1]
     ordered = bool((below[..., :-1] >= below[..., 1:]).all())  # as neighbours are; otherwise weights may be anywhere

@@ -4,14 +4,14 @@ import re
 
 import numpy as np
 
-METRICS = ("macro_f1", "accuracy")  # that may select
+METRICS = ("macro_f1", "accuracy")  # the metrics that may select
 
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray, classes: int) -> float:
-    """F1 averaged over all `classes`, computed on the whole set at once; a class that never occurs counts 0."""
+    """F1 averaged over all `classes`, computed on the whole set at once; a class that never occurs counts as 0."""
     confusion = np.bincount(truth * classes + predicted, minlength=classes * classes).reshape(classes, classes)
-    hits, both = np.diag(confusion), confusion.sum(0) + confusion.sum(1)
-    return float(np.mean(np.where(both > 0, 2 * hits / np.maximum(both, 1), 0.0)))
+    hits, counts = np.diag(confusion), confusion.sum(0) + confusion.sum(1)
+    return float(np.mean(np.where(counts > 0, 2 * hits / np.maximum(counts, 1), 0.0)))
 
 
 def accuracy(truth: np.ndarray, predicted: np.ndarray) -> float:
@@ -19,10 +19,10 @@ def accuracy(truth: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def scores(truth: np.ndarray, predicted: np.ndarray, labels: list[str]) -> dict[str, float]:
-    """All metrics of one set over the fixed `labels`, including those that do not occur.
+    """All metrics of one set over the fixed `labels`, including labels that do not occur.
 
-    `predicted_classes` is the number of classes among the predictions: 1 is a collapsed classifier. `share_of_LABEL` is
-    the share of the set that is predicted as LABEL.
+    `predicted_classes` is the number of classes among the predictions: 1 means a collapsed classifier. `share_of_LABEL`
+    is the share of the set that is predicted as LABEL.
     """
     shares = np.bincount(predicted, minlength=len(labels)) / len(predicted)
     return {
@@ -34,9 +34,9 @@ def scores(truth: np.ndarray, predicted: np.ndarray, labels: list[str]) -> dict[
 
 
 def metric_names(labels: list[str]) -> list[str]:
-    """Labels as parts of metric names: other characters than letters, digits, dots and hyphens become underscores.
+    """Labels as parts of metric names: characters other than letters, digits, dots and hyphens become underscores.
 
-    If that makes two labels equal, all get the number of their class.
+    If two labels become equal, the number of its class is appended to every label.
     """
     safe = [re.sub(r"[^\w.-]", "_", label) for label in labels]
     return safe if len(set(safe)) == len(safe) else [f"{name}_{number}" for number, name in enumerate(safe)]

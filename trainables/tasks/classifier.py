@@ -1,4 +1,4 @@
-"""What every run that classifies reports, whatever it trains."""
+"""The scores that every run with a classifier reports."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class Classifier(Method):
         return {name: value for name, value in metrics.items() if last or "/share_of_" not in name}
 
     def score_sets(self, split: str, sets: dict[str, Encoded]) -> dict[str, float]:
-        """The metrics of a split, from its sets by language."""
+        """The metrics of a split, given its data by language."""
         metrics: dict[str, float] = {}
         for language, data in sets.items():
             metrics |= self.score_set(split, language, data)

@@ -14,21 +14,21 @@ from seedwise.trainables.tasks.reading import data_error, read_file
 class Layout:
     """A published layout of a task. A specification may name other columns, classes and splits."""
 
-    files: tuple[str, ...] = ()  # alternative patterns below task.data; the first that matches a file counts
+    files: tuple[str, ...] = ()  # alternative patterns below task.data; the first that matches a file is used
     text: str = "text"
     second: str = ""  # the column of the second sentence; "" for single sentences
     label: str = "label"
     language: str = ""  # the column with the language of a row, if one file holds all languages
-    columns: tuple[str, ...] = ()  # of files without a header
+    columns: tuple[str, ...] = ()  # the columns of files without a header
     quoted: bool = False  # whether tab-separated files use quotes as CSV does; CSV files always do
-    labels: tuple[str, ...] = ()  # the classes; (): those of labels.txt or of the training set
+    labels: tuple[str, ...] = ()  # the classes; (): read from labels.txt or from the training set
     listed: bool = False  # labels.txt beside the files lists the classes
-    classes: dict[str, str] = field(default_factory=dict)  # label to class, if labels are not classes themselves
+    classes: dict[str, str] = field(default_factory=dict)  # from label to class, if labels are not the classes
     splits: dict[str, str] = field(default_factory=dict)  # published names of splits, if they differ
-    blanks: bool = False  # rows without a text are published, and are left out; otherwise they are an error
+    blanks: bool = False  # published files have rows without a text, which are left out; otherwise they are an error
     parallel: bool = False  # the dev sets of the languages are translations of each other, row by row
-    train: "Layout | None" = None  # of the training files, if it differs; any of its `files` counts
-    others: tuple["Layout", ...] = ()  # alternatives; `labels`, `listed` and `parallel` are those of the first layout
+    train: "Layout | None" = None  # the layout of the training files, if it differs; any of its `files` is used
+    others: tuple["Layout", ...] = ()  # alternatives; `labels`, `listed` and `parallel` come from the first layout
 
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -71,7 +71,7 @@ LAYOUTS = {
         labels=("negative", "neutral", "positive"),
         classes={"1": "negative", "2": "negative", "3": "neutral", "4": "positive", "5": "positive"},
     ),
-    # Pairs come first in the layout of XTREME's scripts, which write quotes as CSV does; the hub has its columns.
+    # For pairs, the first layout is that of XTREME's scripts, which quote as CSV does. Hub data sets use its columns.
     "xnli": Layout(
         ("{split}-{language}.tsv",),
         text="premise",
@@ -122,7 +122,7 @@ class Files:
         return sorted({language for pattern in self._patterns(split) for language in self._matches(pattern)})
 
     def name_of(self, split: str) -> str:
-        """The name of a split in the names of files."""
+        """The name of a split in file names."""
         return (self.layout_of(split).splits | self.splits).get(split, split)
 
     def _patterns(self, split: str) -> list[str]:
@@ -131,14 +131,14 @@ class Files:
     def _matches(self, pattern: str) -> set[str]:
         """The values of {language} in the names of existing files."""
         before, *after = pattern.split("{language}")
-        # The first {language} is captured, the others must repeat it.
+        # The first {language} is captured; any further {language} must repeat it.
         shape = re.escape(before) + "([^/]+)" + r"\1".join(["", *map(re.escape, after)])[2:] + r"(?:\.gz)?"
         names = glob.glob("*".join(map(glob.escape, [before, *after])) + "*", root_dir=self.root)
         return {match[1] for name in names if (match := re.fullmatch(shape, Path(name).as_posix()))}
 
 
 def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | None:
-    """The files of a task; None if `data` is a data set of the hub, or a folder in its format."""
+    """The files of a task; None if `data` is a hub data set or a folder in the hub's format."""
     if "{" in data:
         if "{language}" not in data or "{split}" not in data:
             raise data_error(
@@ -158,7 +158,7 @@ def find_files(data: str, layout: Layout, splits: dict[str, str]) -> Files | Non
     if not (folder / "README.md").is_file():
         published = f"no {' or '.join(each.files[0] for each in layouts)}, and " if layouts else ""
         raise data_error(
-            f"{data}: it has {published}no README.md, as a data set of the hub has",
+            f"{data}: it has {published}no README.md, which hub data sets have",
             "Name another folder, or write a pattern, for example data/{language}/{split}.csv.",
         )
     return None

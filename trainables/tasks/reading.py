@@ -20,7 +20,7 @@ from seedwise.paths import resolved
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 JSON = (".json", ".jsonl")
 TOO_MANY_FIELDS = "row 1 has more fields than there are columns"  # a warning of pandas, in plainer words
-BATCH = 1000  # rows of a hub data set that are converted at once
+BATCH = 1000  # rows of a hub data set that are converted together
 
 
 def data_error(problem: str, fix: str) -> RequestError:
@@ -32,7 +32,7 @@ def is_json(path: Path) -> bool:
 
 
 def first_row(path: Path, *, quoted: bool) -> list[str]:
-    """The fields of a file's first line, or its keys if the file is JSON; none for a JSON file with a single list."""
+    """The fields of a file's first line, or its keys if the file is JSON; [] for a JSON file that is a single list."""
     opener = gzip.open if path.suffix == ".gz" else open
     with (
         _one_line_errors(path, "Is it UTF-8 text in that format?"),
@@ -91,7 +91,7 @@ def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list
         source, options = (str(folder), {"streaming": True, "cache_dir": cache}) if is_folder else (name, {})
         try:
             rows = datasets.load_dataset(source, config, split=split, **options)
-        except ValueError:  # which an unknown configuration is for the library
+        except ValueError:  # raised for an unknown configuration, among others
             known = datasets.get_dataset_config_names(source)
             if config in known:
                 raise
@@ -103,14 +103,14 @@ def read_hub(name: str, config: str, split: str, wanted: list[str]) -> list[list
 
 
 def hub_split(name: str, config: str, split: str) -> str:
-    """How messages name a split of a hub data set."""
+    """The name of a hub data set's split, for messages."""
     return f"{name} ({config}, {split})"
 
 
 def missing_column(name: str, origin: object, columns: Iterable[str]) -> RequestError:
     return data_error(
         f"{origin} has no column {name!r}",
-        f"It has: {', '.join(columns)}. Name it by task.text, task.second (of pairs) or task.label.",
+        f"It has: {', '.join(columns)}. Name it by task.text, task.second (for pairs) or task.label.",
     )
 
 
@@ -134,7 +134,7 @@ def _quoting(path: Path, *, quoted: bool) -> int:
 
 @contextlib.contextmanager
 def _one_line_errors(origin: object, fix: str) -> Iterator[None]:
-    """In this block, any error becomes an error of the request, on one line."""
+    """Turn any error in this block into a RequestError of one line."""
     try:
         yield
     except RequestError:
@@ -162,6 +162,6 @@ def _quiet() -> Iterator[None]:
 
 
 def _class_names(values: list, feature: Any) -> list:
-    """The names of class numbers, if the column holds those; -1 is the hub's sign for a missing label."""
+    """Replace class numbers by names if the column's feature has names; on the hub, -1 marks a missing label."""
     names = getattr(feature, "names", None)
     return [None if value is None or value < 0 else names[value] for value in values] if names else values

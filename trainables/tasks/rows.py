@@ -1,4 +1,4 @@
-"""Checked rows of labelled data: no text and no label is missing, and labels are replaced by their classes."""
+"""Checks rows of labelled data: no text or label may be missing, and labels are replaced by their classes."""
 
 import math
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def rows_of(columns: dict[str, list[Any]], layout: Layout, language: str, origin
 
 
 def _classes(labels: list[str], numbers: Sequence[int], layout: Layout, origin: str) -> list[str]:
-    """The classes of labels that are not classes themselves: five stars are three classes."""
+    """Replace labels by classes, for example five numbers of stars by three classes."""
     labels = [label.removesuffix(".0") for label in labels]
     for row, label in zip(numbers, labels, strict=True):
         if label not in layout.classes:
@@ -61,10 +61,10 @@ def _classes(labels: list[str], numbers: Sequence[int], layout: Layout, origin: 
 
 
 def _filled(value: object, name: str, origin: str, row: int) -> str:
-    """A text or a label as text. A label loses the decimal part .0 of a number."""
+    """A text or a label as a string; an error if it is missing. A numeric label loses its decimal part .0."""
     missing = value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
     if missing or not isinstance(value, str | int | float):
-        wrong = f"{type(value).__name__} as its {name}, which is no text or number"
+        wrong = f"{type(value).__name__} as its {name}, which is neither text nor a number"
         raise data_error(
             f"{origin} row {row} has {f'no {name}' if missing else wrong}", "Correct it, or remove the row."
         )

@@ -24,8 +24,8 @@ NO_LABELS = (
 class Classification:
     """The `task` of a specification: classification of sentences or of sentence pairs.
 
-    Data is read when it is first used, so test sets stay closed during a search. A row without a label, or with a label
-    that the source does not have, is an error and never a default class.
+    Data is read on first use, so test sets stay unread during a search. A row without a label, or with a label that the
+    source does not have, is an error and never gets a default class.
     """
 
     def __init__(self, task: Task):
@@ -38,11 +38,11 @@ class Classification:
                 f"Remove it, or choose {', '.join(may_be_pairs)}.",
             )
         self.files = find_files(task.data, self.layout, task.splits)
-        self.languages = {task.source: "task.source"}  # and the keys that name them
+        self.languages = {task.source: "task.source"}  # each language with the key that names it
         self.languages |= {language: f"task.{key}" for key in ("targets", "pivots") for language in getattr(task, key)}
-        self.notes: list[str] = []  # rows that were left out, for people
+        self.notes: list[str] = []  # for users: which rows were left out
         self._rows = cache(self._read)
-        self._languages = cache(lambda split: self.files.languages(split))  # which may have to read a large file
+        self._languages = cache(lambda split: self.files.languages(split))  # cached, as it may read a large file
 
     @property
     def pairs(self) -> bool:
@@ -56,12 +56,12 @@ class Classification:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The classes in the order of their numbers: of the specification, of the task, or of source training."""
+        """The classes in the order of their numbers, from the specification, the task or the source's training set."""
         labels = [str(label) for label in self.task.labels or []] or list(self.layout.labels)
         labels = labels or self._listed(self.task.source) or sorted(set(self._rows(self.task.source, "train").labels))
         if len(set(labels)) < max(len(labels), 2):
             raise RequestError(
-                "task.labels", f"{', '.join(labels)}: these are not two or more different classes", "Correct the list."
+                "task.labels", f"{', '.join(labels)}: at least two different classes are needed", "Correct the list."
             )
         return labels
 
@@ -70,29 +70,29 @@ class Classification:
         rows, numbers = self._rows(language, split), {label: number for number, label in enumerate(self.labels)}
         for row, label in zip(rows.numbers, rows.labels, strict=True):
             if label not in numbers:
-                expected = "task.labels" if self.task.labels else f"those of {self.task.source}"
+                expected = "task.labels" if self.task.labels else f"the labels of {self.task.source}"
                 raise reading.data_error(
-                    f"{language}: {self._origin(language, split)} row {row}: {label!r} is not one of the labels, "
+                    f"{language}: {self._origin(language, split)} row {row}: {label!r} is not among "
                     f"{expected}: {', '.join(self.labels)}",
                     "Correct it.",
                 )
         return rows.texts, [numbers[label] for label in rows.labels]
 
     def name_of(self, split: str) -> str:
-        """The data's own name of a split. Two splits with the same name would be the same set."""
+        """The name of a split in the data. Two splits with the same name would be the same set."""
         return self.files.name_of(split) if self.files else (HUB_SPLITS | self.task.splits)[split]
 
     def check(self, *, test: bool, target_train: str = "") -> None:
-        """Check that files, columns and languages exist before anything starts. The hub is not asked.
+        """Check that files, columns and languages exist before anything starts. Does not query the hub.
 
-        `test`: whether the test sets of the source and the targets will be read as well. `target_train`: what reads the
-        training sets of the targets, and what to do if there are none; empty if nothing reads them.
+        `test`: whether the test sets of the source and the targets will be read as well. `target_train`: advice for the
+        error if a target has no training set; empty if nothing reads the targets' training sets.
         """
         if self.files is not None and (problems := collected(self._problems(test=test, target_train=target_train))):
             raise RequestErrors(problems)
 
     def _problems(self, *, test: bool, target_train: str) -> Iterator[RequestError]:
-        """Languages and files that are missing; a file that cannot be used ends it, since others are usually alike."""
+        """Yield missing languages and files. Raises at the first unusable file, since other files are usually alike."""
         known, unknown = self._languages("dev"), set()
         for language, key in self.languages.items():
             if language not in known and not self.files.path(language, "train").is_file():
@@ -125,7 +125,7 @@ class Classification:
                 )
 
     def paths(self) -> list[Path]:
-        """The local files that may be read, for checksums; none of a hub id."""
+        """The local files that a search may read, for checksums; empty for a hub id."""
         if self.files is None:
             return sorted(path for path in resolved(self.task.data).rglob("*") if path.is_file())
         paths = {self.files.path(language, split) for language in self.languages for split in SPLITS}
@@ -134,7 +134,7 @@ class Classification:
         return sorted(path for path in paths if path.is_file())
 
     def _read(self, language: str, split: str) -> Rows:
-        """Texts and class names of one split."""
+        """Read the texts and class names of one split."""
         layout, names = self._layout(split), self._columns(split)
         if layout.language:
             names["language"] = layout.language
@@ -151,7 +151,7 @@ class Classification:
         return rows
 
     def _check_file(self, language: str, split: str, key: str, fix: str) -> None:
-        """Check that a file exists, and that its columns and its language do."""
+        """Check that a file exists and has the columns and the language."""
         path, layout = self.files.path(language, split), self._layout(split)
         if not path.is_file():
             raise MissingFile(key, f"{path} is missing", fix, self.task.data)
@@ -170,17 +170,17 @@ class Classification:
             )
 
     def _layout(self, split: str) -> Layout:
-        """The layout of a split; a data set of the hub has the columns of the task's first layout."""
+        """The layout of a split; hub data sets have the columns of the task's first layout."""
         return self.files.layout_of(split) if self.files else self.layout
 
     def _columns(self, split: str) -> dict[str, str]:
-        """The names of the columns: text, label and, for pairs, second."""
+        """The names of the columns by role: text, label and, for pairs, second."""
         layout = self._layout(split)
         names = {key: getattr(self.task, key) or getattr(layout, key) for key in ("text", "second", "label")}
         return {key: name for key, name in names.items() if name}
 
     def _listed(self, language: str) -> list[str]:
-        """The classes of labels.txt, one a line; none if the task has no such file."""
+        """The classes in labels.txt, one per line; [] if the task has no labels.txt."""
         if self.files is None or not self.layout.listed or not self._labels_file(language).is_file():
             return []
         lines = read_lines(self._labels_file(language), "task.data")
@@ -190,7 +190,7 @@ class Classification:
         return self.files.path(language, "train").with_name("labels.txt")
 
     def _config(self, language: str) -> str:
-        """The configuration of a hub data set that holds a language."""
+        """The configuration of a hub data set that holds a language's data."""
         return self.task.config.replace("{language}", language)
 
     def _origin(self, language: str, split: str) -> str:

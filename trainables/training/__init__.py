@@ -1,1 +1,1 @@
-"""What all methods share: options, optimiser, learner, encoder, device."""
+"""Code that all methods share: options, optimiser, learner, encoder, device."""

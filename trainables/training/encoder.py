@@ -1,4 +1,4 @@
-"""A pretrained encoder as plain arrays that travel to the workers, and the classifier that is built from it there."""
+"""A pretrained encoder as plain arrays for the workers, and the classifier that workers build from it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -24,20 +24,20 @@ from seedwise.trainables.inputs.files import locate
 
 @dataclass(frozen=True)
 class Encoder:
-    """An encoder's configuration and float32 weights. Weights that the checkpoint lacks (a pooler, say) are absent."""
+    """An encoder's configuration and float32 weights, without weights that its checkpoint lacks, such as a pooler's."""
 
     config: dict[str, Any]
     weights: dict[str, np.ndarray]
 
 
 def load_encoder(name: str, key: str = "model", kind: Any = AutoModel) -> tuple[Encoder, Any]:
-    """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. No remote code.
+    """The encoder and the tokenizer of a hub id, a folder in the hub's format, or `world:NAME`. Runs no remote code.
 
-    `kind` is the class that loads it: AutoModelForMaskedLM, for example, keeps that head.
+    `kind` is the class that loads the model: AutoModelForMaskedLM, for example, keeps the head for masked words.
     """
     is_folder = name.startswith(("world:", "~")) or resolved(name).is_dir()
     path = str(locate(name, key, folder=True)) if is_folder else name
-    local_code = {"trust_remote_code": False}  # explicit: the default asks a person at a terminal, who could say yes
+    local_code = {"trust_remote_code": False}  # explicit: by default, a user at a terminal is asked and could agree
     try:
         with quiet():
             tokenizer = AutoTokenizer.from_pretrained(path, **local_code)
@@ -47,13 +47,13 @@ def load_encoder(name: str, key: str = "model", kind: Any = AutoModel) -> tuple[
             model, info = kind.from_pretrained(path, **loading, **local_code)
     except Exception as error:  # transformers, tokenizers, safetensors and torch have no error in common
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if "weights_only" in reason:  # torch goes on to explain how to read it nevertheless
-            reason = "its weights are a pickle of more than tensors, which may be code and is not read."
+        if "weights_only" in reason:  # torch's own message explains how to load the file anyway
+            reason = "its weights are a pickle of more than tensors, which may run code and is not read."
         raise RequestError(
             key, f"{name}: {reason}", "Write a hub id, or the path of a folder in its format."
         ) from error
     missing, settings = set(info["missing_keys"]), model.config.to_dict()
-    settings.pop("auto_map", None)  # names code, which users of an exported model should not be asked about
+    settings.pop("auto_map", None)  # names remote code, which users of an exported model should not be asked to trust
     weights = {key: value.numpy() for key, value in model.state_dict().items() if key not in missing}
     return Encoder(settings, weights), tokenizer
 
@@ -85,14 +85,14 @@ def check_encoder(key: str, name: str, encoder: Encoder, tokenizer: Any, max_len
 
 
 def longest_input(encoder: Encoder, tokenizer: Any) -> int:
-    """How many tokens an encoder can read."""
+    """The largest number of tokens that an encoder can read."""
     positions = encoder.config.get("max_position_embeddings") or tokenizer.model_max_length
-    unused = tokenizer.pad_token_id + 1 if "roberta" in encoder.config["model_type"] else 0  # its first positions
+    unused = tokenizer.pad_token_id + 1 if "roberta" in encoder.config["model_type"] else 0  # the first positions
     return positions - unused
 
 
 def config_of(encoder: Encoder) -> PreTrainedConfig:
-    """The configuration as an object of transformers; `dtype` is left out, as weights are float32."""
+    """The configuration as a transformers object; `dtype` is left out because weights are float32."""
     settings = {name: value for name, value in encoder.config.items() if name != "dtype"}
     return AutoConfig.for_model(settings.pop("model_type"), **settings)
 
@@ -105,7 +105,7 @@ def skeleton(encoder: Encoder, labels: int) -> PreTrainedModel:
 
 
 def initialise(model: PreTrainedModel, encoder: Encoder, seed: int) -> None:
-    """Set every weight: the encoder's from the checkpoint, all others (the head) drawn from `seed`."""
+    """Set every weight: the encoder's weights from the checkpoint, all others (the head) drawn from `seed`."""
     prefix = model.base_model_prefix + "."
     set_weights(model, {prefix + name: weights for name, weights in encoder.weights.items()}, seed)
 

@@ -19,7 +19,7 @@ EVALUATION_BATCH = 64  # examples per forward pass
 
 
 class Learner(Trainer):
-    """A classifier in training. `examples`, the number of them in an epoch, sizes the schedule."""
+    """A classifier in training. `examples`, the number of examples in an epoch, sets the length of the schedule."""
 
     options: TrainingOptions
 
@@ -27,7 +27,7 @@ class Learner(Trainer):
         super().__init__(model, options, options.epochs * updates_per_epoch(examples, options), device)
 
     def epoch(self, data: Encoded, *, order: int, dropout: int, loss_of: Callable[[Batch], Tensor]) -> float:
-        """One epoch on `data`; see `epoch_of_rows`. `loss_of` gets a batch and returns its mean loss."""
+        """Train for one epoch on `data`; see `epoch_of_rows`. `loss_of` gets a batch and returns its mean loss."""
         return self.epoch_of_rows(
             data.lengths, order=order, dropout=dropout, loss_of=lambda rows: loss_of(batch_of(data, rows, self.device))
         )
@@ -35,11 +35,11 @@ class Learner(Trainer):
     def epoch_of_rows(
         self, lengths: np.ndarray, *, order: int, dropout: int, loss_of: Callable[[np.ndarray], Tensor]
     ) -> float:
-        """One epoch on examples of these lengths, shuffled by the seed `order`; dropout draws from the seed `dropout`.
+        """Train for one epoch on examples of these lengths. `order` is the seed of the shuffle, `dropout` of dropout.
 
-        `loss_of` gets the row numbers of a few examples and returns their mean loss. Both seeds are set here and
-        nowhere else, so an epoch does not depend on what this process did before it. Returns the mean loss per example;
-        a loss that is not finite fails the run.
+        `loss_of` gets the row numbers of a few examples and returns their mean loss. Both seeds are set here alone, so
+        an epoch does not depend on what this process did before. Returns the mean loss per example. A loss that is not
+        finite fails the run.
         """
         torch.manual_seed(dropout)
         self.model.train()
@@ -62,8 +62,8 @@ class Learner(Trainer):
     def predict(self, data: Encoded, *, table: Tensor | None = None) -> np.ndarray:
         """The most likely class of every example, without dropout.
 
-        With a `table`, ids are its rows and the model's own word table is not used. The model then gets vectors and no
-        ids, so a model that reads meaning into ids (RoBERTa counts positions from its padding id) cannot misread them.
+        With a `table`, ids are rows of this table and the model's own word table is not used. The model then gets
+        vectors and no ids, so a model that interprets ids (RoBERTa counts positions from its padding id) is not misled.
         """
         predicted = np.empty(len(data), dtype=np.int64)
         for rows, batch in self.batches(data, table=table):
@@ -86,17 +86,17 @@ class Learner(Trainer):
 
 
 def updates_per_epoch(examples: int, options: TrainingOptions) -> int:
-    """Updates, not micro-batches: a schedule sized in the wrong unit ends far from zero."""
+    """The number of updates, not of micro-batches: a schedule in the wrong unit would end far from zero."""
     return math.ceil(examples / (options.batch_size * options.accumulation))
 
 
 def by_length(lengths: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """These rows, shortest first: batches of similar lengths need little padding."""
+    """The rows sorted by length, shortest first: batches of similar lengths need little padding."""
     return rows[np.argsort(lengths[rows], kind="stable")]
 
 
 def looked_up(batch: Batch, table: Tensor | None) -> Batch:
-    """The batch with the rows of `table` in place of its ids; unchanged without a table."""
+    """The batch with its ids replaced by the rows of `table`; unchanged without a table."""
     if table is None:
         return batch
     rest = {name: value for name, value in batch.items() if name != "input_ids"}

@@ -16,12 +16,12 @@ from seedwise.trainables.training.options import OptimiserOptions
 
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
-# What selective checkpointing keeps: matrix products are most of the cost of a forward pass.
+# Selective checkpointing keeps the results of matrix products, which are most of the cost of a forward pass.
 MATRIX_PRODUCTS = [torch.ops.aten.mm.default, torch.ops.aten.addmm.default]
 
 
 class Trainer:
-    """A model in training for a number of `updates`, which sizes the schedule."""
+    """A model in training for a number of `updates`, which sets the length of the schedule."""
 
     def __init__(self, model: PreTrainedModel, options: OptimiserOptions, updates: int, device: torch.device):
         self.model, self.options, self.device = model.to(device), options, device
@@ -42,7 +42,7 @@ class Trainer:
         if self.options.clip:
             self.scaler.unscale_(self.optimiser)
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
-            if not (self.scaler.is_enabled() or norm.isfinite()):  # fp16 skips such a step and scales less
+            if not (self.scaler.is_enabled() or norm.isfinite()):  # fp16 skips this step and lowers its scale
                 raise RunFailed("nan", f"the norm of the gradient is {norm.item()}")
         self.scaler.step(self.optimiser)
         self.scaler.update()
@@ -63,7 +63,7 @@ class Trainer:
         )
 
     def save(self, folder: Path) -> None:
-        """Weights as safetensors; the optimiser's state beside them."""
+        """Write the weights as safetensors, and the optimiser's state beside the weights."""
         save_model(self.model, str(folder / "model.safetensors"))  # writes tied tables once
         rest = {"optimiser": self.optimiser, "schedule": self.schedule, "scaler": self.scaler}
         torch.save({name: part.state_dict() for name, part in rest.items()}, folder / "optimiser.pt")

@@ -1,4 +1,4 @@
-"""The options of training that methods share, in one place. No torch here: spaces and specifications read this."""
+"""The training options that methods share. No torch here: spaces and specifications import this module."""
 
 from dataclasses import fields
 from typing import Annotated, Literal
@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from seedwise.trainables.spec import Count
 
-STRICT = ConfigDict(strict=True, extra="forbid")  # converts no strings or booleans to numbers, refuses unknown names
+STRICT = ConfigDict(strict=True, extra="forbid")  # no conversion of strings or booleans to numbers; no unknown names
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -21,9 +21,9 @@ class OptimiserOptions:
     lr: Positive = 2e-5  # peak learning rate of AdamW (eps 1e-8)
     schedule: Literal["linear", "cosine", "constant"] = "linear"  # decay to zero over all updates, or none
     warmup: Share = 0.0  # share of the updates over which the rate rises linearly from zero
-    weight_decay: NotNegative = 0.0  # of matrices only, not of biases and layer norms
+    weight_decay: NotNegative = 0.0  # applied to matrices only, not to biases and layer norms
     clip: NotNegative = 1.0  # largest gradient norm; 0 switches clipping off
-    precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # autocast; weights stay in fp32, fp16 scales its loss
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"  # autocast; weights stay in fp32, and fp16 scales the loss
     # Recompute activations: all (true: a third slower, least memory) or all but matrix products (selective: about as
     # fast as without, half the memory).
     gradient_checkpointing: bool | Literal["selective"] = False
@@ -33,7 +33,7 @@ class OptimiserOptions:
 
 @dataclass(frozen=True, config=STRICT)
 class TrainingOptions(OptimiserOptions):
-    """How a classifier is fine-tuned. The options of every method that trains one extend these."""
+    """How a classifier is fine-tuned. Every method that trains a classifier extends these options."""
 
     epochs: Count = 15  # passes over the source training data
     batch_size: Count = 32  # examples per forward pass

@@ -1,14 +1,14 @@
 """The embedded default: three small made-up languages with corpora, vectors, lexicons and two tiny encoders.
 
-Everything that needs real data (a fine-tuning set, word vectors, a bilingual lexicon, a pretrained encoder) finds a
-small image of it here, so that a search runs offline on a laptop. `docs/world.md` says how fair the image is.
+The world has a small imitation of all real data (a fine-tuning set, word vectors, a bilingual lexicon, a pretrained
+encoder), so that a search runs offline on a laptop. `docs/world.md` says how faithful the imitation is.
 """
 
 from pathlib import Path
 
 from seedwise.trainables.inputs.files import FILES
 
-SOURCE = "qel"  # codes from qaa to qtz are reserved by ISO 639 for private use, so none of these is a real language
+SOURCE = "qel"  # ISO 639 reserves the codes from qaa to qtz for private use, so no real language has them
 TARGETS = ("qan", "qor")
 
 

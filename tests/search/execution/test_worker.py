@@ -307,7 +307,7 @@ def picture(*of_panel, **changes):
         ([picture(series(), colour="red")], "pictures.0.colour: "),
         ([picture(series(), name="../../one")], "pictures.0.name: "),
         ([picture(panels=[])], "pictures.0.panels: "),
-        ([picture(), picture()], "two pictures have one name: one, one"),
+        ([picture(), picture()], "two pictures have the same name: one, one"),
         ([{"name": "one"}], "pictures.0.title: "),
         ({"name": "one"}, "pictures: "),
     ],

@@ -70,6 +70,6 @@ def test_the_loss_is_transformers_own(kind):
 
 def test_a_model_whose_head_is_in_several_parts_is_refused():
     model = DistilBertForMaskedLM(DistilBertConfig(vocab_size=20, dim=8, n_layers=1, n_heads=2, hidden_dim=8))
-    with pytest.raises(ValueError, match="parts after its encoder, where one is expected"):
+    with pytest.raises(ValueError, match="parts after its encoder, but one is expected"):
         head_of(model)
     assert head_of(BertForMaskedLM(BertConfig(vocab_size=20, hidden_size=8, num_attention_heads=2))) is not None

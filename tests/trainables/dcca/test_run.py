@@ -196,7 +196,7 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
         ("space.directions=60", r"^space\.directions: 60, but inputs\.static\.own has 50 dimensions"),
         ("inputs.score_layer=9", r"^inputs\.score_layer: 9, but the encoder has 4\."),
         ("space.blocks=5000", r"^space\.blocks: 5000, but the text has \d+\."),
-        ("inputs.vector_rows=100", r"^inputs\.static\.own\.q\w+: \d words are left to measure by, one in 20 of"),
+        ("inputs.vector_rows=100", r"^inputs\.static\.own\.q\w+: \d words are held out for the correlation score"),
         ("inputs.probes={qan: world:lexicons/qel-qan.txt}", r"^inputs\.probes\.qan: all its words are in inputs\.lex"),
     ],
 )

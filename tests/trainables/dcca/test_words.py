@@ -61,8 +61,8 @@ def test_the_vectors_of_all_languages_become_one_set_without_unknown_words(monke
         assert static.pieces.ids[row, : static.pieces.lengths[row]].tolist() == ids
     assert len(static.table) == len(kept)
     assert notes == [
-        "inputs.static.x.qel: 1 of 4 words have pieces that the encoder lacks, or no direction",
-        "inputs.static.x.qan: 1 of 4 words have pieces that the encoder lacks, or no direction",
+        "inputs.static.x.qel: 1 of 4 words have pieces that the encoder lacks, or a zero vector",
+        "inputs.static.x.qan: 1 of 4 words have pieces that the encoder lacks, or a zero vector",
     ]
 
 

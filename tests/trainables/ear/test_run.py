@@ -444,7 +444,7 @@ def test_an_exported_folder_predicts_what_the_run_does(trained, tmp_path):
 def test_a_head_that_nobody_could_load_is_not_exported(few, tmp_path):
     with pytest.raises(RequestError) as error:
         made(few, head="linear").export(request(demo()), tmp_path)
-    assert str(error.value) == ("--model: transformers has no head: linear, so nobody could load it. Use standard.")
+    assert str(error.value) == ("--model: transformers cannot load a model with head: linear. Use standard.")
     assert not list(tmp_path.iterdir())
 
 

@@ -66,8 +66,8 @@ def test_malformed_lines_are_left_out_and_noted(tmp_path):
     [
         ("bad.json", "{", "not JSON: "),
         ("bad.json", '["good", "nice"]', "is list, not an object of words"),
-        ("bad.json", '{"good": "nice"}', "'good' has 'nice', which is no list of words"),
-        ("bad.json", '{"good": ["nice"], "bad": [1]}', r"'bad' has \[1\], which is no list of words"),
+        ("bad.json", '{"good": "nice"}', "'good' has 'nice', which is not a list of words"),
+        ("bad.json", '{"good": ["nice"], "bad": [1]}', r"'bad' has \[1\], which is not a list of words"),
         ("bad.json", '{"good": ["good"], "bad": []}', "holds no word with a synonym"),
         ("bad.json", "{}", "holds no word with a synonym"),
         ("bad.txt", "", "holds no word with a synonym"),

@@ -74,18 +74,18 @@ def test_malformed_lines_are_left_out_counted_and_named(tmp_path, monkeypatch):
 
 def test_a_header_that_promises_more_is_noted(tmp_path):
     path = written(tmp_path, "a.vec", b"5 3\n" + lines(2, 3))
-    assert read_vectors(path, KEY, rows=9).notes == ("2 lines, where the header says 5",)
+    assert read_vectors(path, KEY, rows=9).notes == ("2 lines, but the header says 5",)
     assert read_vectors(path, KEY, rows=2).notes == ()
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"3 4\n" + lines(3, 2), "line 2 has 2 numbers where the header says 4; 3 of 3 lines are wrong"),
-        (b"3 2\n" + lines(3, 4), "line 2 has 4 numbers where the header says 2; 3 of 3 lines are wrong"),
-        (lines(1, 5) + lines(20, 4, 1), "line 2 has 4 numbers where the first line has 5; 20 of 21 lines"),
-        (lines(1000, 4) + lines(11, 3, 1000), "line 1001 has 3 numbers where the first line has 4; 11 of 1011"),
-        (b"5000 9\n" + lines(5000, 4), "line 2 has 4 numbers where the header says 9; 1000 of 1000 lines"),
+        (b"3 4\n" + lines(3, 2), "line 2 has 2 numbers, but the header says 4; 3 of 3 lines are wrong"),
+        (b"3 2\n" + lines(3, 4), "line 2 has 4 numbers, but the header says 2; 3 of 3 lines are wrong"),
+        (lines(1, 5) + lines(20, 4, 1), "line 2 has 4 numbers, but the first line has 5; 20 of 21 lines"),
+        (lines(1000, 4) + lines(11, 3, 1000), "line 1001 has 3 numbers, but the first line has 4; 11 of 1011"),
+        (b"5000 9\n" + lines(5000, 4), "line 2 has 4 numbers, but the header says 9; 1000 of 1000 lines"),
         (b"a 1 2\n\xff 1 2\n", "line 2 is not UTF-8"),
         (b"once upon a time\n", "line 1 has no numbers"),
         (b"", "is empty"),

@@ -229,7 +229,7 @@ def test_a_checkpoint_of_something_else_is_not_used_and_this_is_said(tmp_path, t
     else:
         checkpoint.write_bytes(checkpoint.read_bytes()[:-9])
     extracted = extract(WORLD, text, "qor", to, options, seed, Console(file=said, width=200))
-    assert "some.vec.checkpoint: damaged, or of other options or data, and not used." in said.getvalue()
+    assert "some.vec.checkpoint: not used, as it is damaged or of other options or data." in said.getvalue()
     assert extracted == extract(WORLD, text, "qor", tmp_path / "new.vec", options, seed)
     assert to.read_bytes() == (tmp_path / "new.vec").read_bytes()
 

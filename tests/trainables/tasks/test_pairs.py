@@ -107,7 +107,7 @@ def test_test_files_without_labels_are_refused_before_a_search(tmp_path, name, l
     [
         ([("a", "b", "neutral"), ("a", "", "neutral")], r"row 2 has no second text\. Correct it, or remove the row\."),
         ([("a", "b", "neutral"), (" ", "b", "neutral")], r"row 2 has no text\. Correct it, or remove the row\."),
-        ([("a", "b", "neutral"), ("a", "b", "-")], r"row 2: '-' is not one of the labels, those of en: entailment, "),
+        ([("a", "b", "neutral"), ("a", "b", "-")], r"row 2: '-' is not among the labels of en: entailment, "),
         ([("a", "b", "neutral"), ("a", "b")], "row 2 has no label"),
         ([("a", "b", "neutral", "x")], r"dev-en.tsv has 4 columns in its first line, not .*label\. Correct it\.$"),
         ([], r"dev-en.tsv is empty\. Add examples, or name another file\."),
@@ -160,7 +160,7 @@ def test_xnli_as_first_published(tmp_path):
 def test_row_numbers_of_xnli_count_all_languages_of_the_file(tmp_path):
     rows = [xnli_row("en", "neutral", "a", "b"), xnli_row("fr", "neutral", "a", "b")]
     for bad, message in [
-        (("fr", "-", "a", "b"), r"fr: .*xnli.dev.tsv row 3: '-' is not one of the labels"),
+        (("fr", "-", "a", "b"), r"fr: .*xnli.dev.tsv row 3: '-' is not among the labels of"),
         (("fr", "neutral", "a", " "), r"xnli.dev.tsv row 3 has no second text\."),
     ]:
         data = xnli_1(tmp_path, *rows, xnli_row(*bad))

@@ -179,7 +179,7 @@ def test_check_does_not_ask_the_hub():
         ("label,text\na,fine\n,bad\n", r"aa.csv row 2 has no label\. Correct it, or remove the row\."),
         ("label,text\na,fine\n  ,bad\n", "row 2 has no label"),
         ("label,text\na,fine\nb\n", "row 2 has no text"),
-        ("label,text\na,fine\nc,x\n", r"aa: .*aa.csv row 2: 'c' is not one of the labels, task.labels: a, b\."),
+        ("label,text\na,fine\nc,x\n", r"aa: .*aa.csv row 2: 'c' is not among task.labels: a, b\."),
         ("label,text\na,fine\na,x,y\n", "Expected 2 fields in line 3, saw 3"),
         ("label,text\na,x,y\nb,x\n", "row 1 has more fields than there are columns"),
         ('label,text\na,"never closed\nb,x\n', "EOF inside string"),
@@ -201,7 +201,7 @@ def test_a_bad_file_is_a_one_line_error_with_its_location(tmp_path, content, mes
         (b'{"label": "a", "text": "x"}\n{"label": null, "text": "y"}\n', "row 2 has no label"),
         (b'{"label": "a", "text": "x"}\n{"text": "y"}\n', "row 2 has no label"),
         (b'{"label": 1.5, "text": "x"}\n{"label": NaN, "text": "y"}\n', "row 2 has no label|aa.jsonl: "),
-        (b'{"label": {"a": 1}, "text": "x"}\n', "row 1 has dict as its label, which is no text or number"),
+        (b'{"label": {"a": 1}, "text": "x"}\n', "row 1 has dict as its label, which is neither text nor a number"),
         (b'{"label": "a", "text": "x"}\n{"label": "b", "te', "aa.jsonl: "),
         (b'{"label": "a"}\n', r"has no column 'text'\. It has: label\."),
         (b"label\n", "line 1 column 1.*Is it UTF-8 text in that format"),
@@ -254,7 +254,7 @@ def test_labels_are_checked_across_languages(tmp_path):
     ):
         task("sib200", tmp_path).check(test=False)
     write(tmp_path / "bb" / "dev.tsv", "index_id\tcategory\ttext\n1\tein\tx\n")
-    with pytest.raises(RequestError, match=r"bb: .*dev.tsv row 1: 'ein' is not one of the labels, those of aa: a, b\."):
+    with pytest.raises(RequestError, match=r"bb: .*dev.tsv row 1: 'ein' is not among the labels of aa: a, b\."):
         task("sib200", tmp_path).split("bb", "dev")
 
 
@@ -275,7 +275,7 @@ def test_check_reports_what_is_missing(tmp_path):
 
 def test_one_class_is_no_task(tmp_path):
     write(tmp_path / "aa-train.csv", "label,text\na,x\na,y\n")
-    with pytest.raises(RequestError, match=r"task.labels: a: these are not two or more different classes"):
+    with pytest.raises(RequestError, match=r"task.labels: a: at least two different classes are needed"):
         _ = task("text", f"{tmp_path}/{{language}}-{{split}}.csv").labels
 
 
