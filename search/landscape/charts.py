@@ -49,7 +49,8 @@ def lines(numbers: dict) -> Iterator[Chart]:
         if thin:
             thin[0]["showlegend"] = True  # one entry switches the replicates of all languages on
         what = f"mean of {captions.averaged_over(curves.values())}: {'; '.join(texts)}"
-        start = f"a = 0 is {model(numbers, on, target)}{' (zero-shot)' if on == SOURCE else ''}, a = 1 that of both. "
+        zero_shot = " (zero-shot)" if on == SOURCE else ""
+        start = f"a = 0 is {model(numbers, on, target)}{zero_shot}, a = 1 is {model(numbers, BOTH, target)}. "
         caption = (
             f"{captions.mean_and_band(curves.values())} "
             f"{'Single replicates can be switched on in the legend. ' if thin else ''}"
@@ -150,10 +151,9 @@ def _around(numbers: dict, target: str, language: str, near: dict[str, dict]) ->
         f"{captions.analysis(target) if {TARGET, BOTH} & near.keys() else f'On dev sets; {captions.UNUSED}'}"
     )
     comparable = (around["kept"].values() for around in numbers["around"] if around["target"] in ("", target))
-    both = [edge for curves in comparable for curve in curves for edge in edges(curve)]
-    shown = span([KEPT, *(value for edge in both for value in edge)])
+    shown = (value for curves in comparable for curve in curves for edge in edges(curve) for value in edge)
     layout = {"xaxis": traces.axis("radius along random directions"), "legend": LEGEND}
-    layout |= {"yaxis": traces.axis("share of its own score", range=shown)}
+    layout |= {"yaxis": traces.axis("share of its own score", range=span([KEPT, *shown]))}
     layout["shapes"] = [traces.mark(x0=0, x1=1, y0=KEPT, y1=KEPT, xref="paper")]
     return Chart("", captions.titled(numbers, language), text, caption, data, layout, when={"target": target})
 
@@ -181,7 +181,7 @@ def _along(
         f"{title}, {text[0]}, {moved}, {text[1]}.",
         f"{caption[0]}{captions.moved(numbers, part, on, target)} {caption[1]}{captions.analysis(target)}",
         data,
-        traces.between(f"a, from {start} to that of both", ends, y),
+        traces.between(f"a, from {start} to {end}", ends, y),
         when={"target": target, "moved": moved, "measure": measure(numbers, name)},
     )
 

@@ -94,8 +94,7 @@ class Numbers:
 
     @cached_property
     def trained(self) -> dict[Model, Run]:
-        training_runs = self.done(TRAIN)
-        return {Model(planned.job.on, planned.job.target, planned.replicate): run for planned, run in training_runs}
+        return {Model(planned.job.on, planned.job.target, planned.replicate): run for planned, run in self.done(TRAIN)}
 
     def model(self, on: str, target: str, replicate: int) -> Model:
         return Model.of(on, target, replicate, shared=self.plan.shared)
@@ -107,8 +106,7 @@ class Numbers:
 
     def languages(self, run: Run) -> list[str]:
         """The languages whose dev sets a run evaluated, the source first."""
-        languages = (self.source, *self.plan.targets)
-        return [language for language in languages if f"dev/{self.metric}/{language}" in run.metrics]
+        return [name for name in (self.source, *self.plan.targets) if f"dev/{self.metric}/{name}" in run.metrics]
 
     def curve(self, run: Run, name: str, language: str) -> list[float | None]:
         """A metric of a language at all points of a run, in order; None at points that lack it."""
@@ -222,7 +220,7 @@ class Numbers:
         return lines
 
     def around(self) -> list[dict]:
-        """Shares of a model's own score that are kept along random directions, averaged over all its directions."""
+        """The share of its score that a model keeps along random directions, over all replicates and directions."""
         models = []
         groups = self.grouped(AROUND, lambda planned: (planned.job.on, planned.job.target))
         for (on, target), planned_runs in groups.items():

@@ -21,7 +21,7 @@ WORDS = {  # what the charts of each group show
     "variance": "How much seeds differ along the lines. Zero-shot transfer is the point a = 0 of the source's line.",
     "planes": "All three models lie in one plane. The source's model is the zero-shot model.",
     "seeds": "Straight lines between source models of different seeds show whether the models lie in one valley.",
-    "around": "How far a model can be moved at random before it forgets: the wider, the flatter the minimum.",
+    "around": "The further a model can be moved at random before it forgets, the flatter its minimum.",
 }
 
 

@@ -1,4 +1,4 @@
-"""Charts of the plane through the models of source, target and both: scores as contours, one chart per language."""
+"""Charts of the plane through the models of source, target and both languages: scores as contours, by language."""
 
 import math
 from collections.abc import Iterator

@@ -139,7 +139,7 @@ def _search(
     method = study.method()
     with console.status("reading the inputs"):
         inputs = method.prepare(specification, parts.candidates)
-        sums = provenance.checksums(specification)
+        checksums = provenance.checksums(specification)
     notes = list(getattr(inputs, "notes", ()))
     for note in notes:
         console.print(note, style="yellow", soft_wrap=True)
@@ -155,7 +155,7 @@ def _search(
             "folder": str(paths.folder()),
             "revision": provenance.revision(),
             "versions": provenance.versions(),
-            "checksums": sums,
+            "checksums": checksums,
             "searched": study.searched(),
             "earlier": warm,
             "notes": notes,

@@ -23,10 +23,10 @@ def landscape(folder: Path) -> list[Section]:
     """
     folder = folder.resolve()
     landscapes = [path.parent for path in folder.parent.glob(f"*/{NUMBERS}")]
-    ours = [path for path in landscapes if path == folder or _origin(path) == folder]
-    if not ours:
+    of_search = [path for path in landscapes if path == folder or _origin(path) == folder]
+    if not of_search:
         return []
-    latest = max(ours, key=lambda path: (path / NUMBERS).stat().st_mtime)
+    latest = max(of_search, key=lambda path: (path / NUMBERS).stat().st_mtime)
     try:
         content = section(read_numbers(latest))
     except Exception as error:  # the file was edited: the search still gets its report

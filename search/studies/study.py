@@ -64,7 +64,7 @@ class Search:
         return max(self.specification.parts.space.samples, key=self.method().size)
 
     def total_runs(self, state: State) -> int | None:
-        """How many runs there will be, with baselines and confirmation; None where only hours bound them."""
+        """How many runs there will be, with baselines and confirmation; None if only hours limit them."""
         parts = self.specification.parts
         return total_runs(parts.policy, parts.baselines, self.specification.replicates.confirm, state)
 
