@@ -1,1 +1,1 @@
-"""Charts and tables as data, pages and pictures, for reports, MLflow and landscapes."""
+"""Charts and tables as data, the pages that show them, and pictures, for reports, MLflow and landscapes."""

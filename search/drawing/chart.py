@@ -1,4 +1,4 @@
-"""A chart as plain data for plotly.js, with its alternative text, and its markup in a page."""
+"""A chart as plain data for plotly.js with its alternative text, and as markup for a page."""
 
 import html
 import json
@@ -12,17 +12,17 @@ from seedwise.search.drawing.svg import PALETTE, plain
 BLUE, RED, GREEN, _, ORANGE, *_ = PALETTE
 GREY = "#888888"
 ROW = 26  # pixels of a row in a chart that lists names
-LEGEND = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"}  # above the chart, in one line where it fits
-OUTLIER = 3.0  # interquartile ranges below the lower quartile
+LEGEND = {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"}  # above the chart, in one line if it fits
+OUTLIER = 3.0  # a value further below the lower quartile, in interquartile ranges, is an outlier
 
 
 @dataclass(frozen=True)
 class Chart:
     """One figure. `text` describes the figure in numbers for screen readers; `caption` says how to read the figure.
 
-    `data` and `layout` are plotly's, without colours of text and grid: the page sets those, light or dark. Below
-    `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width. `when` names the choices of
-    the reader that show this chart among similar ones; see `seedwise.search.drawing.choices`.
+    `data` and `layout` are plotly's, without colours of text and grid: the page sets these colours, light or dark.
+    Below `width` pixels the chart scrolls instead of shrinking; 0 lets it shrink to any width. `when` are the reader's
+    choices that show this chart in a group of similar charts; see `seedwise.search.drawing.choices`.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Chart:
 
 
 def escaped(text: str) -> str:
-    """Text for a page, whatever characters it has."""
+    """Any text, escaped for a page."""
     return html.escape(plain(text))
 
 
 def label(text: str) -> str:
-    """Text for a chart, where plotly would interpret tags as markup."""
+    """Text escaped for a chart, since plotly interprets tags as markup."""
     return html.escape(text, quote=False)
 
 
@@ -70,7 +70,7 @@ def script_safe(data: object) -> str:
 
 
 def focus(values: list[float]) -> list[float]:
-    """The range of an axis for these values, without outliers far below the others that would squeeze the chart."""
+    """The range of an axis for these values. Outliers far below the rest lie outside: they would squeeze the chart."""
     low, high = np.quantile(values, (0.25, 0.75)).tolist()
     lowest, highest = max(min(values), low - OUTLIER * (high - low)), max(values)
     margin = 0.05 * (highest - lowest) or 0.05 * abs(highest) or 1.0
@@ -78,7 +78,7 @@ def focus(values: list[float]) -> list[float]:
 
 
 def beyond(points: list[tuple[float, ...]], *shown: list[float]) -> str:
-    """A sentence on how many points lie below the visible range of an axis; empty if none does."""
+    """A sentence on how many points lie below the visible range of an axis; empty if there are none."""
     below = sum(any(value < low for value, (low, _) in zip(point, shown, strict=True)) for point in points)
     return (
         f" {below} of {len(points)} points lie far below the visible range; a double click shows all." if below else ""
@@ -86,7 +86,7 @@ def beyond(points: list[tuple[float, ...]], *shown: list[float]) -> str:
 
 
 def points(name: str, x: list, y: list, colour: str, *, symbol: str = "circle", size: int = 7, **more: object) -> dict:
-    """A trace of points. `more` is passed to plotly."""
+    """A scatter trace without lines. `more` is passed to plotly."""
     marker = {"color": colour, "symbol": symbol, "size": size, "line": {"color": colour, "width": 1.5}}
     return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker, **more}
 

@@ -1,4 +1,4 @@
-"""Similar charts of which the reader chooses the ones to see."""
+"""Groups of similar charts, with buttons for the reader to choose which charts to see."""
 
 import json
 
@@ -6,10 +6,10 @@ from seedwise.search.drawing.chart import Chart, escaped
 
 
 def choosable(charts: list[Chart]) -> str:
-    """Charts side by side below a row of buttons for each key of their `when`; the first values are chosen at first.
+    """Charts side by side, below a row of buttons for each key of their `when`. At first, first values are chosen.
 
     A chart is visible if every value of its `when` is chosen. Keys with a single value have no buttons. The buttons
-    are the browser's own, outside the charts: the buttons that plotly draws cannot be reached without a mouse.
+    are HTML inputs outside the charts, since buttons drawn by plotly cannot be reached without a mouse.
     """
     keys = dict.fromkeys(key for chart in charts for key in chart.when)
     options = {key: list(dict.fromkeys(chart.when[key] for chart in charts if key in chart.when)) for key in keys}
@@ -17,7 +17,7 @@ def choosable(charts: list[Chart]) -> str:
     rows = [_buttons(key, name, options[key]) for key, name in names.items()]
     figures = []
     for chart in charts:
-        # Numbers, since people's words may have characters that a page must not have.
+        # Values are numbered, since a user's words may have characters that a page must not have.
         chosen = {key: options[key].index(value) for key, value in chart.when.items() if key in names}
         when = json.dumps({names[key]: str(number) for key, number in chosen.items()})
         hidden = ' hidden="hidden"' if any(chosen.values()) else ""

@@ -13,10 +13,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 def frame(
     title: str, note: str, answer: Sequence[str], parts: Sequence[tuple[str, str, str]], *, even: bool = False
 ) -> str:
-    """A whole page; except for plotly's script it is well-formed XML, which any parser reads.
+    """A whole page. Except for plotly's script it is well-formed XML, which any parser reads.
 
-    `note` stands below the title. `answer` are paragraphs of markup, the first in large type unless `even`. `parts`
-    are sections: key, title, markup.
+    `note` is the text below the title. `answer` are paragraphs of markup, the first in large type unless `even`.
+    `parts` are sections: key, title, markup.
     """
     name = escaped(title)
     contents = [f'<li><a href="#{key}">{escaped(heading)}</a></li>' for key, heading, _ in parts]

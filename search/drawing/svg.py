@@ -1,4 +1,4 @@
-"""Pictures that methods draw of their runs: read from a search folder, and drawn as SVG."""
+"""Pictures of runs: read what methods stored in a search folder, and draw it as SVG."""
 
 import io
 import json
@@ -15,8 +15,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^DvPX"  # shapes beside colours, for readers who cannot tell the colours apart
 PANEL, SINGLE_PANEL = (3.6, 2.8), (6.4, 3.8)  # inches of one panel among several, and of a panel alone
 MAX_LABELS, MAX_LABEL_LENGTH = 40, 30  # per panel; more cannot be read
-LETTER = 0.085  # inches that a letter takes on average, generously
-MARKED_LINE = 40  # points of a line, at most, for its points to be marked
+CHARACTER = 0.085  # inches of a character on average, generously
+MARKED_LINE = 40  # a line with at most this many points has a marker on each
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "seedwise", "font.sans-serif": ["DejaVu Sans"], "font.size": 9}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,8 +38,8 @@ def read(folder: Path, config_id: str, replicate: int) -> list[dict]:
 def svg(picture: dict, prefix: str = "") -> str:
     """Draw one picture that `checked` returned as a self-contained SVG; the same picture gives the same bytes.
 
-    Text stays text, in any script: the viewer has the fonts. `prefix` is put before every id, so that several pictures
-    can share a page.
+    Text stays text in any script, since the viewer has the fonts. `prefix` is put before every id, so that several
+    pictures can share a page.
     """
     from matplotlib import style
 
@@ -56,7 +56,7 @@ def plain(text: str) -> str:
 
 
 def _figure(picture: dict) -> "Figure":  # noqa: F821 (imported where it is needed)
-    """The panels in their rows, with one legend: a name has the same colour in every panel."""
+    """A figure with all panels and one legend: a name has the same colour in every panel."""
     from matplotlib.figure import Figure
 
     panels = picture["panels"]
@@ -80,20 +80,20 @@ def _figure(picture: dict) -> "Figure":  # noqa: F821 (imported where it is need
         _label_points(axes, panel["series"])
         if all(value == round(value) for series in panel["series"] for value in series["x"]):
             axes.xaxis.get_major_locator().set_params(integer=True)  # there is no epoch 1.5
-        axes.set_title(_literal(fill(panel["title"], round(width / columns / LETTER))), fontsize=9.5)
+        axes.set_title(_literal(fill(panel["title"], round(width / columns / CHARACTER))), fontsize=9.5)
         axes.set(xlabel=_literal(panel["x"]), ylabel=_literal(panel["y"]))
         if panel["log"]:
             axes.set_yscale("log")
     named = [(line, _literal(name)) for (name, *_), line in legend.items() if name.strip()]
     if named:
-        fitting = int(width / (LETTER * (6 + max(len(name) for _, name in named))))
+        fitting = int(width / (CHARACTER * (6 + max(len(name) for _, name in named))))
         columns = min(len(named), max(1, fitting))
         figure.legend(*zip(*named, strict=True), loc="outside lower center", ncols=columns, frameon=False)
     return figure
 
 
 def _draw(axes: "Axes", series: dict, rank: int, panel: str, index: int) -> "Line2D":  # noqa: F821
-    """Draw a series, its band behind it. `rank` of the name among all names decides colour and marker."""
+    """Draw a series and the band behind it. `rank`, of its name among all names, decides colour and marker."""
     colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank % len(MARKERS)]
     if series["low"]:
         edges = series["x"], series["low"], series["high"]
@@ -108,7 +108,7 @@ def _draw(axes: "Axes", series: dict, rank: int, panel: str, index: int) -> "Lin
 
 
 def _label_points(axes: "Axes", panel: list[dict]) -> None:  # noqa: F821
-    """Write texts beside points; if there are too many, an even sample of them."""
+    """Write labels beside points; if there are too many labels, an even sample of them."""
     labels = [
         (point, " ".join(label.split())[:MAX_LABEL_LENGTH])
         for series in panel
@@ -121,19 +121,19 @@ def _label_points(axes: "Axes", panel: list[dict]) -> None:  # noqa: F821
 
 
 def _literal(text: str) -> str:
-    """The text for matplotlib, which would set what stands between dollars as a formula, or fail."""
+    """The text escaped for matplotlib, which would set text between dollar signs as a formula, or fail."""
     return plain(text).replace("$", r"\$")
 
 
 def _embeddable(drawn: str, picture: dict, prefix: str) -> str:
-    """Matplotlib's SVG with a title and a description, and without what would affect the page around it."""
+    """Matplotlib's SVG, with a title and a description added and all that would affect the page removed."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(drawn)
     for child in list(root):
         if child.tag.endswith("metadata") or child.find(f"{{{SVG}}}style") is not None:
             root.remove(child)
-    root.attrib |= {"role": "img", "style": "stroke-linejoin: round; stroke-linecap: butt"}  # from the style sheet
+    root.attrib |= {"role": "img", "style": "stroke-linejoin: round; stroke-linecap: butt"}  # of the style sheet
     for position, (tag, text) in enumerate((("title", picture["title"]), ("desc", picture["text"]))):
         element = ElementTree.Element(f"{{{SVG}}}{tag}")
         element.text = plain(text)

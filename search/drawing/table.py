@@ -13,7 +13,7 @@ from rich.text import Text
 from seedwise.search.drawing.chart import escaped
 from seedwise.search.drawing.svg import plain
 
-LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
+LATEX = {character: f"\\{character}" for character in "{}$&#%_"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -28,7 +28,7 @@ LATEX = {letter: f"\\{letter}" for letter in "{}$&#%_"} | {
 
 @dataclass(frozen=True)
 class Column:
-    """`number` aligns to the right. `long` texts may wrap. `dim` is for what does not rank."""
+    """A column. `number` aligns it to the right, `long` lets texts wrap, `dim` greys metrics that do not rank."""
 
     name: str
     number: bool = False
@@ -36,12 +36,12 @@ class Column:
     dim: bool = False
 
 
-Cells = tuple[Column, Callable[[object], str]]  # a column, and the text that a record has in it
+Cells = tuple[Column, Callable[[object], str]]  # a column, and a function for the text of a record in it
 
 
 @dataclass(frozen=True)
 class Table:
-    """`sections` are groups of rows with a line between them; a row has a text for every column."""
+    """A table of texts. `sections` are groups of rows with a line between them; a row has a text for every column."""
 
     columns: Sequence[Column]
     sections: Sequence[Sequence[Sequence[str]]]
@@ -65,7 +65,7 @@ class Table:
         return [column.name for column in self.columns]
 
     def rich(self) -> RichTable:
-        """For a terminal. Cells are no markup."""
+        """The table for a terminal. Cells are plain text, never markup."""
         title, caption = Text(self.title, "table.title"), Text("; ".join(self.notes), "table.caption")
         left = {"title_justify": "left", "caption_justify": "left"}
         table = RichTable(title=title, caption=caption, box=SIMPLE_HEAD, padding=0, pad_edge=False, **left)
@@ -81,7 +81,7 @@ class Table:
     __rich__ = rich
 
     def html(self, *, chosen: int | None = None, links: Mapping[int, str] | None = None) -> str:
-        """For a page, where a table that is too wide scrolls; title and notes stand below the table.
+        """The table for a page, where it scrolls if it is too wide; title and notes go below the table.
 
         `chosen` is the number of the row to emphasise. `links` maps the number of a row to the id in the page that the
         row's first text links to.
@@ -105,18 +105,18 @@ class Table:
         return "\n".join([f'<div class="wide"><table>\n<thead>{head}</thead>', *lines, f"</table></div>{note}"])
 
     def markdown(self) -> str:
-        """For a model card, or a description in MLflow: head and rows only."""
+        """Head and rows for a model card or a description in MLflow, without title and notes."""
         rows = [self.head, ["---"] * len(self.columns), *self.rows]
         return "\n".join("| " + " | ".join(map(_markdown, row)) + " |" for row in rows)
 
     def csv(self) -> str:
-        """Head and rows only."""
+        """Head and rows, without title and notes."""
         file = io.StringIO(newline="")
         csv.writer(file).writerows([self.head, *self.rows])
         return file.getvalue()
 
     def latex(self) -> str:
-        """For a paper that uses the package booktabs."""
+        """The table for a paper that uses the package booktabs."""
         alignment = "".join("r" if column.number else "l" for column in self.columns)
         parts = [[self.head], *self.sections]
         body = "\\midrule\n".join("".join(" & ".join(map(_latex, row)) + " \\\\\n" for row in part) for part in parts)
@@ -135,9 +135,9 @@ def _line(tag: str, texts: Iterable[str], classes: Sequence[str], attributes: st
 
 
 def _markdown(text: str) -> str:
-    """A cell in a single line, with everything escaped that would end the cell."""
+    """A cell in a single line, with characters escaped that would end the cell."""
     return re.sub(r"([\\|])", r"\\\1", " ".join(plain(text).split())).replace("<", "&lt;")
 
 
 def _latex(text: str) -> str:
-    return "".join(LATEX.get(letter, letter) for letter in " ".join(plain(text).split()))
+    return "".join(LATEX.get(character, character) for character in " ".join(plain(text).split()))

@@ -1,1 +1,1 @@
-"""Landscapes: models of one configuration, points between the models, and what these say about seeds."""
+"""Landscapes: scores on the way between trained models of one configuration, and what they say about seeds."""

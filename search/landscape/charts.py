@@ -12,19 +12,19 @@ from seedwise.search.landscape.traces import edges, span
 from seedwise.text import number
 from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 
-MAX_NAMED = 6  # pairs of seeds in a legend; nobody reads a longer one
+MAX_NAMED = 6  # a chart with more pairs of seeds has no legend
 
 
 def groups(numbers: dict) -> list[tuple[str, str, list[Chart]]]:
-    """Charts that belong together: key, title, charts. Groups without charts are left out."""
+    """Groups of charts, each as (key, title, charts). Groups without charts are left out."""
     titled = [
-        ("lines", "From a model of one language to that of both", lines(numbers)),
-        ("variance", "Variance between seeds on the way", variance(numbers)),
+        ("lines", "From a model of one language to the model of both", lines(numbers)),
+        ("variance", "Variance between seeds along the lines", variance(numbers)),
         ("planes", "The plane of the three models", planes(numbers)),
         ("seeds", "Between seeds", seeds(numbers)),
         ("around", "Around the models", around(numbers)),
     ]
-    # Names, which become ids, have numbers instead of languages.
+    # Chart names become ids in the page, so they are numbered: a language's name may not be a valid id.
     named = (
         (key, title, [replace(chart, name=f"landscape-{key}-{index}") for index, chart in enumerate(charts)])
         for key, title, charts in titled
@@ -33,7 +33,7 @@ def groups(numbers: dict) -> list[tuple[str, str, list[Chart]]]:
 
 
 def lines(numbers: dict) -> Iterator[Chart]:
-    """Curves from the model of one language (a = 0) to that of both (a = 1), with bands over replicates."""
+    """Curves from the model of one language (a = 0) to the model of both (a = 1), with bands over replicates."""
     for line, name, curves in _measured(numbers, (SCORE, NORMALISED, LOSS), "mean"):
         on, target, x = line["on"], line["target"], line["points"]
         data, thin, texts = [], [], []
@@ -49,11 +49,12 @@ def lines(numbers: dict) -> Iterator[Chart]:
         if thin:
             thin[0]["showlegend"] = True  # one entry switches the replicates of all languages on
         what = f"mean of {captions.averaged_over(curves.values())}: {'; '.join(texts)}"
-        start = f"a = 0 is {model(numbers, on, target)}{' (zero-shot)' if on == SOURCE else ''}, a = 1 that of both. "
+        zero_shot = " (zero-shot)" if on == SOURCE else ""
+        start = f"a = 0 is {model(numbers, on, target)}{zero_shot}, a = 1 is {model(numbers, BOTH, target)}. "
         caption = (
             f"{captions.mean_and_band(curves.values())} "
             f"{'Single replicates can be switched on in the legend. ' if thin else ''}"
-            f"{'Every replicate is divided by the score of its own model of both. ' if name == NORMALISED else ''}"
+            f"{'Every score is divided by the score of its own model of both. ' if name == NORMALISED else ''}"
         )
         shown = [
             value
@@ -67,7 +68,7 @@ def lines(numbers: dict) -> Iterator[Chart]:
 
 
 def variance(numbers: dict) -> Iterator[Chart]:
-    """The variance over replicates along the lines: where seeds agree, and where they do not."""
+    """The variance over replicates along the lines, which shows where seeds agree and where they differ."""
     for line, name, curves in _measured(numbers, (SCORE, NORMALISED), "variance"):
         x, data, texts = line["points"], [], []
         for rank, (language, curve) in enumerate(curves.items()):
@@ -78,7 +79,7 @@ def variance(numbers: dict) -> Iterator[Chart]:
             start, end = values[x.index(0.0)], values[x.index(1.0)]
             texts.append(f"{language} {start:.2g} at 0, {end:.2g} at 1, most {values[top]:.2g} at {x[top]:g}")
         count = captions.averaged_over(curves.values())
-        caption = f"Sample variance over {count} at every point; of so few it is itself uncertain. "
+        caption = f"Sample variance over {count} at every point; with so few it is itself uncertain. "
         highest = max(value for curve in _comparable(numbers, line["target"], name) for value in curve["variance"])
         y = traces.axis("variance over replicates", range=span([0.0, highest]), exponentformat="e")
         text = f"variance of {measure(numbers, name)}", f"over {count}: {'; '.join(texts)}"
@@ -99,7 +100,7 @@ def seeds(numbers: dict) -> Iterator[Chart]:
 
 
 def _seeds(numbers: dict, target: str, language: str, name: str, curves: list[tuple]) -> Chart:
-    """`curves` are lines between two seeds, each with its curve and its barrier."""
+    """A chart of lines between pairs of seeds. `curves` has (line, values, barrier) for each pair."""
     data, texts = [], []
     for rank, (line, y, barrier) in enumerate(curves):
         pair, x = "seeds {} and {}".format(*line["replicates"]), line["points"]
@@ -124,7 +125,7 @@ def _seeds(numbers: dict, target: str, language: str, name: str, curves: list[tu
 
 
 def around(numbers: dict) -> Iterator[Chart]:
-    """What share of its score a model keeps when it is moved in random directions, one chart per language."""
+    """The share of its score that a model keeps if it is moved in random directions, one chart per language."""
     targets = dict.fromkeys(around["target"] for around in numbers["around"])
     for target in [target for target in targets if target] or [*targets]:  # source models may serve all targets: ""
         near = {around["on"]: around for around in numbers["around"] if around["target"] in ("", target)}
@@ -135,7 +136,7 @@ def around(numbers: dict) -> Iterator[Chart]:
 
 
 def _around(numbers: dict, target: str, language: str, near: dict[str, dict]) -> Chart:
-    """`near` are curves by what the model in their middle was trained on."""
+    """`near` maps what a model was trained on to the curves around that model."""
     data, texts = [], []
     for rank, on in enumerate((SOURCE, TARGET, BOTH)):
         if on in near:
@@ -145,21 +146,20 @@ def _around(numbers: dict, target: str, language: str, near: dict[str, dict]) ->
     kept = f"{100 * KEPT:g} % of the score is kept within a radius of {', '.join(texts)}."
     text = f"{numbers['metric']} in {language} around trained models, as a share of the model's own. {kept}"
     caption = (
-        f"{kept} The dotted line is that share. The radius is in lengths of the model's own filters, to both sides. "
+        f"{kept} The dotted line is that share. The radius is in lengths of the model's own filters, both ways. "
         f"{captions.mean_and_band((around['kept'][language] for around in near.values()), captions.RUNS)} "
         f"{captions.analysis(target) if {TARGET, BOTH} & near.keys() else f'On dev sets; {captions.UNUSED}'}"
     )
     comparable = (around["kept"].values() for around in numbers["around"] if around["target"] in ("", target))
-    both = [edge for curves in comparable for curve in curves for edge in edges(curve)]
-    shown = span([KEPT, *(value for edge in both for value in edge)])
+    shown = (value for curves in comparable for curve in curves for edge in edges(curve) for value in edge)
     layout = {"xaxis": traces.axis("radius along random directions"), "legend": LEGEND}
-    layout |= {"yaxis": traces.axis("share of its own score", range=shown)}
+    layout |= {"yaxis": traces.axis("share of its own score", range=span([KEPT, *shown]))}
     layout["shapes"] = [traces.mark(x0=0, x1=1, y0=KEPT, y1=KEPT, xref="paper")]
     return Chart("", captions.titled(numbers, language), text, caption, data, layout, when={"target": target})
 
 
 def _measured(numbers: dict, names: tuple[str, ...], needed: str) -> Iterator[tuple[dict, str, dict[str, dict]]]:
-    """Each line with each measure and, by language, the curves that have what is `needed`: a mean or a variance."""
+    """Yield (line, measure, curves by language), for the curves that have what is `needed`: a mean or a variance."""
     for name in names:
         for line in numbers["lines"]:
             known = {language: curves[name] for language, curves in line["curves"].items() if curves[name][needed]}
@@ -170,7 +170,7 @@ def _measured(numbers: dict, names: tuple[str, ...], needed: str) -> Iterator[tu
 def _along(
     numbers: dict, line: dict, name: str, text: tuple[str, str], caption: tuple[str, str], data: list[dict], y: dict
 ) -> Chart:
-    """A chart along a line; before and after the moved part in `text` and `caption` stands what is the chart's own."""
+    """A chart along a line. `text` and `caption` are what this chart says before and after the parameters moved."""
     on, target, part = line["on"], line["target"], line["part"]
     start, end = model(numbers, on, target), model(numbers, BOTH, target)
     ends = f"{label(numbers['source'] if on == SOURCE else target)} only", "both" if part == ALL else f"{part} of both"
@@ -181,7 +181,7 @@ def _along(
         f"{title}, {text[0]}, {moved}, {text[1]}.",
         f"{caption[0]}{captions.moved(numbers, part, on, target)} {caption[1]}{captions.analysis(target)}",
         data,
-        traces.between(f"a, from {start} to that of both", ends, y),
+        traces.between(f"a, from {start} to {end}", ends, y),
         when={"target": target, "moved": moved, "measure": measure(numbers, name)},
     )
 

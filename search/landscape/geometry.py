@@ -32,7 +32,7 @@ def inner_products(paths: Sequence[Path], block: int = BLOCK) -> np.ndarray:
 
 
 def _blocks(tensors: list, block: int) -> Iterator[list[np.ndarray]]:
-    """The same few rows of each of these tensors of one shape, each tensor's rows as one vector."""
+    """Yield the same few rows of every tensor, flattened to one vector per tensor. All tensors have one shape."""
     shape = tensors[0].get_shape()
     if not shape:
         yield [np.reshape(tensor[...], 1) for tensor in tensors]
@@ -44,10 +44,10 @@ def _blocks(tensors: list, block: int) -> Iterator[list[np.ndarray]]:
 
 
 def stored_products(target: str, paths: Sequence[Path], file: Path) -> np.ndarray | None:
-    """`inner_products`, computed once and stored in `file` by target, with the names of the models.
+    """`inner_products` of a target's models, computed once and then read from `file`, which also names the models.
 
-    So a report can be written again after the models were deleted. None if the products are not stored and a model is
-    missing or damaged: curves need no geometry.
+    So the report can be rewritten after the models were deleted. Returns None if the products are not stored and a
+    model is missing or damaged: the curves of a landscape do not need them.
     """
     from safetensors import SafetensorError
 
@@ -63,7 +63,7 @@ def stored_products(target: str, paths: Sequence[Path], file: Path) -> np.ndarra
 
 
 class Geometry:
-    """Vectors between models, as coefficients of the models. The coefficients of a vector sum to 0."""
+    """Vectors between models. A vector has a coefficient for each model, and its coefficients sum to 0."""
 
     def __init__(self, models: Sequence[Model], products: np.ndarray):
         self.models, self.products = models, products
@@ -81,13 +81,13 @@ class Geometry:
         return max(0.0, self.inner(vector, vector)) ** 0.5
 
     def angle(self, first: np.ndarray, second: np.ndarray) -> float | None:
-        """In degrees; None if a vector is zero."""
+        """The angle between two vectors in degrees; None if a vector is zero."""
         lengths = self.length(first) * self.length(second)
         if lengths == 0:
             return None
         return float(np.degrees(np.arccos(np.clip(self.inner(first, second) / lengths, -1.0, 1.0))))
 
     def projection(self, vector: np.ndarray, onto: np.ndarray) -> float:
-        """The projection of a vector, in lengths of the vector it is projected `onto`; 0 if that is zero."""
+        """The projection of `vector` on the vector `onto`, in lengths of `onto`; 0 if `onto` is zero."""
         square = self.inner(onto, onto)
         return self.inner(vector, onto) / square if square > 0 else 0.0

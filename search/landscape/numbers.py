@@ -1,4 +1,4 @@
-"""The numbers of a landscape, from its ledger and its models to `landscape.json`. Pages and sentences show these."""
+"""The content of `landscape.json`, computed from a landscape's ledger and models. Charts and sentences show it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from seedwise.trainables.landscape.jobs import (
     Model,
 )
 
-GEOMETRY = "geometry.json"  # inner products of models, in the folder of a landscape
+GEOMETRY = "geometry.json"  # in the folder of a landscape: inner products of its models
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of a landscape, each part derived once."""
+    """The numbers of a landscape, from its plan, its ledger's state and its models."""
 
     plan: Plan
     state: State
@@ -50,7 +50,7 @@ class Numbers:
         return self.state.specification["task"]["source"]
 
     def all(self) -> dict:
-        """Everything, as it stands in `landscape.json`."""
+        """The content of `landscape.json`, except its sentences."""
         specification = self.state.specification
         return {
             "name": specification["name"],
@@ -72,7 +72,7 @@ class Numbers:
         }
 
     def done(self, kind: str) -> Iterator[tuple[PlannedRun, Run]]:
-        """The runs of this kind that have their results."""
+        """The runs of this kind of job that are done, each with its plan."""
         for planned, run in self.plan.with_runs(self.state):
             if planned.job.landscape == kind and run is not None and run.status == DONE:
                 yield planned, run
@@ -84,7 +84,7 @@ class Numbers:
         return groups
 
     def left_out(self) -> list[str]:
-        """The runs that failed, and why. Runs that needed these were never started."""
+        """The runs that failed, with their errors; without the runs that never started because they needed these."""
         failures = []
         for planned, run in self.plan.with_runs(self.state):
             if run is not None and run.status != DONE and run.finished:
@@ -94,24 +94,22 @@ class Numbers:
 
     @cached_property
     def trained(self) -> dict[Model, Run]:
-        training_runs = self.done(TRAIN)
-        return {Model(planned.job.on, planned.job.target, planned.replicate): run for planned, run in training_runs}
+        return {Model(planned.job.on, planned.job.target, planned.replicate): run for planned, run in self.done(TRAIN)}
 
     def model(self, on: str, target: str, replicate: int) -> Model:
         return Model.of(on, target, replicate, shared=self.plan.shared)
 
     def score(self, model: Model, language: str) -> float | None:
-        """A trained model's own score, as its training reported it."""
+        """The dev score of a trained model, as its training reported it; None if it did not."""
         run = self.trained.get(model)
         return None if run is None else run.metrics.get(f"dev/{self.metric}/{language}")
 
     def languages(self, run: Run) -> list[str]:
-        """The languages whose dev sets were evaluated, the source first."""
-        languages = (self.source, *self.plan.targets)
-        return [language for language in languages if f"dev/{self.metric}/{language}" in run.metrics]
+        """The languages whose dev sets a run evaluated, the source first."""
+        return [name for name in (self.source, *self.plan.targets) if f"dev/{self.metric}/{name}" in run.metrics]
 
     def curve(self, run: Run, name: str, language: str) -> list[float | None]:
-        """A metric at all points of a run, in their order."""
+        """A metric of a language at all points of a run, in order; None at points that lack it."""
         return [run.steps[step].get(f"dev/{name}/{language}") for step in sorted(run.steps)]
 
     def models(self) -> list[dict]:
@@ -129,7 +127,7 @@ class Numbers:
 
     @cached_property
     def geometries(self) -> dict[str, Geometry]:
-        """By target, as far as the models are there or were measured before."""
+        """The geometry of each target whose models exist or were measured before."""
         geometries = {}
         for target in self.plan.targets if self.plan.options["labels"] else ():
             kinds = (INITIAL, *MODELS)
@@ -141,9 +139,9 @@ class Numbers:
         return geometries
 
     def directions(self) -> list[dict]:
-        """The two directions of equation 3 by target and replicate, and how far training moved each model.
+        """By target and replicate: lengths, ratio and angle (degrees) of the two directions of equation 3.
 
-        Lengths, their ratio, and the angle in degrees.
+        `from_initial` is how far training moved each model.
         """
         directions = []
         for target, geometry in self.geometries.items():
@@ -179,7 +177,7 @@ class Numbers:
         return lines
 
     def _curves(self, runs: dict[int, Run], target: str, language: str) -> dict:
-        """Score, loss, and score divided by that of the bilingual model of the same replicate."""
+        """Score, loss, and the score divided by the bilingual model's score at the same replicate."""
         scores = {replicate: self.curve(run, self.metric, language) for replicate, run in runs.items()}
         losses = {replicate: self.curve(run, "loss", language) for replicate, run in runs.items()}
         normalised = {}
@@ -222,7 +220,7 @@ class Numbers:
         return lines
 
     def around(self) -> list[dict]:
-        """Scores along random directions, relative to the model's own score; means over replicates and directions."""
+        """The share of its score that a model keeps along random directions, over all replicates and directions."""
         models = []
         groups = self.grouped(AROUND, lambda planned: (planned.job.on, planned.job.target))
         for (on, target), planned_runs in groups.items():
@@ -237,7 +235,7 @@ class Numbers:
         return models
 
     def finding(self, target: str) -> dict:
-        """What the line from the source's model, with all parameters moving, says of a target."""
+        """The finding for a target, from the line that starts at the source's model and moves all parameters."""
         lines = {(line["target"], line["on"], line["part"]): line["curves"] for line in self.lines}
         curves = lines.get((target, SOURCE, ALL), {})
         if not {self.source, target} <= curves.keys():
@@ -245,9 +243,9 @@ class Numbers:
         return finding(target, curves[self.source]["score"], curves[target]["score"], self.positions(target))
 
     def positions(self, target: str) -> dict[int, float]:
-        """The positions of seeds along the mean way to the bilingual model, in units of a; the first seed's is 0.
+        """Each replicate's position along the mean way to the bilingual model, in units of a; the first is at 0.
 
-        The source model of each replicate is projected on the mean over replicates of the way from source to both.
+        Its source model is projected on the mean, over replicates, of the ways from source to bilingual model.
         """
         geometry, replicates = self.geometries.get(target), self.replicates_with(target, SOURCE, BOTH)
         if geometry is None or not replicates:

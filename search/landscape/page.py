@@ -17,16 +17,16 @@ from seedwise.trainables.landscape.jobs import BOTH, INITIAL, SOURCE, TARGET
 
 NUMBERS = "landscape.json"  # in the folder of a landscape
 WORDS = {  # what the charts of each group show
-    "lines": "Where the source stays flat while the target rises, source labels cannot tell good seeds from bad ones.",
-    "variance": "Where seeds differ on the way. Zero-shot transfer ends at a = 0 of the line from the source's model.",
-    "planes": "All three models lie in one plane. Zero-shot transfer ends at the source's model.",
-    "seeds": "Source models of different seeds, joined by straight lines: whether they lie in one valley.",
-    "around": "How far a model can be moved at random before it forgets: the wider, the flatter the minimum.",
+    "lines": "If the source stays flat while the target rises, source labels cannot tell good seeds from bad seeds.",
+    "variance": "How much seeds differ along the lines. Zero-shot transfer is the point a = 0 of the source's line.",
+    "planes": "All three models lie in one plane. The source's model is the zero-shot model.",
+    "seeds": "Straight lines between source models of different seeds show whether the models lie in one valley.",
+    "around": "The further a model can be moved at random before it forgets, the flatter its minimum.",
 }
 
 
 def read_numbers(folder: Path) -> dict:
-    """The numbers of a landscape that has ended."""
+    """Read the numbers of a landscape that has ended."""
     path = folder / NUMBERS
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -43,16 +43,16 @@ def page(numbers: dict) -> str:
         f"{', '.join(numbers['targets']) or 'no other language'}, {numbers['metric']} on dev sets. "
     )
     note += (
-        "Models of a target and of both are trained on labels of the target: an analysis, which selects nothing."
+        "Models of a target and of both are trained on labels of the target: an analysis that selects no configuration."
         if options["labels"]
-        else "No model is trained on labels of a target; nothing here selects anything."
+        else "No model is trained on labels of a target; nothing here is used to select a configuration."
     )
     parts = [(key, title, f"{_words(key)}\n{choosable(charts)}") for key, title, charts in groups(numbers)]
-    parts += [("directions", "Where the models lie", _directions(numbers))] if numbers["directions"] else []
+    parts += [("directions", "Distances between the models", _directions(numbers))] if numbers["directions"] else []
     parts += [("models", "The models", _models(numbers))] if numbers["models"] else []
     if numbers["left_out"]:
         failed = "".join(f"<li>{escaped(failure)}</li>" for failure in numbers["left_out"])
-        parts.append(("failures", "What failed and is left out", f"<ul>{failed}</ul>"))
+        parts.append(("failures", "Failed runs, left out above", f"<ul>{failed}</ul>"))
     sentences = numbers["sentences"] or ["Nothing has been measured so far."]
     return frame(numbers["name"], note, list(map(escaped, sentences)), parts, even=True)
 
@@ -62,7 +62,7 @@ def section(numbers: dict) -> str:
     sentences = "".join(f"<p>{escaped(sentence)}</p>" for sentence in numbers["sentences"])
     note = (
         f"Interpolation between models of one configuration ({_method(numbers)}; {_params(numbers)}), made after the "
-        "search. It had no say in what was selected."
+        "search. It did not affect what was selected."
     )
     answer = f'<div class="answer even">{sentences}</div>' if sentences else ""
     parts = [f"<h3>{escaped(title)}</h3>\n{_words(key)}\n{choosable(charts)}" for key, title, charts in groups(numbers)]
@@ -83,7 +83,7 @@ def _params(numbers: dict) -> str:
 
 
 def _directions(numbers: dict) -> str:
-    """Lengths and angles of the directions of equation 3, and how far training moved the models."""
+    """A table of the directions of equation 3, their lengths and angles, and how far training moved the models."""
     source = numbers["source"]
     lengths = {"source_norm": f"both to {source}", "target_norm": "both to target", "ratio": "ratio"}
     moved = {SOURCE: source, TARGET: "target", BOTH: "both"}
@@ -98,14 +98,14 @@ def _directions(numbers: dict) -> str:
         ),
     ]
     note = (
-        "Euclidean distances between parameters. The ratio is that of the two directions of the plane, which are not "
-        "made equally long; the angle is between them. All three models began at the same initial one."
+        "Euclidean distances between parameters. Ratio and angle are those of the two directions of the plane, which "
+        "are not scaled to one length. All three models started from the same initial model."
     )
     return Table.of(cells, [numbers["directions"]], notes=[note]).html()
 
 
 def _models(numbers: dict) -> str:
-    """The models' own scores."""
+    """A table of the scores of all trained models."""
     names = {INITIAL: "before training", SOURCE: numbers["source"], BOTH: "both"}
     known = {language for row in numbers["models"] for language in row["scores"]}
     cells: list[Cells] = [

@@ -1,4 +1,4 @@
-"""Charts of the plane through the models of source, target and both: scores as contours, one chart per language."""
+"""Charts of the plane through the models of source, target and both languages: scores as contours, by language."""
 
 import math
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from seedwise.search.landscape.captions import NORMALISED, SCORE, languages, mea
 from seedwise.text import number
 from seedwise.trainables.landscape.jobs import ALL, BOTH, SOURCE, TARGET
 
-POINTS = {BOTH: (0.0, 0.0), SOURCE: (1.0, 0.0), TARGET: (0.0, 1.0)}  # of the models, in units of both directions
+POINTS = {BOTH: (0.0, 0.0), SOURCE: (1.0, 0.0), TARGET: (0.0, 1.0)}  # of the models: a1, a2
 SYMBOLS = ["square", "circle", "diamond"]  # of the models
-LEVELS = 12  # about how many contours
+LEVELS = 12  # contours at most
 SCALE = ("#fdf3dc", "#a9d0e8", "#3a8fc0")  # from low to high
 INK = "#111111"  # readable on every colour of the scale
 
 
 def planes(numbers: dict) -> Iterator[Chart]:
-    """Contours by target, part, replicate and language; relative scores of a target have one scale."""
+    """Charts of contours by target, part, replicate and language. Relative scores of a target share one scale."""
     for name in (NORMALISED, SCORE):
         for plane in numbers["planes"]:
             surfaces = _surfaces(plane, name)
@@ -34,7 +34,7 @@ def planes(numbers: dict) -> Iterator[Chart]:
 
 
 def _surfaces(plane: dict, name: str) -> dict[str, list[list[float]]]:
-    """Rows of scores by language, as measured, or divided by the score of the model of both where there is one."""
+    """Rows of scores by language: as measured, or divided by the score of the model of both if it is known."""
     if name == SCORE:
         return plane["scores"]
     return {
@@ -56,14 +56,14 @@ def _plane(numbers: dict, plane: dict, name: str, language: str, rows: list[list
         f"a1 = {axis[best % len(axis)]:g}, a2 = {axis[best // len(axis)]:g}."
     )
     own = "Divided by the score of the model of both. " if name == NORMALISED else ""
-    kept = "" if part == ALL else f"Only the {part} moves, the rest stays that of both, also where other names stand. "
-    low = "The lightest colour stands for less, too. " if min(flat) < scale[0] else ""
+    kept = "" if part == ALL else f"Only the {part} moves; the rest is that of the model of both everywhere. "
+    low = "The lightest colour includes lower scores. " if min(flat) < scale[0] else ""
     caption = (
         f"The model of both, plus a1 times the way to the model of {source}, plus a2 times the way to that of {target}"
         f"; {len(axis)} by {len(axis)} points of one replicate. {own}{kept}{low}{captions.analysis(target)}"
     )
     names = {BOTH: "both", SOURCE: label(source), TARGET: label(target)}
-    # A background, since a contour's number may lie below a name.
+    # The background hides contour numbers below a name.
     look = {"showarrow": False, "yshift": -18, "bgcolor": "rgba(255,255,255,0.75)", "font": {"color": INK}}
     square = {"constrain": "domain", "zeroline": False}
     layout = {
@@ -109,7 +109,7 @@ def _models(hover: list[str]) -> dict:
 
 
 def step(span: float) -> float:
-    """The least round distance between contours that gives at most `LEVELS` contours."""
+    """The smallest round step between contours that gives at most `LEVELS` contours."""
     least = span / LEVELS
     power = 10.0 ** math.floor(math.log10(least))
     return next(times * power for times in (1, 2, 5, 10) if times * power >= least)

@@ -1,5 +1,5 @@
-"""What a landscape found, in sentences: is the source flat, does the target rise, how steep is it at the zero-shot
-point, and how much of the seeds' spread does that explain."""
+"""The findings of a landscape in sentences: whether the source is flat, whether the target rises, how steeply it rises
+at the zero-shot point, and how much of the seeds' spread that slope explains."""
 
 from seedwise.search.landscape.captions import radius_in_words
 from seedwise.search.landscape.statistics import KEPT
@@ -8,10 +8,10 @@ from seedwise.trainables.landscape.jobs import ALL, SOURCE
 
 
 def sentences(numbers: dict) -> list[str]:
-    """The finding for each target, what lies between seeds and around source models, and what failed."""
+    """Sentences on each target, on barriers between seeds, on radii around source models, and on failed runs."""
     texts = [_of_target(finding, numbers) for finding in numbers["findings"] if finding["replicates"]]
     if numbers["lines"] and ALL not in numbers["options"]["parts"]:
-        texts.append("Whether the target rises is measured only where all parameters move: add all to landscape.parts.")
+        texts.append("Whether the target rises is measured only if all parameters move: add all to landscape.parts.")
     texts += _between_seeds(numbers) + _around_source(numbers)
     if numbers["left_out"]:
         texts.append(f"Failed and left out ({len(numbers['left_out'])}), such as {numbers['left_out'][0]}.")
@@ -38,18 +38,18 @@ def _of_target(finding: dict, numbers: dict) -> str:
     )
     if finding["explained"] is None:
         why = "they do not differ" if finding["spread"] == 0 else "the models of two replicates are needed"
-        why = why if several else "one replicate shows none"
+        why = why if several else "a single replicate has no spread"
         return f"{shape} How much of the seeds' spread this slope explains is unknown: {why}."
     share = f"{100 * finding['explained']:.0f} %" if finding["explained"] > 0 else "none"
     return (
-        f"{shape} Seeds lie {values['displacement']} of the way apart along it (sd), and differ by {values['spread']} "
-        f"in {target} (sd): that slope explains {share} of the variance between them ({finding['replicates']} "
+        f"{shape} Along that line seeds differ by {values['displacement']} in position (sd) and by {values['spread']} "
+        f"in {target} (sd): the slope explains {share} of the variance between seeds ({finding['replicates']} "
         "replicates)."
     )
 
 
 def _between_seeds(numbers: dict) -> list[str]:
-    """The highest barriers between two seeds by language: of the score, and of the loss, which is more sensitive."""
+    """A sentence on the highest barriers between two seeds by language, in the score and in the more sensitive loss."""
     score, loss = (
         ", ".join(f"{number(height)} in {language}" for language, height in _highest(numbers, kind).items())
         for kind in ("barrier", "loss_barrier")
@@ -73,7 +73,7 @@ def _highest(numbers: dict, kind: str) -> dict[str, float]:
 
 
 def _around_source(numbers: dict) -> list[str]:
-    """How far source models can be moved at random before they lose more than `KEPT` allows, by language."""
+    """Sentences on how far source models can be moved at random and still keep the share `KEPT` of their score."""
     texts = []
     for around in numbers["around"]:
         radii = " and ".join(

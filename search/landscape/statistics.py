@@ -7,20 +7,20 @@ import numpy as np
 from seedwise.search.ranking.summary import summary
 from seedwise.trainables.landscape.jobs import LINE_POINTS
 
-KEPT = 0.9  # of a model's score: a lower share is no longer flat
-NEAR = 0.1  # of a line: where the slope at its beginning is measured
-LEAST_FLAT = 0.01  # a change of the score that counts as none, however little seeds differ
-SIGMAS = 2.0  # of the seeds' spread: a smaller change counts as none
+KEPT = 0.9  # share of a model's score: around a flat minimum, at least this much is kept
+NEAR = 0.1  # distance from 0: the slope at 0 is fitted to the points within it
+LEAST_FLAT = 0.01  # change of the score: up to this it counts as flat, however little seeds differ
+SIGMAS = 2.0  # standard deviations of the seeds: a change of the score up to this many counts as flat
 
 
 def banded(curves: dict[int, list[float | None]]) -> dict:
-    """Curves by replicate with mean, standard deviation and variance at every point.
+    """Curves by replicate, with their mean, standard deviation and variance at every point.
 
-    A replicate that lacks a point is in none of the three; a single replicate has no spread.
+    These leave out replicates that lack a point. With a single replicate, sd and variance are empty.
     """
     complete = np.array([curve for curve in curves.values() if None not in curve])
     several = len(complete) > 1
-    # Where replicates agree the variance is 0, even if the mean of three equal numbers is rounded to another number.
+    # The variance of equal numbers is 0, even if their mean is rounded to another number.
     variance = np.where(np.ptp(complete, axis=0) > 0, complete.var(0, ddof=1), 0.0) if several else np.array([])
     return {
         "replicates": {str(replicate): curve for replicate, curve in curves.items()},
@@ -31,10 +31,10 @@ def banded(curves: dict[int, list[float | None]]) -> dict:
 
 
 def finding(target: str, source: dict, own: dict, positions: dict[int, float]) -> dict:
-    """What the line from source model to bilingual model says of a target.
+    """Summarise the line from source model to bilingual model for one target.
 
-    `source` and `own` are the `banded` scores on source and target along the line. `positions` are those of the seeds,
-    by replicate. Numbers that need two replicates are None if there is one.
+    `source` and `own` are the `banded` scores on source and target along the line. `positions` are the seeds' positions
+    on it, by replicate. Numbers that need two replicates are None if there is a single replicate.
     """
     inside = [index for index, a in enumerate(LINE_POINTS) if 0 <= a <= 1]
     begin, end = inside[0], inside[-1]
@@ -80,7 +80,7 @@ def barrier(points: Sequence[float], heights: Sequence[float | None]) -> float |
 
 
 def slope(points: Sequence[float], values: Sequence[float]) -> float:
-    """The slope of the line that fits a curve best near 0, per unit of its axis."""
+    """The slope of a curve at 0 per unit of its axis, by least squares over the points within `NEAR`."""
     near = [(a, value) for a, value in zip(points, values, strict=True) if abs(a) <= NEAR]
     return float(np.polyfit(*zip(*near, strict=True), 1)[0])
 
@@ -88,8 +88,8 @@ def slope(points: Sequence[float], values: Sequence[float]) -> float:
 def explained(slope: float, positions: dict[int, float], scores: dict[int, float]) -> float | None:
     """The share of the scores' variance over replicates that the slope explains; None if there is no variance.
 
-    A replicate is expected to differ from the mean by the slope times its distance from the mean position. 1 if no
-    variance is left without that, 0 or less if as much or more is left.
+    A replicate is expected to differ from the mean score by the slope times its distance from the mean position. The
+    share is 1 if subtracting this leaves no variance, and 0 or less if it leaves as much or more.
     """
     replicates = [replicate for replicate in scores if replicate in positions]
     if len(replicates) < 2 or len({scores[replicate] for replicate in replicates}) == 1:
@@ -107,9 +107,9 @@ def linearity(points: Sequence[float], values: Sequence[float]) -> float | None:
 
 
 def flat_within(points: Sequence[float], shares: Sequence[float]) -> float | None:
-    """The distance from 0, the same on both sides, at which the mean share of the score falls below `KEPT`.
+    """The radius at which the share of the score, averaged over both sides of 0, falls below `KEPT`.
 
-    Linear between points; None if the share does not fall that low.
+    Interpolated linearly between points; None if the share never falls that low.
     """
     by_radius: dict[float, list[float]] = {}
     for point, share in zip(points, shares, strict=True):

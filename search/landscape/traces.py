@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from seedwise.search.drawing.chart import BLUE, GREEN, GREY, LEGEND, ORANGE, RED, label
 from seedwise.search.drawing.svg import PALETTE
 
-COLOURS = (BLUE, RED, GREEN, PALETTE[3], ORANGE)  # of the source, the target, others; no black, for dark pages
+COLOURS = (BLUE, RED, GREEN, PALETTE[3], ORANGE)  # source, target, other targets; no black, for dark pages
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")  # for readers who cannot tell the colours apart
 THIN = {"width": 1.3, "dash": "dot"}
-BAND_ALPHA = "2b"  # of a band, in hexadecimals: 17 %
-SINGLE = "single replicates"  # entry of the legend
+BAND_ALPHA = "2b"  # opacity of a band in hexadecimal: 17 %
+SINGLE = "single replicates"  # their entry in the legend
 
 
 def curve(name: str, x: list[float], y: list[float], rank: int, hover: list[str], **more: object) -> dict:
@@ -21,7 +21,7 @@ def curve(name: str, x: list[float], y: list[float], rank: int, hover: list[str]
 
 
 def with_band(name: str, x: list[float], banded: dict, rank: int) -> list[dict]:
-    """A mean as a line, with its band behind it; one entry of the legend switches both."""
+    """A mean as a line with its band behind it. One entry of the legend switches line and band."""
     mean, group = banded["mean"], {"legendgroup": label(name)}
     spread = [f" ± {sd:.4f}" for sd in banded["sd"]] or [""] * len(mean)
     hover = [f"{name}: {value:.4f}{sd} at {a:g}" for a, value, sd in zip(x, mean, spread, strict=True)]
@@ -35,7 +35,7 @@ def with_band(name: str, x: list[float], banded: dict, rank: int) -> list[dict]:
 
 
 def singles(name: str, x: list[float], banded: dict, rank: int) -> list[dict]:
-    """Every replicate as a thin line, hidden at first; no lines if there is a single replicate."""
+    """Every replicate as a thin line, hidden at first. A single replicate gets no line, since it is the mean."""
     lines = []
     for replicate, y in banded["replicates"].items() if banded["sd"] else ():
         points = [(a, value) for a, value in zip(x, y, strict=True) if value is not None]
@@ -48,9 +48,9 @@ def singles(name: str, x: list[float], banded: dict, rank: int) -> list[dict]:
 
 
 def between(title: str, ends: tuple[str, str], y: dict) -> dict:
-    """The layout of a chart along a line between two models. `ends` is markup, `y` an axis."""
+    """The layout of a chart along a line between two models. `ends` are their names as markup, `y` is an axis."""
     texts = ["−0.5", f"0<br>{ends[0]}", "0.5", f"1<br>{ends[1]}", "1.5"]
-    # The standoff keeps the lowest number of the other axis free.
+    # The standoff keeps these labels off the lowest number of the y axis.
     ticks = {"tickvals": [-0.5, 0, 0.5, 1, 1.5], "ticktext": texts, "ticklabelstandoff": 6}
     x = axis(title, range=[-0.54, 1.54], **ticks)
     shapes = [mark(x0=at, x1=at, y0=0, y1=1, yref="paper") for at in (0, 1)]
@@ -75,7 +75,7 @@ def span(values: Iterable[float]) -> list[float]:
 
 
 def edges(banded: dict) -> tuple[list[float], list[float]]:
-    """The lower and the upper edge of a band; the mean itself where there is no spread."""
+    """The lower and the upper edge of a band; both are the mean if there is no spread."""
     pairs = list(zip(banded["mean"], banded["sd"] or [0.0] * len(banded["mean"]), strict=True))
     return [mean - sd for mean, sd in pairs], [mean + sd for mean, sd in pairs]
 

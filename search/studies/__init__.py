@@ -1,1 +1,1 @@
-"""Searches, decompositions and landscapes from beginning to end: the only room that puts the others together."""
+"""Searches, decompositions and landscapes from beginning to end: the only room that composes the other rooms."""

@@ -1,4 +1,4 @@
-"""What people read of a decomposition: its file, its tables, and in words which stream moves what."""
+"""Show a decomposition: its file, its tables, and sentences on which stream of randomness moves which score."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from seedwise.search.ranking.results import Results
 
 FILE = "decomposition.json"
 NAMES = {"head": "head initialisation", "order": "data order", "anchors": "choice of anchors", ALL: "all together"}
-NAMED = 5  # languages that a sentence names of each kind
+NAMED = 5  # languages that a list in a sentence names; it counts the rest
 
 
 def write(results: Results, folder: Path) -> None:
-    """decomposition.json: where the spread of a configuration comes from, one row per stream.
+    """Write decomposition.json: where the spread of a configuration comes from, one row per stream.
 
-    A row is about the score that ranks. Its `languages` are rows of the same stream for every metric by language.
+    A row is about the score that ranks. Its `languages` are the stream's rows for every metric in every language.
     """
     by_metric = tables(results)
     rows = by_metric.pop(SCORE)
@@ -32,7 +32,7 @@ def write(results: Results, folder: Path) -> None:
 
 
 def show(results: Results, console: Console) -> None:
-    """Print the score that ranks and its metric in every language, each as a table and in words."""
+    """Print the spread of the score that ranks, then of its metric by language, each as a table and in sentences."""
     by_metric = tables(results)
     rows = by_metric.pop(SCORE)
     failed = sum(row["of"] - row["n"] for row in rows)
@@ -47,7 +47,7 @@ def show(results: Results, console: Console) -> None:
 
 
 def in_words(rows: Sequence[dict]) -> str:
-    """Which stream causes most of the spread, which others may cause as much, and how far to trust this."""
+    """Sentences on which stream causes most of the spread, which others may cause as much, and how sure that is."""
     known = [row for row in rows if row["sd"] is not None]
     single = alone(rows)
     if not single:
@@ -63,13 +63,13 @@ def in_words(rows: Sequence[dict]) -> str:
     factor = ((fewest - 1) / chdtri(fewest - 1, (1 + CONFIDENCE) / 2)) ** 0.5
     sentences.append(f"With {fewest} replicates the true sd may be up to {factor:.1f} times the one shown.")
     sentences.append(
-        "Shares need not add up to 100 %: streams interact, and each varied alone beside one draw of the others."
+        "Shares need not add up to 100 %: streams interact, and each varied alone while the others stayed fixed."
     )
     return " ".join(sentences)
 
 
 def alone(rows: Sequence[dict]) -> list[dict]:
-    """The rows of single streams that have a spread, or are known to have none; the largest first."""
+    """The rows of single streams whose sd is known, the largest sd first."""
     return sorted((row for row in rows if row["sd"] is not None and row["stream"] != ALL), key=lambda row: -row["sd"])
 
 
@@ -79,7 +79,7 @@ def rivals_of(single: Sequence[dict]) -> list[str]:
 
 
 def languages_in_words(of_languages: Mapping[str, Sequence[dict]]) -> str:
-    """Which stream moves which language most, and where another may move it as much."""
+    """Sentences on which stream moves each language most, and in which languages another may move it as much."""
     moved: dict[str, list[str]] = {}  # by stream
     unsure, still = [], []
     for language, rows in of_languages.items():
@@ -112,14 +112,14 @@ def languages_in_words(of_languages: Mapping[str, Sequence[dict]]) -> str:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """A few of these texts, and how many more there are."""
+    """The first `NAMED` of these texts as a list in a sentence, with the number of the rest."""
     shown, more = list(texts[:NAMED]), len(texts) - NAMED
     shown += [f"{more} more"] if more > 0 else []
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def named(by_metric: Mapping[str, Sequence[dict]]) -> dict[str, Sequence[dict]]:
-    """The rows by language, and where there are several splits, by split and language."""
+    """The rows by language, or by split and language if there are several splits."""
     parts = {metric: metric.split("/") for metric in by_metric}
     several = len({split for split, _, _ in parts.values()}) > 1
     return {
@@ -158,7 +158,7 @@ def _sd(row: dict) -> str:
 
 
 def _count(n: int, of: int) -> str:
-    """How many runs count, and if some have no score, of how many."""
+    """How many runs have a score, such as `5`, or `4 of 5` if some have none."""
     return str(n) if n == of else f"{n} of {of}"
 
 

@@ -1,4 +1,4 @@
-"""The specification of a landscape, from an exported configuration or another specification."""
+"""Make the specification of a landscape from an exported configuration or from another specification."""
 
 import copy
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from seedwise.search.spec.schema import Specification
 
 
 def exported(source: str) -> dict | None:
-    """The content of an exported configuration; None where the file is a specification."""
+    """The content of an exported configuration; None if the file is a specification."""
     path = Path(source)
     if path.is_file() and (path.suffix == ".json" or "config_id" in yaml_of(source)):
         return read_best(path)
@@ -24,7 +24,7 @@ def landscape_specification(
 ) -> Specification:
     """The specification of a landscape. `best` comes from `exported`; `overrides` and `options` win over the file."""
     content = copy.deepcopy(best["specification"]) if best else content_of(source)
-    if best:  # its parameters are complete, so that the space and `compat` of the search do not apply
+    if best:  # its parameters are complete, so the search's space and `compat` do not apply
         content |= {"space": best["params"], "enqueue": [best["params"]], "compat": "ours"}
         folder = Path(source).resolve().parent
         options = {"origin": str(folder), **options} if (folder / LEDGER).exists() else options

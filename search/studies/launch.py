@@ -31,7 +31,7 @@ from seedwise.search.tracking.mirror import mask
 from seedwise.search.tracking.trackers import tracker_of
 
 TRACKING_SECONDS = 90.0  # how long a finished search waits for MLflow before it leaves the rest to `resume`
-INTERRUPTED_SECONDS = 5.0  # the same, after an interrupt
+INTERRUPTED_SECONDS = 5.0  # how long an interrupted search waits for MLflow
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SearchOutcome:
     nothing_new: bool  # the search was finished before, and nothing was started
 
 
-@importable()  # a method may import its neighbours while it works
+@importable()  # a method may import modules beside it while it runs
 def search(
     specification: Specification,
     folder: Path,
@@ -80,7 +80,7 @@ def resume(
 
 @contextlib.contextmanager
 def opened(folder: Path) -> Iterator[Ledger]:
-    """The ledger of a search folder, locked for this process. A search that does not begin leaves no files."""
+    """Open the ledger of a search folder, locked for this process. A search that does not begin leaves no files."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         ledger = Ledger(folder / LEDGER)
@@ -92,7 +92,7 @@ def opened(folder: Path) -> Iterator[Ledger]:
         ledger.close()
         if not ledger.state.search:
             ledger.path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # it holds other files
+            with contextlib.suppress(OSError):  # the folder holds other files
                 for path in new:
                     path.rmdir()
 
@@ -111,7 +111,7 @@ def _search(
     specification, parts = study.specification, study.specification.parts
     resolved = specification.as_dict()
     uri = specification.tracking.uri
-    if uri != "off":  # the ledger has an absolute path, for whatever folder it is resumed from, and no password
+    if uri != "off":  # the ledger gets an absolute path, to be resumed from any folder, and no password
         uri = tracker_of(uri).resolve(uri, Path.cwd())
         resolved["tracking"]["uri"] = mask(uri)
     if first := ledger.state.search:
@@ -121,7 +121,7 @@ def _search(
         before = recorded(ledger.state).as_dict()
         for key, value in resolved.items():
             if before.get(key) != value and not (new_sampler and key == "sampler"):
-                problem = f"holds a search with {key}: {before.get(key)!r}, this one has {value!r}"
+                problem = f"holds a search with {key}: {before.get(key)!r}, the specification has {value!r}"
                 fix = f"Choose another folder with --out, or continue that search: {called('resume', folder)}"
                 raise RequestError(str(folder), problem, fix)
         if ledger.state.finished:
@@ -139,7 +139,7 @@ def _search(
     method = study.method()
     with console.status("reading the inputs"):
         inputs = method.prepare(specification, parts.candidates)
-        sums = provenance.checksums(specification)
+        checksums = provenance.checksums(specification)
     notes = list(getattr(inputs, "notes", ()))
     for note in notes:
         console.print(note, style="yellow", soft_wrap=True)
@@ -155,7 +155,7 @@ def _search(
             "folder": str(paths.folder()),
             "revision": provenance.revision(),
             "versions": provenance.versions(),
-            "checksums": sums,
+            "checksums": checksums,
             "searched": study.searched(),
             "earlier": warm,
             "notes": notes,
@@ -177,7 +177,7 @@ def _search(
 
 @contextlib.contextmanager
 def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
-    """In this block a tracker follows the ledger. An outage is reported once, at the end, and loses nothing."""
+    """Let a tracker follow the ledger during this block. An outage is reported once, at the end, and loses nothing."""
     if uri == "off":
         yield
         return
@@ -192,5 +192,5 @@ def tracked(uri: str, folder: Path, console: Console) -> Iterator[None]:
         with console.status(f"writing the last runs to {tracker_of(uri).name}"):
             complete = follower.finish(process, timeout)
         if not complete:
-            fix = f"Nothing is lost, this completes it: {called('resume', folder)}"
+            fix = f"Nothing is lost. Write the missing runs with: {called('resume', folder)}"
             console.print(f"{tracker_of(uri).name} did not answer. {fix}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""report.html of a search, with the latest landscape of its configuration if there is one."""
+"""Write report.html of a search, with the latest landscape of its configuration if there is any."""
 
 import json
 from collections.abc import Sequence
@@ -23,19 +23,19 @@ def write_report(results: Results, folder: Path, *, ended: str, allowed: Sequenc
 
 
 def landscape(folder: Path) -> list[Section]:
-    """The section on the latest landscape beside a search folder that began with the configuration of the search.
+    """The report's section on the latest landscape of a configuration of this search; empty if there is none.
 
-    Versions until 0.8 copied the numbers of a landscape into the search folder itself.
+    Folders beside the search are looked at. Versions up to 0.8 copied a landscape's numbers into the search folder.
     """
     folder = folder.resolve()
     landscapes = [path.parent for path in folder.parent.glob(f"*/{NUMBERS}")]
-    ours = [path for path in landscapes if path == folder or _origin(path) == folder]
-    if not ours:
+    of_search = [path for path in landscapes if path == folder or _origin(path) == folder]
+    if not of_search:
         return []
-    latest = max(ours, key=lambda path: (path / NUMBERS).stat().st_mtime)
+    latest = max(of_search, key=lambda path: (path / NUMBERS).stat().st_mtime)
     try:
         content = section(read_numbers(latest))
-    except Exception as error:  # somebody changed the file: the report of the search is written all the same
+    except Exception as error:  # the file was edited: the search still gets its report
         problem = error.problem if isinstance(error, RequestError) else f"{type(error).__name__}: {error}"
         again = command("report", latest.name)
         text = f"{NUMBERS} of {latest.name} cannot be shown ({problem}). Write it anew with: {again}"
@@ -44,7 +44,7 @@ def landscape(folder: Path) -> list[Section]:
 
 
 def _origin(folder: Path) -> Path | None:
-    """The search folder whose configuration a landscape began with; None where its file has none."""
+    """The search folder that the configuration of a landscape came from; None if the landscape's file has none."""
     try:
         origin = json.loads((folder / NUMBERS).read_bytes())["options"]["origin"]
     except (OSError, ValueError, TypeError, KeyError):

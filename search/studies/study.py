@@ -1,6 +1,6 @@
-"""The kinds of study that a search folder can hold: their runs, their files, their words for people.
+"""The kinds of study that a search folder can hold: what each runs, writes and prints.
 
-Another kind is a class with these methods and a line in `STUDIES`.
+To add a kind, write a class with these methods and list it in `STUDIES`.
 """
 
 import contextlib
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """Configurations compete, and the best are confirmed. Other kinds change some of its methods."""
+    """A search: configurations compete, and the best are confirmed. Other kinds override some of its methods."""
 
     specification: Specification
-    cannot_compare: ClassVar[str] = ""  # why the folder of a kind without competing configurations cannot be compared
+    cannot_compare: ClassVar[str] = ""  # why a folder of this kind cannot be compared; empty if it can
     progress: ClassVar[type[Progress]] = Progress  # what a terminal shows while it runs
 
     @staticmethod
     def matches(specification: Specification) -> bool:
-        """Whether a specification asks for this kind."""
+        """Whether a specification asks for this kind of study."""
         return True
 
     def method(self) -> type:
-        """The class of all its runs."""
+        """The method of all its runs."""
         return self.specification.parts.method
 
     def searched(self) -> dict[str, list[str]]:
@@ -64,12 +64,12 @@ class Search:
         return max(self.specification.parts.space.samples, key=self.method().size)
 
     def total_runs(self, state: State) -> int | None:
-        """How many runs there will be, with baselines and confirmation; None where only hours bound them."""
+        """How many runs there will be, with baselines and confirmation; None if only hours limit them."""
         parts = self.specification.parts
         return total_runs(parts.policy, parts.baselines, self.specification.replicates.confirm, state)
 
     def run(self, phases: "Phases") -> None:
-        """Run what is left of all phases. The configurations to confirm are chosen between the two."""
+        """Run what is left of the search, choose the configurations to confirm, and run what is left to confirm."""
         ledger, parts, confirm = phases.ledger, self.specification.parts, self.specification.replicates.confirm
         policy, estimator = parts.policy, parts.estimator
         if not ledger.state.stopped:
@@ -80,7 +80,7 @@ class Search:
             phases.run(Decisions(CONFIRM, Confirmation(confirm.fresh), estimator.selection))
 
     def phase(self, state: State) -> str:
-        """What it is doing, in a word."""
+        """What the study is doing now, for `status`."""
         if state.stopped:
             return "confirmation" if state.frozen else "writing the results"
         return "baselines" if state.policy_stopped else "search"
@@ -90,7 +90,7 @@ class Search:
         return run.config_id
 
     def dry_run(self) -> list[str]:
-        """What would be done."""
+        """Lines that say what the study would run."""
         parts = self.specification.parts
         lines = [f"space: {parts.space.size()}", f"budget: {parts.policy.in_words()}"]
         if baselines := parts.baselines:
@@ -108,7 +108,7 @@ class Search:
             return []
 
     def write(self, results: Results, folder: Path, console: Console) -> dict:
-        """Write its files, and return what goes into the ledger's last line."""
+        """Write the files of the results. Returns keys to add to the ledger's last line."""
         write_leaderboard(results.leaderboard, folder)
         if results.state.succeeded:
             export_best(results, folder / BEST)
@@ -142,7 +142,7 @@ class Search:
 
 
 class Decomposition(Search):
-    """Where the spread of one configuration comes from: one stream of randomness varied at a time."""
+    """A search that varies one stream of randomness at a time, to explain the spread of one configuration."""
 
     cannot_compare = "it holds the decomposition of one configuration"
 
@@ -164,14 +164,14 @@ class Decomposition(Search):
 
 
 class PointsProgress(Progress):
-    """The metrics of the last point that a run has evaluated are no result."""
+    """Shows how many points a run has evaluated, since the metrics of its last point are no result."""
 
     def score(self, run: Run) -> str:
         return f"{run.step} points" if "point/a" in run.metrics else super().score(run)
 
 
 class Landscape(Search):
-    """The loss landscape between trained models of one configuration: all its runs are planned."""
+    """The loss landscape between trained models of one configuration. All its runs are planned in advance."""
 
     cannot_compare = "it holds the landscape of one configuration"
     progress = PointsProgress
@@ -193,14 +193,14 @@ class Landscape(Search):
         return Plan.of(self.specification)
 
     def largest(self) -> dict:
-        return list(self.plan.trained.values())[-1].params  # on both languages, where such a training is planned
+        return list(self.plan.trained.values())[-1].params  # trained on both languages, if any model of the plan is
 
     def total_runs(self, state: State) -> int:
         return len(self.plan.runs)
 
     def run(self, phases: "Phases") -> None:
         if not phases.ledger.state.stopped:
-            selection = self.specification.parts.estimator.selection  # shown while models train
+            selection = self.specification.parts.estimator.selection  # for the live view while models train
             because = phases.run(Decisions(PLANNED, self.plan, selection, plan=self.plan))
             phases.ledger.append({"event": "freeze", "because": because, "configs": []})
 
@@ -208,7 +208,7 @@ class Landscape(Search):
         return "landscape"
 
     def label(self, state: State, run: Run) -> str:
-        """What the run does, in words, since its id does not say it."""
+        """The parameters of a run as text, since its id does not show what it does."""
         params = state.configurations[run.config_id].params
         names = state.search["searched"][params.get("baseline", "")]
         return " ".join(short(name, params[name]) for name in names if name in params)
@@ -244,7 +244,7 @@ class Landscape(Search):
 
 @contextlib.contextmanager
 def optional(name: str, folder: Path, console: Console) -> Iterator[None]:
-    """In this block a page is written, which is possible again at any time: an error does not stop the study."""
+    """Print an error of this block instead of raising it: the page can be written again at any time."""
     try:
         yield
     except Exception as error:
@@ -265,5 +265,5 @@ def study_of(specification: Specification) -> Search:
 
 
 def refusal(folder: Path, study: Search, action: str) -> RequestError:
-    """The error of an action (such as "Compare") that needs competing configurations."""
+    """The error of an action, such as "Compare", on a study without competing configurations."""
     return RequestError(str(folder), study.cannot_compare, f"{action} the search it came from.")

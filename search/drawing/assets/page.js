@@ -1,4 +1,4 @@
-// Draws every chart in the colours of the page, and again when the reader goes from light to dark or back.
+// Draws every chart in the colours of the page, again when the reader switches between light and dark.
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const draw = (within) => {
@@ -22,26 +22,27 @@
     };
     for (const box of within.querySelectorAll("figure:not([hidden]) .chart")) {
       const text = box.closest("figure").querySelector("script").textContent;
-      const figure = JSON.parse(dark.matches ? text.replaceAll("#0072B2", "#56B4E9") : text); // a blue for dark ground
+      const figure = JSON.parse(dark.matches ? text.replaceAll("#0072B2", "#56B4E9") : text); // a lighter blue on dark pages
       const layout = { ...figure.layout, template };
       Plotly.react(box, figure.data, layout, { responsive: true, displayModeBar: false });
     }
   };
 
-  // Among charts that are alike, shows those that fit what is chosen.
+  // In a group of similar charts, shows those that match the chosen values.
   const choose = (group, clicked) => {
     const figures = [...group.querySelectorAll("figure")].map((box) => [box, JSON.parse(box.dataset.when)]);
     const inputs = [...group.querySelectorAll("input")];
-    const chosen = Object.fromEntries(inputs.filter((one) => one.checked).map((one) => [one.name, one.value]));
+    const checked = inputs.filter((input) => input.checked);
+    const chosen = Object.fromEntries(checked.map((input) => [input.name, input.value]));
     const fitting = (when) => Object.entries(when).filter(([name, value]) => chosen[name] === value).length;
     const fits = ([, when]) => fitting(when) === Object.keys(when).length;
     if (!figures.some(fits)) {
-      // There is no such chart: the other choices give way, as few of them as possible.
+      // No chart matches: keep the clicked value and change as few of the other choices as possible.
       const able = figures.map(([, when]) => when).filter((when) => !clicked || when[clicked.name] === clicked.value);
-      Object.assign(chosen, able.sort((one, other) => fitting(other) - fitting(one))[0]);
-      for (const one of inputs) one.checked = chosen[one.name] === one.value;
+      Object.assign(chosen, able.sort((first, second) => fitting(second) - fitting(first))[0]);
+      for (const input of inputs) input.checked = chosen[input.name] === input.value;
     }
-    for (const one of figures) one[0].hidden = !fits(one);
+    for (const figure of figures) figure[0].hidden = !fits(figure);
   };
   for (const group of document.querySelectorAll(".choosable")) {
     choose(group); // a browser may remember what was chosen before the page was loaded again

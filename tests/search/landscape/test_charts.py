@@ -97,7 +97,7 @@ def test_a_plane_has_every_score_in_its_place_and_the_models_where_they_are(numb
     assert (
         "the highest at a1 = -0.5, a2 = -0.5" in of(numbers, "planes", moved=MOVED["all"], measure="macro_f1")[0].text
     )
-    assert "Only the encoder moves, the rest stays that of both" in target.caption
+    assert "Only the encoder moves; the rest is that of the model of both everywhere" in target.caption
 
 
 def test_relative_planes_of_all_languages_have_one_scale(numbers):
@@ -160,7 +160,7 @@ def test_every_chart_tells_numbers_and_that_it_selects_nothing(numbers):
     assert len({chart.name for chart in drawn}) == len(drawn) == 36 + 24 + 16 + 8 + 4
     for chart in drawn:
         assert any(letter.isdigit() for letter in chart.text)
-        assert "nothing here selects anything" in chart.caption
+        assert "nothing here is used to select a configuration" in chart.caption
         trained = (
             "Nothing was"
             if "-seeds-" in chart.name
@@ -183,7 +183,7 @@ def test_one_replicate_has_curves_but_no_bands_variance_or_seeds():
         assert not [
             series for series in chart.data if "band" in series["name"] or series["name"] == "single replicates"
         ]
-        assert "Of one run, and so without a band." in chart.caption
+        assert "From a single run, so without a band." in chart.caption
     assert "mean of 1 replicate:" in of(alone, "lines")[0].text
     assert "made-landscape" in page(alone)
 
@@ -379,7 +379,7 @@ def test_a_landscape_that_cannot_be_read_costs_the_report_nothing_but_itself(tmp
 def test_a_section_says_which_configuration_it_is_of(numbers):
     text = section(numbers | {"baseline": "adv"})
     assert "(stitching, baseline adv; lr: 0.002, weighting: &quot;softmax&quot;)" in text
-    assert "had no say in what was selected" in text
+    assert "did not affect what was selected" in text
 
 
 def test_the_same_numbers_give_the_same_page(numbers):

@@ -320,7 +320,7 @@ def test_one_replicate_shows_no_spread_and_the_sentence_says_so(tmp_path):
         None
     ] * 6
     assert numbers["seeds"] == []
-    assert "is unknown: one replicate shows none" in sentences(numbers)[0]
+    assert "is unknown: a single replicate has no spread" in sentences(numbers)[0]
 
 
 def test_without_labels_there_are_seeds_and_what_is_around_and_nothing_else(tmp_path):

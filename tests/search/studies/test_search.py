@@ -369,7 +369,7 @@ def test_resuming_a_finished_search_does_nothing_and_says_so(undisturbed):
 def test_another_specification_in_the_same_folder_is_refused(undisturbed):
     folder, _ = undisturbed
     output = run(folder.parent.parent, "search", "spec.yaml", "--set", "seed=5", code=2)
-    assert "runs/quadratic: holds a search with seed: 0, this one has 5." in output
+    assert "runs/quadratic: holds a search with seed: 0, the specification has 5." in output
 
 
 def test_the_exported_configuration_reruns_to_the_same_scores(undisturbed):
