@@ -37,8 +37,22 @@ def test_a_finished_search_exports_the_same_best_configuration(finished, tmp_pat
     run(tmp_path, "export", finished, "--to", tmp_path / "best.yaml")
     then, now = (yaml12.load((folder / "best.yaml").read_text()) for folder in (WRITTEN / "finished", tmp_path))
     then["specification"] = with_new_names(then["specification"], advise=False)
-    for key in then.keys() - {"rerun_by"}:
-        assert now[key] == near(then[key]), key
+    # One run collapsed. It counts with its score now, and so the estimates differ.
+    for key in then.keys() - {"rerun_by", "underspecification"}:
+        assert unchanged(now[key], *ESTIMATED) == near(unchanged(then[key], *ESTIMATED)), key
+
+
+ESTIMATED = "estimate", "estimate_low", "estimate_high", "p_best", "optimism"
+
+
+def unchanged(tree, *without):
+    """A tree without what version 0.8 did not have, without intervals, and without these keys."""
+    if isinstance(tree, list):
+        return [unchanged(part, *without) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    new = {"ci_low", "ci_high", "failed", "collapsed", "mean_all", "mean_targets", "baseline_lengths", *without}
+    return {key: unchanged(value, *without) for key, value in tree.items() if key not in new}
 
 
 def test_its_exported_file_reruns_to_its_scores(finished, tmp_path, fake_loop):
@@ -66,7 +80,8 @@ def test_an_interrupted_search_resumes_to_the_leaderboard_of_an_undisturbed_one(
     assert results(folder)[:5] == before
     assert len(set(results(folder))) == len(results(folder)) == 11
     expected = json.loads((WRITTEN / "interrupted" / "expected.json").read_text())
-    assert board(folder) == near([{key: value for key, value in row.items() if key != "seconds"} for row in expected])
+    expected = [{key: value for key, value in row.items() if key != "seconds"} for row in expected]
+    assert unchanged(board(folder)) == near(unchanged(expected))
 
 
 def near(content):
