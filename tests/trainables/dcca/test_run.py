@@ -182,7 +182,7 @@ def test_test_sets_are_read_for_the_confirmation_alone(tmp_path):
     selected = demo(parallel, *chosen)
     assert len(prepare_test(Dcca, selected).parallel["qan"][0]) == 6
     (tmp_path / "qel").write_text("one line\n")
-    with pytest.raises(RequestError, match=r"^inputs\.parallel\.qan: .* has 12 lines and .* 1: line n of one must"):
+    with pytest.raises(RequestError, match=r"^inputs\.parallel\.qan: .* has 12 lines and .* 1: line n of one file"):
         prepare_test(Dcca, demo(parallel))
 
 
