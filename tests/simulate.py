@@ -17,6 +17,7 @@ from seedwise.search.decide.policy import Confirmation, Policy, Stop, policy_of
 from seedwise.search.decide.proposal import Proposer
 from seedwise.search.ledger.state import CONFIRM, State
 from seedwise.search.ranking.estimator import Estimator
+from seedwise.search.ranking.run_scores import known, scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.summary import Summary, summary
 from seedwise.search.spec.schema import Budget, Replicates
@@ -62,8 +63,8 @@ class Outcome:
     @property
     def confirmed(self) -> Summary | None:
         """The mean score of its fresh replicates."""
-        scores = SELECTION.scores(self.state, CONFIRM).get(self.selected)
-        return summary(list(scores.values())) if scores else None
+        scores = scores_of(self.state, SELECTION, CONFIRM).get(self.selected)
+        return summary(known(scores)) if scores and known(scores) else None
 
 
 def engine(
