@@ -1,5 +1,6 @@
 """The embedded demo, made small, in processes of its own: search, exported models, and MLflow's pages."""
 
+import csv
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import takewhile
+from urllib.parse import quote
 
 import pytest
 from mlflow import MlflowClient
@@ -57,7 +59,7 @@ def test_the_search_is_whole_and_all_of_it_is_in_mlflow(searched):
     home, _ = searched
     rows = board(home / "runs" / "demo")
     assert sum(row["replicates"] for row in rows) == 8
-    assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel"}
+    assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel", "mean_all"}
     client = MlflowClient(f"sqlite:///{home}/runs/mlflow.db")
     experiment = client.get_experiment_by_name("demo").experiment_id
     levels = [mlflow_run.data.tags["level"] for mlflow_run in client.search_runs([experiment])]
@@ -217,6 +219,23 @@ def test_mlflows_page_lists_the_configurations_best_first(browser, shown):
     with browser.page(1600, 1000) as (page, _):
         page.goto(pages.experiment("demo"))
         assert names(page) == [name for _, name, *_ in configurations(pages)]
+
+
+def test_mlflows_page_sorts_configurations_by_the_spread_of_a_target_language(browser, searched, shown):
+    """By the sd of qan over seeds, least first, as in leaderboard.csv; those of one seed have no sd and come last."""
+    (home, _), (pages, _) = searched, shown
+    with open(home / "runs" / "demo" / "leaderboard.csv", newline="") as file:
+        sds = {row["config_id"]: row["dev/macro_f1/qan_sd"] for row in csv.DictReader(file)}
+    known = {config_id: float(sd) for config_id, sd in sds.items() if sd}
+    assert len(known) > 1
+    name_of = {config_id: name for config_id, name, *_ in configurations(pages)}
+    address = pages.experiment("demo").replace(
+        quote("metrics.`score`"), quote("metrics.`dev/macro_f1/qan_sd`", safe="")
+    )
+    with browser.page(1600, 1000) as (page, _):
+        page.goto(address.replace("orderByAsc=false", "orderByAsc=true"))
+        expected = [name_of[config_id] for config_id in sorted(known, key=known.get)]
+        assert names(page)[: len(expected)] == expected
 
 
 def test_mlflow_nests_configurations_and_replicates_below_the_search(browser, shown):
