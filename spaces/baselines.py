@@ -1,7 +1,7 @@
-"""The spaces of baselines: small and finite, so that a grid unfolds them.
+"""The spaces of baselines: small and finite, so that a search can try every configuration.
 
-How long and how fast a baseline is trained follows the method's own space, so that none loses for want of tuning, nor
-for having been trained too long. No run of a baseline costs more than the most expensive run of the method.
+Training lengths and learning rates of a baseline follow the method's space, so that no baseline loses because it was
+not tuned or was trained too long. No run of a baseline costs more than the most expensive run of the method.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -16,23 +16,23 @@ from seedwise.trainables.methods import spec_of
 from seedwise.trainables.spec import Baseline
 
 Lengths = Literal["grid", "longest"]
-LENGTHS = ("epochs", "steps")  # the parameters that say how long a run trains
-FEW = 3  # so many lengths are all tried
+LENGTHS = ("epochs", "steps")  # the parameters that set how long a run trains
+FEW = 3  # up to this number of lengths, all are tried
 
 
 def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any], lengths: Lengths = "grid") -> Space:
-    """The space of a baseline beside `of`, the space of the method it is compared with.
+    """The space of a baseline that is compared with a method whose space is `of`.
 
-    Parameters that the method's `follows` names are as in `of` where it has one value. Several learning rates become
-    three: the lowest, the highest and their geometric middle. Several numbers of epochs or steps become those of
-    `_lengths`. All else that `of` varies is at its default, or where `of` excludes that, at the nearest number.
+    Parameters in the method's `follows` take their value from `of` if it has only one. Several learning rates become
+    three: the lowest, the highest and their geometric mean. Several numbers of epochs or steps become those of
+    `_lengths`. Other parameters that `of` varies have their default, or the nearest number in the range of `of`.
 
-    The baseline's own parameters (radius, weight, ...) are varied at the middle rate and length, and are at their
-    defaults elsewhere: with all rates and lengths there would be three times as many runs. `overrides` win; an own
-    parameter that they name is combined with everything.
+    The baseline's own parameters (radius, weight, ...) vary at the middle rate and length, and have their defaults
+    elsewhere: combined with all rates and lengths they would triple the runs. `overrides` win; an overridden own
+    parameter is combined with all rates and lengths.
 
-    `lengths: longest` is what earlier versions did: one length, that of the method's most expensive run (the nearest
-    one, for encoder passes), with all rates and all own parameters.
+    `lengths="longest"` does as earlier versions did: one length, that of the method's most expensive run (or the
+    nearest number of encoder passes), combined with all rates and all own parameters.
     """
     spec, baseline = spec_of(method), spec_of(method).baselines[name]
     defaults = asdict(baseline.options())
@@ -46,7 +46,7 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any],
         fixed |= {key: _nearest(values[key], defaults[key]) for key in varied}
 
     def shortened(params: dict) -> dict:
-        """The parameters with as many epochs as encoder passes allow, at least one."""
+        """Reduce the epochs to what the encoder passes allow, but at least one epoch."""
         if most is None or "epochs" in overrides:
             return params
         affordable = most / baseline.options(**{**params, "epochs": 1}).passes()
@@ -69,13 +69,13 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any],
 
 
 def _function(baseline: Baseline, training: dict[str, list], everywhere: Collection[str]) -> Callable[[Any], dict]:
-    """A space function: all of `training`, and at its middle the baseline's own parameters.
+    """A space function that varies `training` and, at its middle values, the baseline's own parameters.
 
     The kind of the baseline and the parameters in `everywhere` are combined with all of `training`.
     """
     everywhere = {baseline.kind, *everywhere}
     own = {key: values for key, values in baseline.choices.items() if key not in everywhere}
-    # An override of a length is not a choice of these: [1, 4] are 1 to 4 epochs, as in the method's space.
+    # An overridden length is not a choice from these values: [1, 4] means 1 to 4 epochs, as in the method's space.
     training = {key: values for key, values in training.items() if key == "lr" or key not in everywhere}
     always = {key: values for key, values in baseline.choices.items() if key in everywhere} | training
     middle = {key: values[len(values) // 2] for key, values in training.items() if key not in everywhere}
@@ -90,14 +90,14 @@ def _function(baseline: Baseline, training: dict[str, list], everywhere: Collect
 
 
 def _values(of: Space, key: str) -> list:
-    """The different values of a parameter in the configurations of a method."""
+    """The distinct values of a parameter in the configurations of a method."""
     if key in of.fixed:
         return [of.fixed[key]]
     return list(dict.fromkeys(params[key] for params in of.samples if key in params))
 
 
 def _tried(key: str, values: Sequence, most: float | None, lengths: Lengths) -> list:
-    """The rates or lengths of a baseline beside a method with these. `most` is in encoder passes; None: not counted."""
+    """The rates or lengths to try, from the method's `values`. `most` is in encoder passes; None: not counted."""
     low, high = min(values), max(values)
     if key == "lr":
         return [low] if low == high else [low, _middle(low, high, digits=3), high]
@@ -105,11 +105,11 @@ def _tried(key: str, values: Sequence, most: float | None, lengths: Lengths) -> 
 
 
 def _lengths(own: Sequence[int], most: float | None) -> list[int]:
-    """How many epochs or steps a baseline is trained for, beside a method with its `own` numbers of them.
+    """The numbers of epochs or steps that a baseline trains for, from the method's `own` numbers.
 
-    Up to three are taken as they are. Of more: the smallest, the geometric middle and the largest. Where encoder passes
-    count and `most` may be spent, they are the smallest, the largest, and as many as `most` passes allow, at one pass
-    per epoch.
+    Up to three numbers are used unchanged. More become the smallest, the geometric mean and the largest. If encoder
+    passes are counted, the numbers are the smallest, the largest and `most`: as many epochs as a baseline with one
+    pass per epoch can afford.
     """
     low, high = min(own), max(own)
     if most is not None:
@@ -118,10 +118,10 @@ def _lengths(own: Sequence[int], most: float | None) -> list[int]:
 
 
 def _middle(low: float, high: float, *, digits: int) -> float:
-    """The geometric middle, with no more digits than a person would write."""
+    """The geometric mean, rounded to `digits` significant digits."""
     return float(f"{sqrt(low * high):.{digits}g}")
 
 
 def _nearest(values: Sequence, default: Any) -> Any:
-    """A default, moved into the range of `values` where all are numbers."""
+    """The default, moved into the range of `values` if they are all numbers."""
     return min(max(default, min(values)), max(values)) if all(map(is_number, (*values, default))) else default

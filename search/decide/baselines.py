@@ -1,7 +1,7 @@
-"""Baselines beside a search: what else could have been done with the same data, on the same replicates.
+"""Baselines beside a search: other ways to use the same data, run at the same replicates.
 
-They have small spaces of their own, which are tried completely once the policy has stopped. They never compete: no
-baseline is proposed, ranked, or chosen. The best of each kind is confirmed with the chosen configurations.
+Each baseline has a small space, which is tried completely once the policy has stopped. Baselines never compete: none
+is proposed, ranked or chosen. The best of each kind is confirmed with the chosen configurations.
 """
 
 import itertools
@@ -22,21 +22,21 @@ from seedwise.trainables.methods import built_in
 def baseline_spaces(
     method: str | dict, space: Space, chosen: dict[str, dict], lengths: Lengths = "grid"
 ) -> dict[str, Space]:
-    """The space of every baseline that a specification names, beside the method's own."""
+    """The space of every baseline in `chosen`, which maps names to overrides. `space` is the space of the method."""
     spec = built_in(method)
-    known = ((name, chosen[name]) for name in chosen if spec and name in spec.baselines)  # a check reports the others
+    known = ((name, chosen[name]) for name in chosen if spec and name in spec.baselines)  # checks report unknown names
     return made_of_each(lambda name, overrides: baseline_space(method, name, space, overrides, lengths), known)
 
 
 def every_candidate(space: Space, baselines: dict[str, Space], enqueued: Sequence[dict]) -> Candidates:
-    """Every configuration that a search can run, baselines and enqueued ones among them."""
+    """Every configuration that a search can run, including baselines and enqueued configurations."""
     configurations = {"space": space.samples} | {f"baselines.{name}": own.samples for name, own in baselines.items()}
     items = ((f"enqueue.{index}", params) for index, params in enumerate(enqueued))
     return Candidates(configurations | made_of_each(lambda key, params: [space.complete(params, key)], items))
 
 
 def distinguishing_parameters(candidates: Candidates) -> dict[str, list[str]]:
-    """Names of the parameters that differ between configurations, by baseline; the method's own under an empty name."""
+    """Names of the parameters that differ between configurations, by baseline; the method's are under an empty name."""
     families: dict[str, list[dict]] = {}
     for params in itertools.chain.from_iterable(candidates.configurations.values()):
         families.setdefault(params.get("baseline", ""), []).append(params)
@@ -52,7 +52,7 @@ class Baselines:
     replicates: int
 
     def next_events(self, state: State) -> tuple[list[dict], Replicate | Stop]:
-        """What to write before the next run of a baseline, and the run. Pure, as a policy is."""
+        """The events to write before the next run of a baseline, and that run. A pure function, like a policy."""
         for params in self.configurations:
             identity, because = config_id(params), f"baseline {params['baseline']}"
             known = state.configurations.get(identity)
@@ -69,7 +69,7 @@ def ask_event(identity: str, params: dict, ask: int) -> dict:
 
 
 def allowances(baselines: Baselines, policy: Policy, space: Space) -> list[str]:
-    """What each baseline was allowed, and what the method, a line each: runs, learning rates and lengths."""
+    """A line for each baseline and for the method: the runs, learning rates and training lengths that it may use."""
     families: dict[str, list[dict]] = {}
     for params in baselines.configurations:
         families.setdefault(params["baseline"], []).append(params)
@@ -96,7 +96,7 @@ def _in_words(value: Any) -> str:
 
 
 def total_runs(policy: Policy, baselines: Baselines | None, confirm: Any, state: State) -> int | None:
-    """How many runs a search will have in all, confirmation included; None where only hours bound them.
+    """The total number of runs of a search, including the confirmation; None if only hours limit it.
 
     `confirm` is `replicates.confirm` of the specification.
     """

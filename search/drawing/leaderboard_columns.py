@@ -1,4 +1,4 @@
-"""The columns of a leaderboard: in a terminal, in the report, in MLflow."""
+"""The columns of a leaderboard in a terminal, in the report and in MLflow."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from seedwise.search.ranking.leaderboard import mean_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.text import interval, number, short, spread
 
-SPREAD = 14  # characters of a mean with its spread, and of the gap beside it
+SPREAD = 14  # characters of a mean with its spread and the gap after it
 HEADERS = {MEAN_TARGETS: "targets", MEAN_ALL: "all"}
 
 
 def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True, room: float = math.inf) -> list[Cells]:
     """All columns for rows of `leaderboard`: parameters that differ, the score, fresh seeds if any, the audit.
 
-    Without `wide`, for a narrow terminal, there are no estimates and no intervals. `room` is how many characters the
-    audit may take; in little room it is the mean over targets alone.
+    `wide=False`, for a narrow terminal, leaves out estimates and intervals. The audit takes at most `room` characters;
+    if there is little room, it is only the mean over targets.
     """
     differing = varying([row["params"] for row in rows if not row["baseline"]])
 
@@ -48,13 +48,13 @@ def columns(rows: Sequence[dict], selection: Selection, *, wide: bool = True, ro
 
 
 def audited(rows: Sequence[dict], selection: Selection) -> list[str]:
-    """Metrics on dev sets that are shown but do not rank, if any row has them: by language, and over languages."""
+    """Metrics on dev sets that any row has and that do not rank: by language, then means over languages."""
     means = [f"dev/{selection.metric}/{name}" for name in (MEAN_TARGETS, MEAN_ALL)]
     return [name for name in (*selection.audit, *means) if any(mean_of(row, name) is not None for row in rows)]
 
 
 def _fitting(names: list[str], room: float) -> list[str]:
-    """Those of the audited metrics that fit: all, else the languages, else the mean over targets, else the first."""
+    """The audited metrics that fit: all, else the languages, else the mean over targets, else the first."""
     means = [name for name in names if name.endswith((MEAN_TARGETS, MEAN_ALL))]
     languages = [name for name in names if name not in means]
     fits = (some for some in (names, languages, means[:1]) if some and len(some) * SPREAD <= room)
@@ -71,12 +71,12 @@ def _runs(row: dict) -> str:
 
 
 def _all_failed(row: dict) -> bool:
-    """Whether every run failed. The score that failures count as is no measurement, and is not shown as a score."""
+    """Whether every run failed. Then the score they count as was not measured, and is not shown."""
     return 0 < row["replicates"] == row["failed"]
 
 
 def _unmeasured(row: dict) -> str:
-    """The word in place of a score where no run measured one; empty where a run did."""
+    """The word to show if no run measured a score; empty if a run did."""
     return PRUNED if row["status"] == PRUNED else "failed" if _all_failed(row) else ""
 
 

@@ -1,1 +1,1 @@
-"""What the replicates say about every configuration: selection, estimate, leaderboard, differences."""
+"""Ranks configurations by the scores of their replicates: selection, estimate, leaderboard, differences."""

@@ -1,4 +1,4 @@
-"""The best of each baseline, and what a leaderboard calls it. Baselines are shown and never ranked."""
+"""The best configuration of each baseline, and its title in a leaderboard. Baselines are shown but never ranked."""
 
 import json
 import math
@@ -14,8 +14,8 @@ from seedwise.trainables.methods import built_in
 def best_of_each(state: State, selection: Selection) -> list[str]:
     """The best configuration of each baseline, by the mean of the score that ranks the method.
 
-    A baseline that does not report that score (logistic regression has no source) is judged by target dev: it uses
-    labels of the target anyway, and is marked so.
+    A baseline that does not report that score is judged by target dev. Logistic regression, for example, has no score
+    on the source; it uses target labels anyway, and is marked so.
     """
     on_targets = scores_of(state, replace(selection, on="target_dev", second=None))
     families: dict[str, dict[str, float]] = {}
@@ -29,7 +29,7 @@ def best_of_each(state: State, selection: Selection) -> list[str]:
 
 
 def title(method: str | dict, params: dict) -> str:
-    """What a leaderboard calls a baseline."""
+    """The name of a baseline in a leaderboard."""
     spec, name = built_in(method), params["baseline"]
     return spec.baselines[name].title(params) if spec else name
 
@@ -37,7 +37,7 @@ def title(method: str | dict, params: dict) -> str:
 def varying(params: list[dict]) -> list[str]:
     """The parameters whose values differ between the configurations that have them, in order of first appearance.
 
-    Whether a configuration has a parameter at all is no difference: that follows from its other parameters.
+    A parameter that only some configurations have does not differ for that reason: its other parameters decide that.
     """
     values: dict[str, set[str]] = {}
     for name, value in (pair for config in params for pair in config.items()):

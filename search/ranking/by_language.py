@@ -1,4 +1,4 @@
-"""Scores over seeds, by metric and language: mean, spread, interval, and how many runs they leave out."""
+"""Scores over seeds, by metric and language: mean, spread, interval, and the number of runs without the score."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -9,16 +9,16 @@ from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.summary import NO_POOL, Pool, bounds_of, summary
 from seedwise.text import spread
 
-MEAN_ALL, MEAN_TARGETS = "mean_all", "mean_targets"  # in the place of a language; papers' averages are mean_all
-COUNTS = ("predicted_classes", "share_of_")  # how these metrics begin: a mean over languages says nothing
+MEAN_ALL, MEAN_TARGETS = "mean_all", "mean_targets"  # take the place of a language; papers report mean_all
+COUNTS = ("predicted_classes", "share_of_")  # prefixes of metrics whose mean over languages means nothing
 
 ByLanguage = dict[str, dict[str, dict]]  # {"dev/macro_f1": {"bel": {"mean": 0.8, "sd": 0.01, "n": 5, "failed": 0}}}
 
 
 def with_means(metrics: Mapping[str, float], selection: Selection) -> dict[str, float]:
-    """The metrics of a run, and the mean over languages of each metric that has all of them.
+    """Add to the metrics of a run the mean over languages of each metric that every language has.
 
-    `dev/macro_f1/mean_all` is over source and targets, `dev/macro_f1/mean_targets` over several targets.
+    `dev/macro_f1/mean_all` averages source and targets, `dev/macro_f1/mean_targets` two or more targets.
     """
     means, targets, every = {}, selection.targets, (selection.source, *selection.targets)
     if targets:
@@ -34,7 +34,7 @@ def with_means(metrics: Mapping[str, float], selection: Selection) -> dict[str, 
 
 
 def values_of(runs: Iterable[Run], selection: Selection) -> dict[str, list[float]]:
-    """The values of every metric, over the runs that have not failed: a failed run's are of unfinished training."""
+    """The values of every metric. Failed runs are left out: their metrics come from unfinished training."""
     values: dict[str, list[float]] = {}
     for run in runs:
         if not run.failed:
@@ -44,7 +44,7 @@ def values_of(runs: Iterable[Run], selection: Selection) -> dict[str, list[float
 
 
 def pools_of(state: State, selection: Selection, phase: str) -> dict[str, Pool]:
-    """The spread of seeds in a phase, by metric: over all configurations and baselines."""
+    """The spread over seeds of each metric in a phase, pooled over all configurations and baselines."""
     groups: dict[str, list[list[float]]] = {}
     for configuration in state.configurations.values():
         runs = [run for run in configuration.of_phase(phase) if counts(run, configuration)]
@@ -54,9 +54,9 @@ def pools_of(state: State, selection: Selection, phase: str) -> dict[str, Pool]:
 
 
 def per_language(runs: Sequence[Run], selection: Selection, pools: Mapping[str, Pool] | None = None) -> ByLanguage:
-    """A table of finished runs of one configuration. `failed` of a metric is how many of them lack it.
+    """Summarise finished runs of one configuration, by metric and language. `failed` counts runs without the metric.
 
-    With `pools`, those of the runs' phase, there are intervals.
+    Intervals need `pools`, the pools of the phase of these runs.
     """
     table: ByLanguage = {}
     for name, values in sorted(values_of(runs, selection).items()):
@@ -75,7 +75,7 @@ def cell_of(table: ByLanguage, name: str) -> dict:
 
 
 def in_words(cell: Mapping) -> str:
-    """A mean with its standard deviation and, if runs lack it, over how many of them it is; empty for no summary."""
+    """A mean with its standard deviation and, if some runs lack it, the number that have it; empty if `cell` is."""
     if not cell:
         return ""
     fewer = f", {cell['n']} of {cell['n'] + cell['failed']}" if cell.get("failed") else ""
@@ -83,7 +83,7 @@ def in_words(cell: Mapping) -> str:
 
 
 def flat(table: ByLanguage) -> dict[str, float | None]:
-    """Columns of a file and metrics of a tracker: `dev/macro_f1/bel`, with `_sd` and `_n` beside it."""
+    """Flatten a table for a CSV file or a tracker: `dev/macro_f1/bel`, with its `_sd` and `_n` beside it."""
     columns: dict[str, float | None] = {}
     for metric, cells in table.items():
         for language, cell in cells.items():

@@ -1,4 +1,4 @@
-"""Where the spread over seeds comes from: each stream of randomness varied alone, and all of them together."""
+"""How much of the spread over seeds each stream of randomness causes: streams vary alone, then all together."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ CONFIDENCE = 0.95
 def tables(results: Results) -> dict[str, list[dict]]:
     """The rows of `decompose` for the score that ranks, and for its metric in every split and language.
 
-    The score comes first, then the dev sets in the order of the task, then the test sets. All have the same order of
-    streams. Beside `n`, the runs that count, a row has `of`, the runs that have ended: failed runs do not count.
+    The score comes first, then the dev sets in the order of the task, then the test sets. Streams have the same order
+    in every table. Beside `n`, the runs that count, a row has `of`, the runs that have ended: failed runs do not count.
     """
     scores, ended = _scores(results)
     known = {name: decompose(by_stream) for name, by_stream in scores.items()}
@@ -31,7 +31,7 @@ def tables(results: Results) -> dict[str, list[dict]]:
 def points(results: Results) -> dict[str, float]:
     """The standard deviations and shares as metrics for trackers: `decomposition/sd/dev/macro_f1/fra_Latn/order`.
 
-    There is no share of the replicates in which all streams vary: it is 1.
+    The replicates in which all streams vary have no share: it would be 1.
     """
     rows = [(name, row) for name, table in tables(results).items() for row in table]
     sds = {f"decomposition/sd/{name}/{row['stream']}": row["sd"] for name, row in rows}
@@ -42,9 +42,9 @@ def points(results: Results) -> dict[str, float]:
 def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
     """One row per stream from its scores over replicates: `all` first, then by decreasing spread.
 
-    A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is the variance over that of `all`, None where
-    that is zero or missing; it can exceed 1, since `all` is an estimate too. `ci_low` and `ci_high` are the 95 %
-    chi-square interval of the sd, exact for normal scores. A single replicate has no spread: its numbers are None.
+    A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is the variance divided by the variance of
+    `all`, or None if that is zero or missing; it can exceed 1, since `all` is an estimate too. `ci_low` and `ci_high`
+    are the 95 % chi-square interval of the sd, exact for normal scores. With one replicate all of these are None.
     """
     rows = [_row(stream, values) for stream, values in scores.items()]
     rows.sort(key=lambda row: (row["stream"] != ALL, -(row["variance"] or 0.0)))
@@ -55,7 +55,7 @@ def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
 def _row(stream: str, values: Sequence[float]) -> dict:
     n, variance, low, high = len(values), None, None, None
     if n > 1:
-        # Equal scores have no variance, but their mean may be rounded to another number.
+        # Equal scores have no variance, but rounding of their mean would give them one.
         variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
         tails = chdtri(n - 1, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         low, high = np.sqrt((n - 1) * variance / tails).tolist()
@@ -64,7 +64,7 @@ def _row(stream: str, values: Sequence[float]) -> dict:
 
 
 def _scores(results: Results) -> tuple[dict[str, dict[str, list[float]]], dict[str, int]]:
-    """The scores by metric and stream, and by stream how many runs have ended."""
+    """The scores by metric and stream, and the number of runs that have ended by stream."""
     selection, ended = results.selection, {}
     scores: dict[str, dict[str, list[float]]] = {SCORE: {}}
     for configuration in results.state.configurations.values():
@@ -83,6 +83,6 @@ def _scores(results: Results) -> tuple[dict[str, dict[str, list[float]]], dict[s
 
 
 def language_of(name: str, metric: str) -> str:
-    """The language of a metric's name such as `dev/macro_f1/fra_Latn`; empty where `name` is another metric."""
+    """The language of a metric's name such as `dev/macro_f1/fra_Latn`; empty if `name` is another metric."""
     parts = name.split("/")
     return parts[2] if len(parts) == 3 and parts[1] == metric else ""

@@ -1,4 +1,4 @@
-"""Two samples of scores: how much higher the first is, and whether seeds alone could do that."""
+"""The difference of two samples of scores, and whether seeds alone could explain it."""
 
 from dataclasses import dataclass
 from statistics import fmean, variance
@@ -11,10 +11,10 @@ ROUNDING = 1e-12  # relative to the scores: 0.8 - 0.7 and 0.7 - 0.6 are the same
 
 @dataclass(frozen=True)
 class Statement:
-    """A pair on one score: `difference` is how much higher the first is, with its 95 % interval.
+    """A comparison of two sides by one score: `difference` is first minus second, with its 95 % interval.
 
-    `n` are the replicates behind either mean, the same ones where they are `paired`. Where nothing can be said,
-    `because` says why, and there is no interval; with fewer than two seeds no difference either.
+    `n` counts the replicates behind each mean; `paired` sides have the same replicates. If there is no verdict,
+    `because` gives the reason and there is no interval; with fewer than two seeds there is no difference either.
     """
 
     first: str
@@ -56,7 +56,7 @@ class Statement:
 def statement(
     first: str, second: str, on: str, scores: dict[int, float], others: dict[int, float], *, paired: bool, failed: int
 ) -> Statement:
-    """What scores by replicate say of a pair; where they are `paired`, both sides must have the same replicates."""
+    """Compare two sides by their scores by replicate. `paired` sides must have the same replicates."""
     n = (len(scores), len(others))
     known = (first, second, on, n, paired, failed)
     if min(n) < 2:
@@ -70,13 +70,13 @@ def statement(
     rounding = ROUNDING * max(map(abs, (*scores.values(), *others.values())))
     if high - low > rounding:
         return Statement(*known, difference, low, high)
-    if abs(difference) > rounding:  # however small, it would lie outside of an interval without width
+    if abs(difference) > rounding:  # however small, an interval of width zero would exclude it
         return Statement(*known, difference, because="the seeds show no spread")
     return Statement(*known, 0.0, 0.0, 0.0)
 
 
 def _welch(first: list[float], second: list[float]) -> tuple[float, float, float]:
-    """The difference of two means and its ends, each side with its own variance (Welch 1947)."""
+    """The difference of two means and the ends of its interval; the variances may differ (Welch 1947)."""
     parts = [variance(side) / len(side) for side in (first, second)]
     difference, total = fmean(first) - fmean(second), sum(parts)
     if total == 0:

@@ -1,4 +1,4 @@
-"""Configurations that do the same work, as the fingerprints of their runs show."""
+"""Finds configurations that do the same work, by the fingerprints of their runs."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from seedwise.search.ledger.state import State
 
 
 def duplicates(state: State, ranked: Sequence[str]) -> dict[str, str]:
-    """Configurations that do the same work as an earlier one in `ranked`: id -> id of the earlier one.
+    """Map each configuration that does the same work as an earlier one in `ranked` to the id of the earlier one.
 
     Two configurations do the same work if their fingerprints agree at every replicate that both have run.
     """

@@ -1,8 +1,8 @@
-"""What the replicates say: a score is mu + configuration + replicate + noise, all but mu random.
+"""Estimates true means from replicates: a score is mu + configuration + replicate + noise, all but mu random.
 
 Replicates are paired, so a lucky seed is lucky for every configuration, and its effect is estimated once and taken out.
-The noise is pooled, since two or three seeds say little about one configuration's own. Both estimates are robust: a
-heavy tail moves them little. A configuration's mean is not: one that collapses on some seeds has to show it.
+The noise is pooled, since two or three seeds say little about the noise of one configuration. The estimates of effects
+and noise are robust to heavy tails. A configuration's mean is not: collapses on some seeds have to lower it.
 """
 
 from dataclasses import dataclass, field
@@ -13,21 +13,21 @@ import numpy as np
 from seedwise.search.ranking.summary import quantile
 from seedwise.search.ranking.surrogate import posterior
 
-MAX_CONTENDERS = 300  # whose true means are drawn
+MAX_CONTENDERS = 300  # configurations whose true means are drawn
 DRAWS = 4000  # Monte Carlo draws behind P(best): its standard error is below 0.008
 POOLED_FREEDOM = 5.0  # degrees of freedom that the pooled noise counts for beside a configuration's own spread
 HUBER = 2.0  # sds beyond which residuals weigh less in the pooled noise and in the replicates' effects
-CLIPPED = 0.9205  # what clipping at HUBER leaves of the variance of a normal distribution
+CLIPPED = 0.9205  # share of a normal variance that clipping at HUBER leaves
 ROUNDS = 4  # of reweighting
-NOISE_GUESS = 0.25  # of the spread between good configurations: the noise, as long as there are no replicates
-MIN_FREEDOM = 3  # of the draws: fewer have no variance, and two replicates would look like anything is possible
+NOISE_GUESS = 0.25  # the noise before there are replicates, as a share of the spread between good configurations
+MIN_FREEDOM = 3  # of the draws: with fewer their variance is infinite
 
 
 @dataclass(frozen=True)
 class Table:
-    """Scores by configuration (rows) and replicate (columns), nan where nothing has finished.
+    """Scores by configuration (rows) and replicate (columns), nan if the run has not finished.
 
-    Where a run `failed`, the value is what it counts as; nan if no run has a score.
+    A run that `failed` has the value it counts as, or nan if no run has a score.
     """
 
     ids: tuple[str, ...]
@@ -37,10 +37,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is known of the true mean of every configuration, in the table's order.
+    """The posterior of the true mean of every configuration, in the table's order.
 
-    `raw` is the mean over replicates with their effects taken out, `mean` and `sd` the posterior: shrunken towards what
-    the other configurations predict. `seeds` and `noise` are the sds of the replicates' effects and of the rest,
+    `raw` is the mean over replicates without the replicates' effects; `mean` and `sd` are the posterior, shrunk towards
+    what the other configurations predict. `seeds` is the sd of the replicates' effects, `noise` the sd of what is left,
     `freedom` the degrees of freedom behind `noise`. `shared` (configurations x replicates) is the part of the
     uncertainty that comes from the replicates' effects: equal rows cancel in a difference.
     """
@@ -63,7 +63,7 @@ class Estimate:
 
     @cached_property
     def ranking(self) -> list[int]:
-        """Indices, best first; equal means go by id, so that the order never depends on which run ended first."""
+        """Indices, best first. Ties are broken by id, so the order never depends on which run ended first."""
         return sorted(range(len(self.ids)), key=lambda index: (-self.mean[index], self.ids[index]))
 
     @property
@@ -72,7 +72,7 @@ class Estimate:
 
     @property
     def replicated(self) -> bool:
-        """Whether a configuration has two scores. If none has, the noise is a guess; P(best) and ties mean nothing."""
+        """Whether any configuration has two scores. If not, the noise is a guess, and P(best) and ties mean nothing."""
         return bool((self.count - self.failed >= 2).any())
 
     def interval(self, index: int) -> tuple[float, float]:
@@ -86,16 +86,16 @@ class Estimate:
 
     @cached_property
     def tied(self) -> np.ndarray:
-        """Which cannot be told apart from the best: the 95 % interval of the paired difference holds zero."""
+        """Configurations that cannot be told apart from the best: the 95 % interval of the difference contains zero."""
         best, difference = self.best, self.mean[self.best] - self.mean
         variance = self.sd[best] ** 2 + self.sd**2 + ((self.shared[best] - self.shared) ** 2).sum(1)
         return (difference - quantile(self.freedom) * np.sqrt(variance) <= 0) | (difference <= 0)
 
     def draws(self, generator: np.random.Generator, size: int, pending: np.ndarray | None = None) -> np.ndarray:
-        """`size` draws (rows) of the true means of `contenders` (columns) from the posterior, which is heavy-tailed.
+        """Draw the true means of `contenders` (columns) `size` times (rows) from the heavy-tailed posterior.
 
-        `pending` counts running runs of the contenders. They count as already narrowing the uncertainty, so that a
-        policy does not send all workers to the same configuration.
+        `pending` is the number of running runs of each contender. They count as already narrowing the uncertainty, so
+        that a policy does not send all workers to the same configuration.
         """
         few = self.contenders
         sd = self.sd[few]
@@ -109,9 +109,9 @@ class Estimate:
 
     @cached_property
     def contenders(self) -> np.ndarray:
-        """Indices of the configurations that may be best: six standard deviations reach the best's mean.
+        """Indices of the configurations that may be best: their means plus six sds reach the highest mean.
 
-        Of more than MAX_CONTENDERS the likeliest: where that many are alike, each has next to no chance.
+        At most the MAX_CONTENDERS likeliest are kept: if more are alike, each has next to no chance.
         """
         few = np.flatnonzero(self.mean + 6 * self._total_sd >= self.mean[self.best])
         if len(few) > MAX_CONTENDERS:
@@ -124,14 +124,14 @@ class Estimate:
 
     @cached_property
     def p_best(self) -> np.ndarray:
-        """The probability of each configuration to have the highest true mean."""
+        """The probability that each configuration has the highest true mean."""
         chances = np.zeros(len(self.ids))
         chances[self.contenders] = np.bincount(self._fixed_draws.argmax(1), minlength=len(self.contenders)) / DRAWS
         return chances
 
     @cached_property
     def regret(self) -> float:
-        """How far the leader's true mean is expected to lie below the highest true mean, in units of the score."""
+        """The expected distance of the leader's true mean from the highest true mean, in units of the score."""
         best = int(np.flatnonzero(self.contenders == self.best)[0])
         return float((self._fixed_draws.max(1) - self._fixed_draws[:, best]).mean())
 
@@ -139,14 +139,14 @@ class Estimate:
 def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     """The posterior of every configuration's true mean.
 
-    `points` are its coordinates in the space, for shrinking towards a surrogate over it; without them all shrink
-    towards their common mean. A failed run counts in its configuration's mean as any score does; the replicates'
-    effects and the noise are learned from the other runs.
+    `points` are the configurations' coordinates in the space: means shrink towards a surrogate over it, or without
+    `points` towards their common mean. A failed run counts in its configuration's mean like any other score; the
+    replicates' effects and the noise are learned from the other runs.
     """
     failed = table.failed
     values = np.where(failed, np.nan, table.values)
     done = np.isfinite(values)
-    if not done.any():  # nothing but failures: none is better
+    if not done.any():  # all runs failed, so no configuration is better
         zero, rows = np.zeros(len(table.ids)), failed.sum(1)
         return Estimate(table.ids, zero, zero, zero + 1, rows, rows, 1.0, 0.0, 1, np.zeros((len(rows), 1)))
     fit = two_way(values)
@@ -155,8 +155,8 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     raw = np.nansum(adjusted, axis=1) / count
     pooled = fit.noise**2 / count
     shrunken = posterior(raw, pooled, points)
-    # A configuration's own spread widens its interval, but must not draw its mean towards the others: they would rescue
-    # one that collapses on some seeds.
+    # A configuration's own spread widens its interval, but must not draw its mean towards the other configurations:
+    # that would rescue a configuration that collapses on some seeds.
     squares = np.nansum((adjusted - raw[:, None]) ** 2, axis=1)
     own = (POOLED_FREEDOM * fit.noise**2 + squares) / (POOLED_FREEDOM + count - 1) / count
     sd = np.sqrt(shrunken.sd**2 + (own - pooled).clip(0))
@@ -166,7 +166,7 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
 
 @dataclass(frozen=True)
 class TwoWay:
-    """The replicates' effects, a root of their covariance, and the two sds."""
+    """The replicates' effects, a root of their covariance, and the sds of noise and effects."""
 
     effects: np.ndarray
     root: np.ndarray
@@ -178,8 +178,8 @@ class TwoWay:
 def two_way(values: np.ndarray) -> TwoWay:
     """Fit value = configuration + replicate + noise to a table with gaps (nan), configurations free, replicates random.
 
-    Configurations are eliminated first, which leaves as many equations as replicates: exact, and cheap for thousands of
-    configurations. The noise is that of the better half of the configurations: poor ones are often far noisier.
+    Configurations are eliminated first, which is exact and leaves one equation per replicate, so thousands of
+    configurations are cheap. The noise is that of the better half of the configurations: poor ones are often noisier.
     """
     done = np.isfinite(values)
     scale = _spread_of_the_better(values, done)
@@ -208,7 +208,7 @@ def two_way(values: np.ndarray) -> TwoWay:
         residual = np.where(done > 0, table - centre - effects + (weights @ effects)[:, None] / total, 0.0)
         freedom = available - float((strengths / (strengths + ridge)).sum())
         share = float((count[better] - 1).sum()) / available
-        # The guess counts as one degree of freedom: a lucky pair of equal scores is no search without noise.
+        # The guess counts as one degree of freedom: a pair of scores that happen to be equal does not mean no noise.
         squares = float(((weights * residual)[better] ** 2).sum()) / CLIPPED
         noise = max(np.sqrt((guess**2 + squares) / (1 + max(0.0, freedom) * share)), floor)
         typical = noise * np.sqrt(np.maximum(1 - 1 / count, 0.5))
@@ -220,7 +220,7 @@ def two_way(values: np.ndarray) -> TwoWay:
 def _spread_of_effects(strengths: np.ndarray, right: np.ndarray, noise: float, start: float) -> float:
     """The replicates' sd by maximum likelihood (EM): right ~ N(0, noise^2 d + seeds^2 d^2) in the eigenbasis.
 
-    One replicate with an effect as large as the noise is added: few real ones say little about their spread.
+    A pseudo-replicate with an effect as large as the noise is added: a few real ones say little about their spread.
     """
     informative = strengths > 1e-8 * strengths.max()
     strengths, right, variance = strengths[informative], right[informative], start**2
@@ -231,7 +231,7 @@ def _spread_of_effects(strengths: np.ndarray, right: np.ndarray, noise: float, s
 
 
 def _spread_of_the_better(values: np.ndarray, done: np.ndarray) -> float:
-    """The sd of the means of the better half of the configurations: poor ones would show how poor scores can be."""
+    """The sd of the means of the better half of the configurations: very poor ones would inflate it."""
     some = done.any(1)
     means = np.where(done, values, 0.0).sum(1)[some] / done.sum(1)[some]
     top = np.sort(means)[len(means) // 2 :]

@@ -1,4 +1,4 @@
-"""The estimate of a search, kept until the next result."""
+"""Computes the estimate of a search, and caches it until the next result."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,8 +17,8 @@ from seedwise.spaces.features import features
 class Estimator:
     """Estimates the configurations of a search; with a space, they shrink towards a surrogate over it.
 
-    One thread computes it: a sum split over several rounds differently, and the same ledger must give the same answer
-    on every machine of a kind.
+    A single thread computes the estimate: sums that are split over threads round differently, and the same ledger must
+    give the same answer on all machines of a kind.
     """
 
     selection: Selection
@@ -26,7 +26,7 @@ class Estimator:
     _last: tuple[State, int, Estimate | None] | None = field(default=None, repr=False)
 
     def estimate(self, state: State) -> Estimate | None:
-        """None until a run of the search phase has finished. Runs of the confirmation do not change it."""
+        """The estimate; None until a run of the search phase has finished. The confirmation does not change it."""
         if self._last and self._last[0] is state and self._last[1] == state.results:
             return self._last[2]
         table = table_of(state, self.selection)
@@ -38,9 +38,9 @@ class Estimator:
         self._last = (state, state.results, result)
         return result
 
-    of = estimate  # the name of version 0.8, which policies of one's own may use
+    of = estimate  # the name in version 0.8, which users' policies may call
 
 
 @cache
 def _thread_controller() -> ThreadpoolController:
-    return ThreadpoolController()  # looking for the libraries takes milliseconds
+    return ThreadpoolController()  # cached: finding the libraries takes milliseconds

@@ -1,4 +1,4 @@
-"""The leaderboard: one row per configuration, best first, as data, as files and as a table."""
+"""The leaderboard as data: one row per configuration, best first."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ SCORE = ("mean", "sd", "ci_low", "ci_high")
 def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> list[dict]:
     """The rows of `leaderboard.json`, best estimate first; configurations without a finished run are left out.
 
-    `most` limits the rows, for a live view, and leaves out baselines. `mean`, `sd` and the interval are those of the
+    `most` limits the rows, for a live view, and leaves out baselines. `mean`, `sd` and the interval describe the
     configuration's own replicates; `estimate` is the posterior mean that ranks. Pruned configurations come last and
-    have no rank: their scores are of shorter runs. `fresh` is the confirmation's part. Where `replicated` is false no
+    have no rank: their runs were shorter. `fresh` summarises the confirmation. If `replicated` is false, no
     configuration has two scores: `p_best` and `tied` then rest on a guess of the noise, and no view shows them.
     """
     estimate = estimator.estimate(state)
@@ -33,7 +33,7 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
     selection = estimator.selection
     scores, fresh = scores_of(state, selection), scores_of(state, selection, CONFIRM)
     table, rows = _Rows.of(state, selection, scores, fresh), []
-    for index in estimate.ranking if selection.second else estimate.ranking[:most]:  # the front needs them all
+    for index in estimate.ranking if selection.second else estimate.ranking[:most]:  # the Pareto front needs all rows
         config_id, (low, high) = estimate.ids[index], within(selection.bounds, *estimate.interval(index))
         row = table.row(state.configurations[config_id], dict(sorted(scores[config_id].items())), fresh.get(config_id))
         row |= {"estimate": float(estimate.mean[index]), "estimate_low": low, "estimate_high": high}
@@ -50,7 +50,7 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
 
 
 def _baselines(state: State, table: "_Rows", scores: dict[str, Row], fresh: dict[str, Row]) -> list[dict]:
-    """Rows of the baselines, the best of each kind first; they have no estimate and no rank among configurations."""
+    """Rows of the baselines, the best of each kind first. They have no estimate and no rank."""
     best, rows = best_of_each(state, table.selection), []
     for config_id in scores:
         configuration = state.configurations[config_id]
@@ -62,7 +62,7 @@ def _baselines(state: State, table: "_Rows", scores: dict[str, Row], fresh: dict
 
 @dataclass(frozen=True)
 class _Rows:
-    """What the rows of a leaderboard are made of: the spread of seeds in either phase, of scores and of metrics."""
+    """Builds rows of a leaderboard. Pools of seeds: of scores in either phase, of metrics on fresh seeds."""
 
     selection: Selection
     of_search: Pool
@@ -75,7 +75,7 @@ class _Rows:
         return cls(selection, of_search, of_fresh, pools_of(state, selection, CONFIRM))
 
     def row(self, configuration: Configuration, scores: Row, fresh: Row | None = None) -> dict:
-        """A row with all its keys, and no rank yet; scores are by replicate, those of the confirmation `fresh`."""
+        """A row with all its keys, not ranked yet. `scores` and `fresh` (of the confirmation) are by replicate."""
         runs = [configuration.runs[replicate] for replicate in scores]
         summarised = self._summarised(configuration, scores, self.of_search)
         of_fresh = fresh and self._summarised(configuration, dict(sorted(fresh.items())), self.of_fresh, fresh=True)
@@ -95,7 +95,7 @@ class _Rows:
         }
 
     def _summarised(self, configuration: Configuration, scores: Row, pool: Pool, *, fresh: bool = False) -> dict:
-        """Runs of one configuration in numbers: of the score that ranks, of every metric, and how many failed."""
+        """Summarise runs of one configuration: the score that ranks, every metric, and the number that failed."""
         runs, values = [configuration.runs[replicate] for replicate in scores], known(scores)
         of_score = asdict(summary(values, pool.without(values), self.selection.bounds)) if values else {}
         return {
@@ -108,13 +108,13 @@ class _Rows:
 
 
 def single_class(run: Run) -> list[str]:
-    """Where a run predicts a single class, as `split/language`; `run` if a user's method says no more than that."""
+    """The sets on which a run predicts a single class, as `split/language`; `run` if a user's method names no set."""
     collapsed = (name for name, value in run.metrics.items() if value == 1 and "/predicted_classes/" in name)
     return [name.replace("predicted_classes/", "") for name in collapsed] or ["run"] * run.collapsed
 
 
 def mark_front(rows: list[dict], by: str, goal: str) -> None:
-    """Set `second` and `front`: whether no other configuration is at least as good in both, and better in one."""
+    """Set `second`, the second objective, and `front`: whether no other row is as good in both and better in one."""
     sign = 1 if goal == "max" else -1
     for row in rows:
         if by == "seconds":
@@ -130,13 +130,13 @@ def mark_front(rows: list[dict], by: str, goal: str) -> None:
 
 
 def chosen(state: State, rows: Sequence[dict]) -> dict:
-    """The row of the chosen configuration: the first frozen one or, before the confirmation, the best so far."""
+    """The row of the chosen configuration: the first frozen configuration or, before the freeze, the best so far."""
     config_id = state.frozen[0] if state.frozen else rows[0]["config_id"]
     return next(row for row in rows if row["config_id"] == config_id)
 
 
 def best_baselines(rows: Sequence[dict]) -> list[dict]:
-    """The first row of each baseline, which is its best."""
+    """The first row of each baseline, which is its best configuration."""
     best: dict[str, dict] = {}
     for row in rows:
         if row["baseline"]:
@@ -145,12 +145,12 @@ def best_baselines(rows: Sequence[dict]) -> list[dict]:
 
 
 def underspecification(state: State, estimator: Estimator) -> dict | None:
-    """What choosing without target labels costs, on target dev: nothing here ever ranks.
+    """How much target dev score is lost by choosing without target labels. Nothing here ever ranks.
 
-    `rank_correlation` is Spearman's, between the estimates of the selection score and of the target score over
-    configurations; `gap` is how much higher the highest target estimate is than that of the selected configuration.
-    Both are estimates, drawn towards the common mean: the highest raw target mean would be the luckiest. None without
-    targets, with fewer than three configurations that have both scores, where no label selects, or for an oracle.
+    `rank_correlation` is Spearman's, over configurations, between the estimates of selection score and target score.
+    `gap` is the highest target estimate minus that of the selected configuration. The gap uses estimates, shrunk
+    towards the common mean, since the highest raw target mean would be the luckiest. None without targets, with fewer
+    than three configurations that have both scores, if selection uses no labels, or for an oracle.
     """
     both = selection_and_target(state, estimator)
     selected = state.frozen[0] if state.frozen else next(iter(both), None)
@@ -169,9 +169,9 @@ def underspecification(state: State, estimator: Estimator) -> dict | None:
 
 
 def selection_and_target(state: State, estimator: Estimator) -> dict[str, tuple[float, float]]:
-    """Estimates of the selection score and of the target score, best selection first: configuration id -> both.
+    """Estimates by configuration id: (selection score, target score), the best selection score first.
 
-    Only configurations that have both; none at all where the two are the same or cannot be compared.
+    Configurations without one of the two are left out. Empty if the two scores are the same or cannot be compared.
     """
     selection = estimator.selection
     source = estimator.estimate(state)
@@ -187,7 +187,7 @@ def selection_and_target(state: State, estimator: Estimator) -> dict[str, tuple[
 
 
 def in_words(price: dict | None) -> str:
-    """The price of under-specification in a sentence; empty where it is unknown."""
+    """The price of under-specification in a sentence; empty if it is unknown."""
     if price is None:
         return ""
     correlation = price["rank_correlation"]
@@ -203,10 +203,10 @@ def in_words(price: dict | None) -> str:
 
 
 def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
-    """The names of the columns of leaderboard.csv, and its lines, whose numbers are numbers; None where a row has none.
+    """The column names of leaderboard.csv, and its lines. Numbers stay numbers; a missing value is None.
 
-    `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a mean over replicates, with `_sd` and `_n` beside it;
-    `fresh.NAME` is of fresh replicates.
+    `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a mean over replicates, with `_sd` and `_n` beside it.
+    `fresh.NAME` is the value over fresh replicates.
     """
     lines = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Ranks, as scipy.stats has them: importing that takes a second, and every command would wait for it."""
+"""Ranks as in scipy.stats, whose import would delay every command by a second."""
 
 from collections.abc import Sequence
 
@@ -12,5 +12,5 @@ def ranks(values: Sequence[float]) -> np.ndarray:
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Spearman's, of two sequences neither of which is constant."""
+    """Spearman's rank correlation of two sequences, neither of which may be constant."""
     return float(np.corrcoef(ranks(first), ranks(second))[0, 1])

@@ -1,4 +1,4 @@
-"""The results of a search, from its ledger: what files, reports, comparisons and notebooks are made of."""
+"""The results of a search, computed from its ledger for files, reports, comparisons and notebooks."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from seedwise.search.ranking.selection import Selection
 from seedwise.spaces import Space
 from seedwise.text import short
 
-MAX_CHARTED = 30  # configurations in a chart: more cannot be told apart
+MAX_CHARTED = 30  # configurations in a chart: a reader cannot tell more apart
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one state of a ledger, each computed once. When the state changes, make new results."""
+    """The results of one state of a ledger, each computed once. Create new results when the state changes."""
 
     state: State
     estimator: Estimator
-    load_space: Callable[[], Space | None] = lambda: None  # raises RequestError where it is gone, as one's own may be
+    load_space: Callable[[], Space | None] = lambda: None  # raises RequestError if a user's space is gone
 
     @property
     def selection(self) -> Selection:
@@ -38,27 +38,27 @@ class Results:
 
     @cached_property
     def rows(self) -> list[dict]:
-        """The same as people are shown them: without replicates the intervals of estimates would rest on a guess."""
+        """The rows to show to users. Without replicates they lack estimate intervals, which would be a guess."""
         unknown = {"estimate_low": None, "estimate_high": None}
         return [row if row["replicated"] else row | unknown for row in self.leaderboard]
 
     @cached_property
     def underspecification(self) -> dict | None:
-        """What it cost to choose without target labels; see `underspecification`."""
+        """The price of choosing without target labels; see `leaderboard.underspecification`."""
         return underspecification(self.state, self.estimator)
 
     @property
     def estimate(self) -> Estimate:
-        """Only where there are rows."""
+        """The estimate of all configurations. Use it only if there are rows."""
         return self.estimator.estimate(self.state)
 
     @cached_property
     def ranked(self) -> list[dict]:
-        """Rows of the configurations that compete, best first: no baselines, none that were pruned."""
+        """Rows of the configurations that compete, best first, without baselines and pruned configurations."""
         return [row for row in self.rows if row["estimate"] is not None]
 
     def scores(self, phase: str, selection: Selection | None = None) -> dict[str, Row]:
-        """The score of every finished run as it counts: configuration id -> replicate -> score, by any `selection`."""
+        """The score that every finished run counts with, by any `selection`: configuration id -> replicate -> score."""
         return scores_of(self.state, selection or self.selection, phase)
 
     def lacks_score(self, run: Run, selection: Selection | None = None) -> bool:
@@ -67,14 +67,14 @@ class Results:
         return lacks_score(run, score, self.state.configurations[run.config_id])
 
     def only_failed(self, config_id: str, phase: str = SEARCH) -> bool:
-        """Whether all runs of a phase failed, or have no score: the number they count as was not measured."""
+        """Whether all runs of a phase failed or have no score, so that the number they count as was never measured."""
         configuration = self.state.configurations[config_id]
         return all(self.lacks_score(run) for run in configuration.of_phase(phase) if run.finished)
 
     def interval_too_short(self, phase: str) -> bool:
-        """Whether seeds collapsed in a phase and are too few for intervals to hold the true mean as often as they say.
+        """Whether runs of a phase predict a single class, and seeds are too few for intervals with 95 % coverage.
 
-        That takes five seeds of three configurations or baselines; docs/decisions.md has how often they do with fewer.
+        That takes five seeds of three configurations or baselines; docs/decisions.md gives the coverage with fewer.
         """
         rows = [row["fresh"] if phase == CONFIRM else row for row in self.leaderboard]
         rows = [row for row in rows if row and row["replicates"] > 1]
@@ -83,12 +83,12 @@ class Results:
 
     @cached_property
     def measured(self) -> list[dict]:
-        """The ranked rows whose estimate rests on at least one score of their own."""
+        """The ranked rows with at least one measured score."""
         return [row for row in self.ranked if not self.only_failed(row["config_id"])]
 
     @cached_property
     def baselines(self) -> list[dict]:
-        """The best of each baseline."""
+        """The row of the best configuration of each baseline."""
         return best_baselines(self.rows)
 
     @property
@@ -98,13 +98,13 @@ class Results:
 
     @property
     def left_out(self) -> str:
-        """How many configurations a chart leaves out, as a sentence; empty where all are in it."""
+        """A sentence on the configurations that a chart leaves out; empty if it shows all of them."""
         more = len(self.ranked) - MAX_CHARTED
         return f"The {MAX_CHARTED} best of {len(self.ranked)} configurations are shown." if more > 0 else ""
 
     @cached_property
     def chosen(self) -> dict:
-        """The configuration that the search chose before it saw fresh seeds; while it runs, the best so far."""
+        """The configuration that the search chose before it saw fresh seeds; before the freeze, the best so far."""
         return chosen(self.state, self.ranked)
 
     @property
@@ -114,12 +114,12 @@ class Results:
         return parts[1] if len(parts) == 3 else self.selection.metric
 
     def names(self, rows: list[dict]) -> list[str]:
-        """Names of rows in a chart: rank and id, or the kind of a baseline."""
+        """Names of rows in a chart: rank and id, or the title of a baseline."""
         ranks = {row["config_id"]: rank for rank, row in enumerate(self.ranked, start=1)}
         return [row["baseline"] or f"{ranks[row['config_id']]}. {row['config_id']}" for row in rows]
 
     def languages(self, names: Iterable[str]) -> list[str]:
-        """Names of languages in the order of the task: source, pivots, targets, then others, then means."""
+        """Sort names of languages: source, pivots, targets, then any other language, then means."""
         order = [self.selection.source, *self.selection.pivots, *self.selection.targets, "", MEAN_TARGETS, MEAN_ALL]
         return sorted(dict.fromkeys(names), key=lambda name: order.index(name if name in order else ""))
 
@@ -129,12 +129,12 @@ class Results:
         return varying([row["params"] for row in self.rows if not row["baseline"]])
 
     def in_short(self, params: dict) -> str:
-        """The parameters that distinguish a configuration, in words."""
+        """The parameters that distinguish a configuration, with their values, as text."""
         return " ".join(short(name, params[name]) for name in self.varying if name in params)
 
     @cached_property
     def space(self) -> Space | None:
-        """The space that was searched; None where it is gone."""
+        """The space that was searched; None if it is gone."""
         try:
             return self.load_space()
         except RequestError:

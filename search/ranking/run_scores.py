@@ -1,8 +1,8 @@
-"""The score of every finished run, as it counts: one rule for runs without a score, wherever scores are shown or rank.
+"""The score that every finished run counts with: one rule for runs without a score, for all ranking and display.
 
-A run that has a score counts with it, also where its model predicts a single class. A run that crashed, ran out of
-memory or diverged has none: it counts as `worst_of` says, among the runs of its pool. There are four pools: the method
-and its baselines, each in the search and in the confirmation. So fresh seeds change nothing of what the search said.
+A run that has a score counts with it, even if its model predicts a single class. A run that crashed, ran out of
+memory or diverged has none: it counts as `worst_of` of the scores of its pool. There are four pools: the method and
+its baselines, each in the search and in the confirmation. So fresh seeds never change a score of the search.
 """
 
 import numpy as np
@@ -11,34 +11,34 @@ from seedwise.search.ledger.state import PRUNED, SEARCH, Configuration, Run, Sta
 from seedwise.search.ranking.estimate import Table
 from seedwise.search.ranking.selection import Selection
 
-Row = dict[int, float | None]  # of one configuration, by replicate; None: the run counts as no number
+Row = dict[int, float | None]  # scores of one configuration by replicate; None: the run has no value
 
 
 def worst_of(lowest: float, highest: float) -> float:
-    """What a run without a score counts as in a pool with scores between these two.
+    """The value that a run without a score counts as, in a pool with scores from `lowest` to `highest`.
 
-    As far below the lowest as the highest is above it, so that no configuration is better for having failed; but never
-    below 0 if no score is. Where all scores are equal, their distance from 0 takes the place of the range.
+    It is as far below the lowest score as the highest is above it, so that failing never makes a configuration better,
+    but never below 0 if no score is. If all scores are equal, their distance from 0 takes the place of the range.
     """
     value = lowest - ((highest - lowest) or abs(lowest))
     return max(0.0, value) if lowest >= 0 else value
 
 
 def counts(run: Run, configuration: Configuration) -> bool:
-    """Whether a run has a place among the scores. Pruned runs of the method have none: they are shorter."""
+    """Whether a run is among the scores: it has finished, and is no pruned run of the method, which was shorter."""
     return run.finished and (bool(configuration.baseline) or run.status != PRUNED)
 
 
 def lacks_score(run: Run, score: float | None, configuration: Configuration) -> bool:
-    """Whether a finished run counts as `worst_of`. A baseline may lack the score that ranks without having failed."""
+    """Whether a finished run counts as `worst_of`. A baseline may lack the score that ranks without failing."""
     return run.failed or (score is None and not configuration.baseline)
 
 
 def scores_of(state: State, selection: Selection, phase: str = SEARCH) -> dict[str, Row]:
-    """Scores of the runs of a phase as they count: configuration id -> replicate -> score.
+    """The scores that the runs of a phase count with: configuration id -> replicate -> score.
 
-    The last score that a failed run reported is in its pool, so that failing late is no better than ending so. Where no
-    run of a pool has a score, all its scores are None.
+    The last score that a failed run reported is in its pool, so that failing late is never better than ending with
+    that score. If no run of a pool has a score, all its scores are None.
     """
     configurations, table = state.configurations.values(), dict[str, Row]()
     for baselines in (False, True):
@@ -59,7 +59,7 @@ def known(row: Row) -> list[float]:
 
 
 def table_of(state: State, selection: Selection) -> Table:
-    """The scores of the search phase as the estimate takes them. Baselines and pruned configurations are not in it."""
+    """The scores of the search phase, as `estimate` takes them, without baselines and pruned configurations."""
     rows, configurations = scores_of(state, selection), state.configurations
     ids = tuple(key for key in rows if not (configurations[key].baseline or configurations[key].pruned))
     columns = sorted({replicate for config_id in ids for replicate in rows[config_id]})

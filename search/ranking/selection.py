@@ -1,7 +1,7 @@
-"""The signal that ranks: which of a run's metrics count, and how they become one score.
+"""The score that ranks: it is computed from selected metrics of a run.
 
-Metrics are named `split/metric/language`, for example `dev/macro_f1/bel`. Everything that is not selected on is audit:
-recorded, shown, never ranked on.
+Metrics are named `split/metric/language`, for example `dev/macro_f1/bel`. Metrics that are not selected are audit: they
+are recorded and shown, but never rank.
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class Selection:
 
     `on` is source_dev (honest zero-shot), pivot_dev (labelled dev sets of languages that are never reported),
     unlabelled (all languages, by a metric that needs no labels), metric (`metric` is its full name) or target_dev (an
-    oracle: it uses target labels or translations and is always labelled so). `aggregate` joins several languages: mean,
-    or worst for the lowest. `second` is another objective and its direction: a Pareto front in the leaderboard, which
-    does not rank.
+    oracle, always labelled so: it uses target labels or translations). `aggregate` joins several languages: mean, or
+    worst for the lowest. `second` is another objective and its direction: it marks a Pareto front in the
+    leaderboard, but does not rank.
     """
 
     metric: str
@@ -33,7 +33,7 @@ class Selection:
 
     @classmethod
     def from_specification(cls, specification: dict) -> "Selection":
-        """From a resolved specification, as it is in search.yaml and in the ledger's first line."""
+        """Read the selection from a resolved specification, as in search.yaml and in the ledger's first line."""
         task, select = specification.get("task") or {}, specification["select"]
         second = select.get("second")
         return cls(
@@ -52,7 +52,7 @@ class Selection:
 
     @property
     def label(self) -> str:
-        """How the score is called wherever it is shown."""
+        """The name of the score wherever it is shown."""
         if self.on == "metric":
             return self.metric
         several = "" if self.on == "source_dev" else f" ({self.aggregate})"
@@ -60,7 +60,7 @@ class Selection:
 
     @property
     def names(self) -> list[str]:
-        """The metrics that the score is made of."""
+        """The metrics that the score is computed from."""
         if self.on == "metric":
             return [self.metric]
         languages = {
@@ -78,11 +78,11 @@ class Selection:
 
     @property
     def audit(self) -> list[str]:
-        """The same metric where it is recorded but never ranked on."""
+        """The names of the same metric in the languages that do not rank."""
         languages = [language for language in (self.source, *self.pivots, *self.targets) if language]
         return [name for language in languages if (name := f"dev/{self.metric}/{language}") not in self.names]
 
     def score(self, metrics: dict[str, float]) -> float | None:
-        """The one number that ranks a run; None where a metric it needs was not reported."""
+        """The number that ranks a run; None if the run did not report a metric that this needs."""
         values = [metrics.get(name) for name in self.names]
         return None if None in values or not values else AGGREGATES[self.aggregate](values)

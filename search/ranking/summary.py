@@ -1,8 +1,8 @@
-"""Mean, spread and interval over a few seeds. An interval stays within a score's bounds, and its variance is pooled.
+"""Mean, spread and interval over a few seeds. Intervals pool the variance and stay within the bounds of the score.
 
-Two seeds say next to nothing about their own spread: Student's t over them alone reaches from below 0 to above 1. So
-the seeds of the other configurations and baselines of the phase count too, as up to `POOLED_FREEDOM` further degrees of
-freedom. docs/decisions.md has how often such an interval holds the true mean.
+Two seeds say next to nothing about their spread: an interval by Student's t over two seeds can reach from below 0 to
+above 1. So the seeds of the other configurations and baselines of the phase count too, as up to `POOLED_FREEDOM` more
+degrees of freedom. docs/decisions.md gives the coverage of these intervals.
 """
 
 import math
@@ -17,13 +17,13 @@ from seedwise.trainables.methods import METHODS, spec_of
 from seedwise.trainables.tasks.classification import METRICS
 
 CONFIDENCE = 0.95
-POOLED_FREEDOM = 10.0  # degrees of freedom that other seeds count for at most; more would hide a noisier configuration
+POOLED_FREEDOM = 10.0  # most degrees of freedom from other configurations; more would hide a noisy configuration
 NO_BOUNDS = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean and spread over replicates, and the 95 % interval of the mean. Of one replicate only the mean is known."""
+    """Mean and spread over replicates, and the 95 % interval of the mean. One replicate has only a mean."""
 
     n: int
     mean: float
@@ -34,9 +34,9 @@ class Summary:
 
 @dataclass(frozen=True)
 class Pool:
-    """The spread of seeds around the means of several groups: the sum of squares, and its degrees of freedom.
+    """The spread over seeds within several groups: the sum of squares around their means, and its degrees of freedom.
 
-    Groups of equal scores are left out: baselines that draw nothing at random say nothing about seeds.
+    Groups of equal scores are left out: a deterministic baseline says nothing about seeds.
     """
 
     squares: float = 0.0
@@ -48,7 +48,7 @@ class Pool:
         return cls(math.fsum(squares for squares, _ in spreads), sum(freedom for _, freedom in spreads))
 
     def without(self, group: Sequence[float]) -> "Pool":
-        """The pool of the other groups; `group` must be one of those that it was made of."""
+        """The pool of all groups but `group`, which must be in this pool."""
         squares = squares_of(group)
         return Pool(max(0.0, self.squares - squares), self.freedom - len(group) + 1) if squares > 0 else self
 
@@ -60,8 +60,8 @@ def summary(values: Sequence[float], others: Pool = NO_POOL, bounds: tuple[float
     """Summarise the scores of one configuration, one per replicate; the order does not matter.
 
     `others` is the spread of other configurations: without it, the interval is Student's t over these values alone.
-    Three or more equal scores do not depend on the seed, so their interval has no width. The mean cannot lie beyond
-    `bounds`, and neither does the interval; bounds that a value exceeds are ignored.
+    Three or more equal scores do not depend on the seed, so their interval has no width. The interval is cut off at
+    `bounds`, unless a value exceeds them.
     """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
@@ -76,13 +76,13 @@ def summary(values: Sequence[float], others: Pool = NO_POOL, bounds: tuple[float
 
 
 def within(bounds: tuple[float, float], low: float, high: float) -> tuple[float, float]:
-    """An interval, cut off at the bounds. One that lies beyond them altogether stays as it is."""
+    """Cut an interval off at the bounds. An interval that lies entirely beyond them is left as it is."""
     cut = max(bounds[0], low), min(bounds[1], high)
     return cut if cut[0] <= cut[1] else (low, high)
 
 
 def bounds_of(name: str) -> tuple[float, float]:
-    """The lowest and the highest possible value of a metric such as `dev/macro_f1/fra_Latn`; infinite if unknown."""
+    """The lowest and highest possible values of a metric such as `dev/macro_f1/fra_Latn`; infinite if unknown."""
     metric = name.split("/")[1] if name.count("/") == 2 else name
     if metric in METRICS or metric.startswith("share_of_"):
         return 0.0, 1.0
@@ -91,11 +91,11 @@ def bounds_of(name: str) -> tuple[float, float]:
 
 
 def squares_of(values: Sequence[float]) -> float:
-    """The sum of squared distances from the mean; exactly 0 for equal values, whose mean may be rounded."""
+    """The sum of squared distances from the mean. It is exactly 0 for equal values, even if their mean is rounded."""
     return float(np.var(values) * len(values)) if len(values) > 1 and np.ptp(values) > 0 else 0.0
 
 
 @lru_cache
 def quantile(freedom: float) -> float:
-    """Of Student's t at 95 %; cached, as a live view needs the same few at every refresh."""
+    """Student's t quantile for a 95 % interval. It is cached: a live view needs the same few at every refresh."""
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))

@@ -1,11 +1,11 @@
-"""What is known of the true mean of every configuration, from its own replicates and from the other configurations.
+"""The posterior of the true mean of every configuration, from its own replicates and from the other configurations.
 
-The best of many raw means is the luckiest. Here a raw mean is drawn towards what the others say, the more the fewer
-replicates it has: towards the common mean, or, with points of the space, towards a smooth surface over them:
+The best of many raw means is the luckiest. Here raw means shrink towards what the other configurations predict, and
+shrink more with fewer replicates: towards the common mean or, given points of the space, a smooth surface over them:
 
     truth_c = m + f(x_c) + d_c        raw_c = truth_c + N(0, variance_c)
 
-f is a Gaussian process (Matern 5/2, one length scale per coordinate), d_c is what a configuration has for itself.
+f is a Gaussian process (Matern 5/2, one length scale per coordinate), d_c is the part specific to a configuration.
 """
 
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-FEWEST = 12  # configurations, below which a surface is too easily imagined
-LEARN = 80  # configurations that the surface is learned on; every step of the optimiser costs their number cubed
-NEAR = 500  # configurations that make the surface and learn from it; measured: 30 ms, against 100 ms for 1000
-STEPS = 12  # of the optimiser; measured: more of them change the error of the posterior by less than a hundredth
-TAIL = 4.5  # how many upper half-spreads below the median a raw mean counts in full for others (`_clipped`)
-MAX_VARIANCE = 1e6  # of a mean, as a multiple of that of all: more would be lost in rounding
+FEWEST = 12  # configurations: with fewer, a surface would fit chance
+LEARN = 80  # configurations to learn the hyperparameters from: each step of the optimiser costs their number cubed
+NEAR = 500  # configurations that the surface is conditioned on; measured: 30 ms, against 100 ms for 1000
+STEPS = 12  # of the optimiser; measured: more steps change the error of the posterior by less than a hundredth
+TAIL = 4.5  # raw means are clipped this many upper half-spreads below the median (`_clipped`)
+MAX_VARIANCE = 1e6  # of a mean, as a multiple of the variance of all means: more would be lost in rounding
 TINY = np.finfo(float).tiny
 QUANTILES = (np.arange(128) + 0.5) / 128
 
 # Log-normal priors (median, sd of the logarithm), in units of the spread between configurations. Chosen by error and
-# coverage on simulated surfaces of 12 to 60 configurations, with and without structure; no figure is delicate.
+# coverage on simulated surfaces of 12 to 60 configurations, with and without structure; results vary little with them.
 AMPLITUDE = (1.0, 1.0)  # variance of f
 NUGGET = (0.3, 1.0)  # variance of d
-LENGTH = (0.7, 1.0)  # length scale times the square root of the number of coordinates, as distances grow with it
-STARTS = (0.5, 1.0, 2.0)  # length scales to start from, as multiples of the prior's median: the likeliest is taken
+LENGTH = (0.7, 1.0)  # length scale over the square root of the number of coordinates, with which distances grow
+STARTS = (0.5, 1.0, 2.0)  # start at the likeliest of these multiples of the prior's median length scale
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Mean and standard deviation of the true mean of every configuration, in the order they were given."""
+    """Mean and standard deviation of the true mean of every configuration, in the order of the input."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -43,12 +43,12 @@ class Posterior:
 def posterior(raw: np.ndarray, variance: np.ndarray, points: np.ndarray | None = None) -> Posterior:
     """The posterior of all true means, from raw means (higher is better) and their sampling variances (above 0).
 
-    `points` has a row of coordinates per configuration; without it, or with fewer than 12 configurations, only the
-    common mean is shared. Bad configurations are often far worse than good ones are good. So that they do not bend the
-    surface where it matters, the others learn from a raw mean far below the median as from one at a floor, the less
-    surely the further down it is (`_clipped`); the configuration itself keeps its own. Of more than 500 configurations,
-    the best and an even sample of the rest make the surface; those left out are drawn towards the common mean. The
-    surface is the likeliest one, not an average over surfaces, so intervals of 95 % cover some 90 to 95 %.
+    `points` has a row of coordinates per configuration; without it, or with fewer than 12 configurations, means shrink
+    towards the common mean only. Bad configurations are often extremely bad. So that they do not bend the surface near
+    the good ones, a raw mean far below the median enters the surface as if it were at a floor, with a variance that
+    grows with its distance (`_clipped`); its own posterior uses the raw mean. With more than 500 configurations, the
+    surface uses the best and an even sample of the rest; all others shrink towards the common mean. The surface is
+    the likeliest one, not an average over surfaces, so 95 % intervals cover some 90 to 95 %.
     """
     means = _clipped(np.array(raw, dtype=float), np.array(variance, dtype=float))
     shared, spread = common_mean(means)
@@ -68,10 +68,10 @@ def posterior(raw: np.ndarray, variance: np.ndarray, points: np.ndarray | None =
 
 
 def common_mean(means: np.ndarray) -> tuple[Posterior, float]:
-    """The means, shrunk towards their common mean, and the sd between configurations (its posterior mean).
+    """The means, shrunk towards their common mean, and the posterior mean of the sd between configurations.
 
-    The spread is integrated over, from its restricted likelihood and a half-Cauchy prior as wide as the data. Its
-    likeliest value is often 0 with few configurations, and then all would be equal for certain. `_clipped` has `means`.
+    This integrates over the sd, by its restricted likelihood and a half-Cauchy prior as wide as the data: with few
+    configurations its likeliest value is often 0, which would make all means equal. `_clipped` returns `means`.
     """
     raw, variance, clipped, inflated = means
     wide = np.sqrt(clipped.var() + 1 / np.mean(1 / inflated))
@@ -83,7 +83,7 @@ def common_mean(means: np.ndarray) -> tuple[Posterior, float]:
     fit = np.log(weights).sum(axis=1) - np.log(total[:, 0]) - (weights * (clipped - mean) ** 2).sum(axis=1)
     share = np.exp((fit - fit.max()) / 2)
     share /= share.sum()
-    pull = variance / (between + inflated)  # towards the common mean; a mean far below the others is hardly pulled
+    pull = variance / (between + inflated)  # towards the common mean; small for a mean far below the others
     pulled = raw - pull * (raw - mean)
     variances = variance * (1 - pull) + pull**2 / total
     centre = share @ pulled
@@ -94,19 +94,19 @@ def common_mean(means: np.ndarray) -> tuple[Posterior, float]:
 def condition(kernel: np.ndarray, nugget: float, means: np.ndarray) -> Posterior:
     """The posterior of truth = m + N(0, kernel) + N(0, nugget) given raw = truth + N(0, variance), m being unknown.
 
-    The others say of a configuration what their clipped means say (leave one out); to that its own raw mean is added.
+    Each configuration combines the leave-one-out prediction from the clipped means of all others with its own raw mean.
     """
     raw, variance, clipped, inflated = means
     inverse, residual, rows, _ = _solve(kernel + np.diag(nugget + inflated), clipped - clipped.mean())
     own = np.maximum(np.diag(inverse) - rows**2 / rows.sum(), TINY)
     others, unsure = clipped - residual / own, np.maximum(1 / own - inflated, 0)  # leave-one-out mean and variance
-    unsure = unsure + (inflated - variance)  # a mean far below the others is not drawn towards them
+    unsure = unsure + (inflated - variance)  # a mean far below the others does not shrink towards them
     gain = unsure / (unsure + variance)
     return Posterior(others + gain * (raw - others), np.sqrt(gain * variance))
 
 
 def matern(distance: np.ndarray) -> np.ndarray:
-    """The Matern 5/2 correlation at a distance in length scales."""
+    """The Matern 5/2 correlation at a `distance` in units of the length scale."""
     scaled = np.sqrt(5) * distance
     return (1 + scaled + scaled**2 / 3) * np.exp(-scaled)
 
@@ -114,7 +114,7 @@ def matern(distance: np.ndarray) -> np.ndarray:
 def _clipped(raw: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Four rows: raw means, their variances, and the clipped means and variances that other configurations learn from.
 
-    Clipped, a raw mean below the floor becomes the floor, and its distance to the floor is added to its variance.
+    Clipping raises a raw mean below the floor to the floor, and adds its squared distance to the floor to its variance.
     The floor is TAIL times the upper half-spread (third quartile minus median, at least the noise) below the median.
     """
     clipped, inflated = raw, variance
@@ -128,13 +128,13 @@ def _clipped(raw: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def _informative(points: np.ndarray) -> np.ndarray:
-    """Without coordinates that are constant or repeat another: they cost time and say nothing."""
+    """Drop coordinates that are constant or repeat another one: they cost time and say nothing."""
     points = points[:, np.ptp(points, axis=0) > 0]
     return points[:, np.sort(np.unique(points, axis=1, return_index=True)[1])]
 
 
 def _sample(ranked: np.ndarray, count: int) -> np.ndarray:
-    """`count` of them: half are the best, the others lie evenly over the remaining ranks."""
+    """Choose `count` of the `ranked`: half are the best, the other half is spread evenly over the remaining ranks."""
     if len(ranked) <= count:
         return ranked
     best, rest = np.split(ranked, [count // 2])
@@ -142,7 +142,7 @@ def _sample(ranked: np.ndarray, count: int) -> np.ndarray:
 
 
 def _learn(points: np.ndarray, means: np.ndarray, variance: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Variance of f, variance of d and length scales of highest posterior density, in units of the spread."""
+    """The variance of f, variance of d and length scales of highest posterior density, in units of the spread."""
     size = points.shape[1]
     centre = np.log(np.r_[AMPLITUDE[0], NUGGET[0], np.full(size, LENGTH[0] * np.sqrt(size))])
     width = np.r_[AMPLITUDE[1], NUGGET[1], np.full(size, LENGTH[1])]
@@ -171,7 +171,7 @@ def loss(
 ) -> tuple[float, np.ndarray]:
     """Minus the log likelihood of theta = log (amplitude, nugget, length scales), up to a constant, and its gradient.
 
-    The mean is integrated out (restricted likelihood). `squares` are squared differences, coordinates x `pairs`.
+    The mean is integrated out (restricted likelihood). `squares` has the squared differences, coordinates x `pairs`.
     """
     (amplitude, nugget), weights = np.exp(theta[:2]), np.exp(-2 * theta[2:])
     (first, second), centred = pairs, means - means.mean()
@@ -193,7 +193,7 @@ def loss(
 def _solve(covariance: np.ndarray, values: np.ndarray) -> tuple:
     """The inverse C of a covariance (lower triangles only), C (values - mean), C 1, and the log determinant.
 
-    The mean is that of generalised least squares.
+    The mean is the generalised least squares mean.
     """
     factor, failed = dpotrf(covariance, lower=1)
     if failed:

@@ -1,4 +1,4 @@
-"""The description of a search in MLflow, as Markdown: its best configurations, and how to run it again."""
+"""The description of a search in MLflow, as Markdown: its best configurations and the command to run it again."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,9 +13,9 @@ MAX_ROWS = 20  # configurations
 
 
 def description(state: State, scores: Scores, names: Mapping[str, str]) -> str:
-    """What the ledger says, for readers of MLflow. `names` describe the configurations in words.
+    """Describe a search for readers of MLflow. `names` maps configuration ids to readable names.
 
-    Order and estimates are those of the freeze. Before the freeze there is no table: MLflow lists the configurations.
+    Order and estimates are from the freeze. Before the freeze there is no table, since MLflow lists the configurations.
     """
     rows = _rows(state, scores)
     ranked = f"Ranked by {scores.selection.label}. " if rows else ""
@@ -38,7 +38,7 @@ def _unfinished(state: State) -> str:
 
 
 def _rows(state: State, scores: Scores) -> list[dict]:
-    """Rows of a leaderboard: configurations as of the freeze, best first, then the confirmed baselines."""
+    """Rows of a leaderboard: configurations in the order of the freeze, then the confirmed baselines."""
     rows = []
     for rank, config_id in enumerate([*list(state.estimates)[:MAX_ROWS], *state.frozen_baselines], start=1):
         estimate = state.estimates.get(config_id)
@@ -60,6 +60,6 @@ def _rows(state: State, scores: Scores) -> list[dict]:
 
 
 def _summarised(row: Row, runs: Sequence[Run]) -> dict:
-    """Scores by replicate as they count, of these runs."""
+    """Summarise these runs. `row` has the scores they count with, by replicate."""
     over, failed = summary(known(row)) if known(row) else None, sum(run.failed for run in runs)
     return {"replicates": len(row), "failed": failed, "mean": over and over.mean, "sd": over and over.sd}

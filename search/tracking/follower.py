@@ -1,8 +1,8 @@
-"""The process that writes the ledger to a tracker.
+"""The follower: the process that writes the ledger to a tracker.
 
 The follower reads the ledger while the search writes it. An outage of the tracker delays its pages but never stops or
-slows a search: the driver neither imports the tracker nor waits for it. The follower asks the tracker what is already
-there, so following again repairs whatever a killed follower or a deleted database left incomplete.
+slows a search: the driver neither imports the tracker nor waits for it. The follower asks the tracker which nodes it
+has, so a new follower completes whatever a killed follower or a deleted database left incomplete.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.sink import Key, Sink, Tracker, Update
 from seedwise.search.tracking.trackers import TRACKERS, address_of, tracker_of
 
-POLL = 0.5  # seconds between two looks at the ledger
+POLL = 0.5  # seconds between two reads of the ledger
 REST, MAX_REST = 4, 5.0  # rest 4 times as long as writing took, at most 5 seconds: the CPUs belong to the search
-GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to keep trying after a search, and while a person waits
-CHUNK = 1 << 20  # bytes of the ledger that are read at once: their updates take a few times as much memory
-PART = 20  # updates that are written at once, and again after a failure
+GRACE, TRACK_GRACE = 60.0, 5.0  # seconds to keep trying after a search, and while a user waits
+CHUNK = 1 << 20  # bytes of the ledger to read at once: their updates take a few times as much memory
+PART = 20  # updates to write at once, and to repeat after a failure
 
 
 def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
@@ -47,7 +47,7 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "PYTHONSAFEPATH": "1",  # a folder `seedwise` in the current directory is not this package
+        "PYTHONSAFEPATH": "1",  # do not import a folder `seedwise` in the current directory
         **({tracker_of(uri).variable: uri} if uri else {}),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,12 +58,12 @@ def start_follower(folder: Path, uri: str = "") -> subprocess.Popen:
             stdout=log,
             stderr=subprocess.STDOUT,
             env=environment,
-            start_new_session=True,  # Ctrl-C in the terminal is for the search
+            start_new_session=True,  # Ctrl-C in the terminal must reach only the search
         )
 
 
 def finish(process: subprocess.Popen, timeout: float) -> bool:
-    """Let the follower catch up and end; whether all is written. After `timeout` the follower goes on alone."""
+    """Let the follower catch up and end. Returns whether all is written; after `timeout` the follower goes on alone."""
     process.stdin.close()
     try:
         return process.wait(timeout) == DONE
@@ -74,9 +74,9 @@ def finish(process: subprocess.Popen, timeout: float) -> bool:
 class Follower:
     """Writes the ledger to a tracker until the search is over and all is written.
 
-    The ledger is the queue: the next part is read only when the tracker has the part before, so memory does not grow
-    during an outage. `uri` is the tracker's address (default: the specification's). `progress` is given the bytes of
-    the ledger that are written, and all its bytes.
+    The ledger is the queue: the next part is read only when the tracker has the previous part, so memory does not grow
+    during an outage. `uri` is the tracker's address (default: the specification's). `progress` is called with the
+    number of bytes of the ledger that are written, and the total.
     """
 
     def __init__(
@@ -90,14 +90,14 @@ class Follower:
         self.address = uri
         self._folder, self._over, self._progress = folder, over, progress
         self._tracker: Tracker | None = None  # known once there is an address
-        self._environment = contextlib.ExitStack()  # of the tracker, until all is written
-        self._lock = open(folder / "tracking.log", "ab")  # noqa: SIM115 (held for the life of this process)
+        self._environment = contextlib.ExitStack()  # block of the tracker, open until all is written
+        self._lock = open(folder / "tracking.log", "ab")  # noqa: SIM115 (held as long as this process lives)
         self._mirror = Mirror()
-        self._end = 0  # bytes of the ledger that were read
-        self._updates: list[Update] = []  # of what was read, not written yet
-        self._behind = False  # there may be more to read at once
+        self._end = 0  # bytes of the ledger read so far
+        self._updates: list[Update] = []  # read but not written yet
+        self._behind = False  # there may be more to read without waiting
         self._sink: Sink | None = None
-        self._position = ""  # how far the tracker got
+        self._position = ""  # the last position marked in the tracker
         self._had: frozenset[Key] = frozenset()  # the tracker's nodes before the last failure
         self._doubtful = False  # a request failed, but the server may have carried it out
 
@@ -107,7 +107,7 @@ class Follower:
         return f"{tracker_of(self.address).name} at {mask(self.address)}"
 
     def follow(self, grace: float) -> bool:
-        """Whether all is written. Gives up once the search is over and `grace` seconds passed without success."""
+        """Write until the search is over, then `grace` seconds more without success. Returns whether all is written."""
         with self._environment:
             return self._follow(grace)
 
@@ -131,7 +131,7 @@ class Follower:
             failures += 1
 
     def _advance(self, *, last: bool) -> bool:
-        """Read the next part of the ledger and write what it changes; whether that worked, or there is no ledger."""
+        """Read and write the next part of the ledger. Returns whether that worked; it does if there is no ledger."""
         path = self._folder / LEDGER
         if not path.exists() or not (first := scan(path, most=1)[0]):
             return True
@@ -144,7 +144,7 @@ class Follower:
             self._doubtful = False
         if self._sink is None and not (self._attempt(lambda: self._connect(first[0])) and self._catch_up(path)):
             return False
-        self._behind = bool(self._updates)  # left by a failure: written before anything else is read
+        self._behind = bool(self._updates)  # a failure left updates: write them before reading on
         if not self._updates:
             events, self._end = scan(path, self._end, CHUNK)
             self._behind = bool(events) and self._end < path.stat().st_size
@@ -155,7 +155,7 @@ class Follower:
         return True
 
     def _connect(self, search: dict) -> None:
-        """Open the tracker. A second follower of the folder, which would create nodes twice, waits for the first."""
+        """Open the tracker. Fails while another follower has the folder: two would create nodes twice."""
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -163,10 +163,10 @@ class Follower:
         self._sink = self._tracker.open(self.address, search, self._folder)
 
     def _catch_up(self, path: Path) -> bool:
-        """Go on from the tracker's position, or from the first line if the tracker lost any node; whether that worked.
+        """Continue at the tracker's position, or at the first line if it lost a node. Returns whether that worked.
 
-        To start over, the position is reset first: if this process is killed meanwhile, the next follower must not
-        take the tracker for complete.
+        Before starting over it resets the position, so that if this process is killed meanwhile, the next follower
+        does not take the tracker to be complete.
         """
         position, known = self._sink.position, self._sink.known()
         if position == self._position and self._had <= known:
@@ -178,7 +178,7 @@ class Follower:
         return self._attempt(lambda: self._sink.mark(""))
 
     def _restart(self, path: Path, position: str) -> None:
-        """Start after the tracker's position in the ledger."""
+        """Rebuild the mirror up to `position` in the ledger, without writing."""
         self._mirror, self._end, self._updates, self._position = Mirror(), 0, [], position
         end = covered(path, position)
         while self._end < end:
@@ -198,7 +198,7 @@ class Follower:
             self._had, self._sink = self._sink.known(), None
 
     def _attempt(self, action: Callable[[], None]) -> bool:
-        """Whether the action worked. Any error counts as an outage: printed once, and the action is tried again."""
+        """Run `action`. Returns whether it worked; any error counts as an outage, which is printed once."""
         try:
             action()
         except Exception as error:
@@ -215,7 +215,7 @@ class Follower:
 
 
 def covered(path: Path, position: str) -> int:
-    """How many bytes of a ledger an earlier `Mirror.position` covers; 0 if the position is of another ledger."""
+    """The number of bytes of a ledger that a `Mirror.position` covers; 0 if it belongs to another ledger."""
     lines = int(position.split()[0]) if position else 0
     with open(path, "rb") as file:
         line = next(islice(file, lines - 1, lines), b"") if lines else b""
@@ -224,9 +224,9 @@ def covered(path: Path, position: str) -> int:
 
 
 def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
-    """Write a whole search that is not running into a store; why that failed, or an empty text.
+    """Write a whole search that is not running to a store. Returns why that failed, or an empty string.
 
-    `uri` is the store's address (empty: that of the specification). What the store already has stays as it is, so
+    `uri` is the store's address (empty: the specification's). Existing data in the store are left unchanged, so
     tracking twice changes nothing.
     """
     if busy(folder / LEDGER):
@@ -242,7 +242,7 @@ def track(folder: Path, uri: str, progress: Callable[[int, int], None]) -> str:
 
 
 def _watch_input(over: threading.Event) -> None:
-    """Set `over` when standard input ends, as it does when the process that started this one ends or is killed."""
+    """Set `over` when standard input ends, which happens when the parent process ends or is killed."""
     with contextlib.suppress(OSError):  # there may be no standard input
         while os.read(0, 4096):
             pass
@@ -250,7 +250,7 @@ def _watch_input(over: threading.Event) -> None:
 
 
 class _Masked(io.TextIOWrapper):
-    """Output of this process and its libraries, without the password of the tracking address."""
+    """Hides the password of the tracking address in the output of this process and its libraries."""
 
     def write(self, text: str) -> int:
         for tracker in TRACKERS.values():
@@ -259,7 +259,7 @@ class _Masked(io.TextIOWrapper):
 
 
 def main(folder: Path, grace: float = GRACE) -> int:
-    """Follow a search folder until standard input ends, and at most `grace` seconds longer; the exit code."""
+    """Follow a search folder until standard input ends, and at most `grace` seconds longer. Returns the exit code."""
     sys.stdout, sys.stderr = (
         _Masked(stream.detach(), encoding="utf-8", line_buffering=True) for stream in (sys.stdout, sys.stderr)
     )

@@ -11,17 +11,17 @@ from seedwise.search.ranking.summary import Summary, summary
 
 
 class Scores:
-    """What `scores_of` says of a state, at the cost of what a result changes.
+    """The result of `scores_of` for a growing state, updated at the cost of the scores that a run changes.
 
-    A result changes the scores of its own configuration. What failed runs count as depends on the lowest and the
-    highest score, so a new one changes every configuration with a failed run of the same pool too.
+    A result changes the scores of its configuration. Failed runs count as a value that depends on the lowest and
+    highest score of their pool; if that changes, so do the scores of every configuration with a failed run in the pool.
     """
 
     def __init__(self, state: State, selection: Selection) -> None:
-        self.rows: dict[str, tuple[Row, Row]] = {}  # of the search and of the confirmation
+        self.rows: dict[str, tuple[Row, Row]] = {}  # (search, confirmation)
         self.summaries: dict[str, Summary] = {}  # of the search, without baselines
         self.count = 0  # scores of the search, baselines included
-        self.replicated = False  # whether a configuration has two scores of its own: see `Estimate.replicated`
+        self.replicated = False  # whether any configuration has two measured scores, as in `Estimate.replicated`
         self.selection = selection
         self._state = state
         self._ends: dict[tuple[bool, str], tuple[float, float]] = {}  # lowest and highest score, by pool
@@ -46,7 +46,7 @@ class Scores:
 
     @property
     def best(self) -> str:
-        """The configuration with the highest mean in the search; of several, the first by id."""
+        """The configuration with the highest mean in the search; ties are broken by id."""
         while -self._ranking[0][0] != self.summaries[self._ranking[0][1]].mean:
             heapq.heappop(self._ranking)
         return self._ranking[0][1]
@@ -54,7 +54,7 @@ class Scores:
     def _update(self, configuration: Configuration) -> bool:
         """Score a configuration anew. Returns whether it has any score."""
         rows: dict[str, Row] = {SEARCH: {}, CONFIRM: {}}
-        measured = 0  # scores of the search that runs have
+        measured = 0  # runs of the search with a score
         for run in configuration.runs.values():
             if run.phase in rows and counts(run, configuration):
                 score, ends = self.selection.score(run.metrics), self._ends.get(_pool(configuration, run))
@@ -74,5 +74,5 @@ class Scores:
 
 
 def _pool(configuration: Configuration, run: Run) -> tuple[bool, str]:
-    """Runs that share what a failed run counts as: of the method or of baselines, in one phase."""
+    """The key of a pool: failed runs of the method or of its baselines, in one phase, count as the same score."""
     return bool(configuration.baseline), run.phase

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 Key = tuple[()] | tuple[str] | tuple[str, int]  # search, configuration, run; the parent of a key is key[:-1]
 TOP: Key = ()  # the search itself
-FAILED = "failed"  # a status, beside those of a run in the ledger
+FAILED = "failed"  # a status, besides the statuses of runs in the ledger
 
 
 class Point(NamedTuple):
-    """One value of one metric; `moment` in milliseconds. Of two values at one step, trackers show the later."""
+    """One value of one metric; `moment` is in milliseconds. If a step has two values, trackers show the later."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class Input(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """What a search, a configuration or a run is created with; it never changes."""
+    """The data that a search, a configuration or a run is created with; they never change."""
 
     name: str
     start: int  # milliseconds
@@ -41,14 +41,14 @@ class Node:
 
 @dataclass(frozen=True)
 class Update:
-    """What is new about a node. Empty fields change nothing."""
+    """A change of a node. Empty fields change nothing."""
 
     key: Key
     tags: Mapping[str, str] = field(default_factory=dict)
     points: Sequence[Point] = ()
     status: str = ""  # running, done, failed or interrupted
     moment: int = 0  # when the status was reached, in milliseconds
-    files: Sequence[str] = ()  # of the search folder, if they exist
+    files: Sequence[str] = ()  # names in the search folder; missing files are skipped
     pictures: bool = False  # the run may have drawn pictures
 
 
@@ -61,27 +61,27 @@ class Sink(Protocol):
     position: str
 
     def known(self) -> frozenset[Key]:
-        """The nodes that the tracker has: fewer than before if it was reset to an older state."""
+        """The nodes that the tracker has. They become fewer if the tracker is reset to an older state."""
 
     def write(self, updates: Sequence[Update], nodes: Mapping[Key, Node]) -> None:
-        """Write updates in their order. To write an update twice, or a part of it before, is to write it once.
+        """Write updates in order. Writing an update again, in full or after a part of it, changes nothing more.
 
         Missing nodes, and their parents, are created from `nodes`.
         """
 
     def mark(self, position: str) -> None:
-        """Store how far the tracker got. Called after all updates up to there were written."""
+        """Store `position`. Called after all updates up to this position were written."""
 
 
 @dataclass(frozen=True)
 class Tracker:
-    """A kind of tracker, with a line in `TRACKERS`.
+    """A kind of tracker, listed in `TRACKERS`.
 
-    `variable` is the environment variable with the whole address where a specification hides the password.
+    `variable` is the environment variable with the whole address, for a specification that hides the password.
     """
 
     name: str  # in messages
     variable: str
-    open: Callable[[str, dict, Path], Sink]  # from an address, the ledger's first event and the search folder
-    resolve: Callable[[str, Path], str]  # checks an address, and makes it absolute, relative to a folder
-    environment: Callable[[], AbstractContextManager]  # a block in which sinks are opened and written
+    open: Callable[[str, dict, Path], Sink]  # takes an address, the ledger's first event and the search folder
+    resolve: Callable[[str, Path], str]  # checks an address, and makes it absolute, based on a folder
+    environment: Callable[[], AbstractContextManager]  # a block around the opening and writing of sinks

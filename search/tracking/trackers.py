@@ -8,7 +8,7 @@ from seedwise.errors import RequestError
 from seedwise.search.tracking.mlflow_sink import MLFLOW
 from seedwise.search.tracking.sink import Tracker
 
-TRACKERS = {"": MLFLOW}  # "": every scheme that has no line
+TRACKERS = {"": MLFLOW}  # "": all schemes that are not listed
 
 
 def tracker_of(uri: str) -> Tracker:
