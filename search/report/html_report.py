@@ -77,7 +77,7 @@ def _sections(results: Results, folder: Path) -> Iterator[Section]:
     yield "components", "Where the variance comes from", _chart(components.chart(results))
     cost = f"<p>{escaped(costs.in_words(costs.cost(results.state)))}</p>\n"
     yield "cost", "Time and cost", cost + _chart(costs.chart(results))
-    yield "failures", "What was tried and failed", _failures(results)
+    yield "failures", "Runs that failed, were pruned or predict a single class", _failures(results)
     if pictures:
         yield "pictures", "Pictures of fresh runs", "\n".join(pictures.values())
 

@@ -83,9 +83,7 @@ def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError
                 f"Add a lexicon, or align without one beforehand, with `{called('vectors', 'align')}`.",
             )
     if request.prune != "off":
-        yield RequestError(
-            "prune", "dcca has no score before its last epochs, so no run can be pruned", "Remove it."
-        )
+        yield RequestError("prune", "dcca has no score before its last epochs, so no run can be pruned", "Remove it.")
 
 
 def _check_configurations(key: str, configurations: Iterable[dict], sets: dict, metric: str) -> Iterable[RequestError]:
