@@ -53,7 +53,7 @@ def read_best(path: Path) -> dict:
 
 
 def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
-    """The inputs that differ from those of the exported configuration, with old checksums and checksums of `now`."""
+    """The inputs that differ from the exported configuration, with the recorded and the current (`now`) checksums."""
     before = exported["checksums"]
     return [
         f"{key} (was {before.get(key, 'no file')[:SHORT]}, is {now.get(key, 'no file')[:SHORT]})"

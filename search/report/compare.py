@@ -162,7 +162,7 @@ def _pair(first: ComparedSearch, second: ComparedSearch) -> Pair:
     both, title = (first, second), f"{first.title} and {second.title}"
     measure = common_measure(both, shared=True)
     if measure is None:
-        because = "they report no metric that both have, on a language that both have"
+        because = "they report no common metric on a common language"
         unsaid = Statement(first.title, second.title, "", (0, 0), paired=False, because=because)
         return Pair(title, None, [], [unsaid])
     notes, same_data = [], first.data == second.data
@@ -173,7 +173,7 @@ def _pair(first: ComparedSearch, second: ComparedSearch) -> Pair:
     if seeds[0] != seeds[1]:
         notes.append(f"their search seeds differ ({seeds[0]} and {seeds[1]}), so no replicate is shared")
     if {search.results.selection.metric for search in both} != {measure.metric}:
-        notes.append(f"they select by different metrics; {measure.metric} is one that both report")
+        notes.append(f"they select by different metrics; both report {measure.metric}")
     if measure.phase == SEARCH:
         notes.append("not all are confirmed: these scores made the choice, so they are optimistic")
     metrics_of = [search.metrics(measure) for search in both]

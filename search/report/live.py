@@ -86,10 +86,7 @@ class Progress:
                 (Column("seed"), lambda run: replicate_name(run.replicate)),
                 (Column(" " * BAR_COLUMNS), lambda run: "━" * int(BAR_COLUMNS * run.step / (run.epochs or 1))),
                 (Column("epoch", number=True), lambda run: str(run.step)),
-                (
-                    Column("score", number=True),
-                    lambda run: number(self.selection.score(run.metrics)),
-                ),
+                (Column("score", number=True), lambda run: number(self.selection.score(run.metrics))),
             ]
             lines.append(Table.of(cells, [running]))
         return Group(*lines)

@@ -72,7 +72,7 @@ class Mirror:
         return (FAILED if all(run.failed for run in runs) else DONE), moment
 
     def _take(self, event: dict) -> None:
-        """Apply an event. No two may share a millisecond: if a step has two values, trackers show the later."""
+        """Apply an event. No two events share a millisecond, since trackers show the later of two values at a step."""
         self.state.apply(event)
         self.lines += 1
         self._moment = max(round(event["time"] * 1000), self._moment + 1)
@@ -188,7 +188,7 @@ class Mirror:
             tags.update(failure=run.status.partition(":")[2], error=mask(run.error))
 
     def _aggregate(self, run: Run) -> None:
-        """Mean, spread and interval over replicates of every configuration whose scores a result changed."""
+        """Add the summaries of all configurations whose scores this run changes."""
         for config_id in self._scores.add(run):
             self._add((config_id,), self._summary(config_id), sum(map(len, self._scores.rows[config_id])))
         if self._scores.summaries and not self.state.stopped:  # after that the choice is fixed

@@ -136,10 +136,8 @@ class MlflowSink:
         if update.key in self._incomplete:  # not yet written by this process: parameters may be missing
             known, parent = self._incomplete[update.key]
             params = {name: text for name, text in _params(node.params).items() if name not in known}
-            if (now := self._parent(update.key, nodes)).get(
-                PARENT
-            ) != parent:  # the parent was deleted and created again
-                tags |= now
+            if (now := self._parent(update.key, nodes)).get(PARENT) != parent:
+                tags |= now  # the parent was deleted and created again
             if node.inputs and not known:
                 self._client.log_inputs(run_id, list(map(_dataset, node.inputs)))
         # Only finite numbers: MLflow stores infinity as 1.8e308, which ruins every chart.

@@ -1,4 +1,4 @@
-"""The description of DCCA, a continued pretraining, for the rest of the program. No torch here."""
+"""The description of DCCA (continued pretraining) for the rest of the program. No torch here."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
