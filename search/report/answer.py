@@ -13,8 +13,8 @@ from seedwise.text import number
 
 NAMED_TIES = 5
 TOO_SHORT = (
-    "Some seeds collapsed to a single class, and there are too few to know how often: these intervals are too short, "
-    "and hold the true mean less often than in 95 of 100 searches."
+    "Some runs predict a single class, and there are too few seeds to know how often: these intervals are too short, "
+    "and contain the true mean in fewer than 95 of 100 searches."
 )
 
 
@@ -69,7 +69,7 @@ def _tested(tests: dict[str, dict], seeds: int) -> str:
     counts = sorted({scores["n"] for scores in tests.values()})
     if counts == [seeds]:
         return "on the same seeds"
-    return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, those whose runs did not fail"
+    return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, as the other runs failed"
 
 
 def _ties(results: Results) -> str:

@@ -94,7 +94,7 @@ def show_comparison(searches: Sequence[Results], top: int, port: int, console: C
         raise RequestError(
             "--ui",
             f"these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}",
-            f"Track them in one: {called('track', 'DIR', '--uri', 'URI')}",
+            f"Track them in one store: {called('track', 'DIR', '--uri', 'URI')}",
         )
     pages, chosen = Pages(stores.pop(), port), []
     for results in searches:

@@ -161,7 +161,7 @@ SPEC = MethodSpec(
     check=check,
     export=Export(
         "fill-mask",
-        scores="Classification scores are those of a classifier that was fine-tuned from it.",
+        scores="Classification scores belong to a classifier that was fine-tuned from it.",
         then="another search can start from it: --set model={folder}",
         arguments=steps_of_blocks,
     ),
