@@ -24,7 +24,7 @@ def baseline_space(method: str, name: str, of: Space, overrides: dict[str, Any],
     """The space of a baseline that is compared with a method whose space is `of`.
 
     Parameters in the method's `follows` take their value from `of` if it has only one. Several learning rates become
-    three: the lowest, the highest and their geometric mean. Several numbers of epochs or steps become those of
+    three: the lowest, the highest and their geometric mean. Several numbers of epochs or steps are reduced by
     `_lengths`. Other parameters that `of` varies have their default, or the nearest number in the range of `of`.
 
     The baseline's own parameters (radius, weight, ...) vary at the middle rate and length, and have their defaults

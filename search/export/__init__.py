@@ -1,1 +1,1 @@
-"""What leaves a search: best.yaml, models, cards, an Optuna study, tables for pandas."""
+"""Exports of a search: best.yaml, models, cards, an Optuna study, tables for pandas."""

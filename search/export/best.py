@@ -1,4 +1,4 @@
-"""Configurations as files that rerun them: the best one, the N best, or the best and all that are tied with it."""
+"""Exports configurations to files that rerun them: the best, the N best, or the best and all tied with it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,21 +17,21 @@ from seedwise.trainables.streams import Streams
 
 
 def export_best(results: Results, path: Path) -> None:
-    """Write the configuration that the search has chosen to `path`."""
+    """Write the chosen configuration of a search to `path`."""
     write(results, ranking(results, str(path.parent))[0], path)
 
 
 def write(results: Results, row: dict, path: Path, form: str = "yaml") -> dict:
-    """Write one configuration to `path`, in a format of `FORMATS`, and return its content."""
+    """Write one configuration to `path` in a format of `FORMATS`. Returns its content."""
     written = content(results, row, path)
     write_atomically(path, as_text(written, form))
     return written
 
 
 def ranking(results: Results, where: str) -> list[dict]:
-    """The rows that can be exported: the chosen one first, then all others that have an estimate, best first.
+    """The rows that can be exported: the chosen row first, then all other rows with an estimate, best first.
 
-    It is an error where no run has succeeded; `where` begins it.
+    Raises a RequestError, whose key is `where`, if no run has succeeded.
     """
     if not results.leaderboard:
         raise RequestError(where, "no run has finished yet", "Try again when `status` shows one.")
@@ -42,14 +42,14 @@ def ranking(results: Results, where: str) -> list[dict]:
 
 
 def content(results: Results, row: dict, path: Path) -> dict:
-    """What goes to `path`: a configuration, every seed and score behind it, and how it came about.
+    """The content of `path`: a configuration, every seed and score behind it, and the data to reproduce it.
 
-    The choice was made before the fresh seeds were run, so `confirmed` is free of the luck that a choice among many
-    brings: `optimism` is by how much the search had promised more.
+    The choice was made before the fresh seeds were run, so `confirmed` is free of the luck of a choice among many:
+    `optimism` is the search's estimate minus the fresh mean.
     """
     state, ranked = results.state, ranking(results, str(path.parent))
     search, specification = state.search, state.specification
-    # Scores depend on the number of threads in their last bits, so a rerun uses the number that this search used.
+    # The last bits of scores depend on the number of threads, so a rerun uses the number that this search used.
     threads = specification["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
     runs = state.configurations[row["config_id"]].runs
     finished = [runs[replicate] for replicate in sorted(runs) if runs[replicate].finished]
@@ -74,7 +74,7 @@ def content(results: Results, row: dict, path: Path) -> dict:
         "dev": {metric: scores for metric, scores in dev.items() if metric.startswith("dev/")},
         "test": _tests(row),
         "underspecification": results.underspecification,
-        "baselines": [  # beside the best configuration, on the same fresh replicates
+        "baselines": [  # on the same fresh replicates as the best configuration
             {name: other[name] for name in ("baseline", "params")}
             | {"confirmed": _confirmed(other), "test": _tests(other)}
             for other in results.leaderboard
@@ -94,9 +94,9 @@ def content(results: Results, row: dict, path: Path) -> dict:
 
 
 def _tied_with(row: dict, best: dict, rows: list[dict]) -> list[str] | None:
-    """For the best configuration: all others that are tied with it. For any other: the best, if the two are tied.
+    """For the best configuration: all configurations tied with it. For any other: the best, if the two are tied.
 
-    None where no seed was repeated, so that ties are unknown.
+    None if no configuration ran on two seeds, so that ties are unknown.
     """
     if not row["replicated"]:
         return None
@@ -106,7 +106,7 @@ def _tied_with(row: dict, best: dict, rows: list[dict]) -> list[str] | None:
 
 
 def _confirmed(row: dict) -> dict | None:
-    """The score on fresh seeds, and how much of the search's score it did not keep; None before the confirmation."""
+    """The score on fresh seeds, and how far it is below the search's estimate; None before the confirmation."""
     if row["fresh"] is None:
         return None
     fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed", "collapsed")}
@@ -114,16 +114,16 @@ def _confirmed(row: dict) -> dict | None:
 
 
 def _tests(row: dict) -> dict:
-    """Test scores by metric and language, with intervals, from the fresh runs that got to the test."""
+    """Test scores by metric and language, with intervals, over the fresh runs that reached the test."""
     fresh = row["fresh"] or {"scores": {}}
     return {metric: scores for metric, scores in fresh["scores"].items() if metric.startswith("test/")}
 
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What a person wants exported. Options that do not go together are refused at once, before anything is read.
+    """The options of an export. Options that exclude each other are refused at once, before anything is read.
 
-    Defaults of `to`: the file best.yaml (or as `form` ends) in the search folder, or its folder top or tied.
+    `to` defaults to best.yaml in the search folder (with the ending of `form`), or to its subfolder top or tied.
     """
 
     to: Path | None = None
@@ -144,25 +144,25 @@ class ExportRequest:
         given |= {"--format": self.form != "yaml"}
         if self.optuna and (other := next((name for name, value in given.items() if value), "")):
             fix = f"Leave out {other}, or export twice."
-            raise RequestError(f"--optuna {self.optuna}", "it is an export of its own", fix)
+            raise RequestError(f"--optuna {self.optuna}", "it cannot be combined with another export", fix)
         if self.top and self.tied:
-            raise RequestError(f"--top {self.top}", "--tied already says how many", "Leave out one of the two.")
+            raise RequestError(f"--top {self.top}", "--tied already sets the number", "Leave out --top or --tied.")
         if self.model and self._several:
-            raise RequestError(f"--model {self.model}", "it exports the best alone", f"Leave out --{self._several}.")
+            raise RequestError(f"--model {self.model}", "it exports only the best", f"Leave out --{self._several}.")
 
     @property
     def _several(self) -> str:
         return "top" if self.top else "tied" if self.tied else ""
 
     def write(self, results: Results, folder: Path) -> list[tuple[Path, dict]]:
-        """Write the best of a search folder, or the top or tied ones; the paths, and what they hold."""
+        """Write the best, top or tied configurations of a search folder. Returns paths with their content."""
         rows, ending = self._rows(ranking(results, str(folder))), FORMATS[self.form]
         path = self.to or folder / (self._several or f"best{ending}")
         paths = [path / f"best-{rank}{ending}" for rank in range(1, len(rows) + 1)] if self._several else [path]
         try:
             if self._several and (stale := sorted(set(path.glob(f"best-*{ending}")) - set(paths))):
                 fix = "Remove it, or name another folder: --to."
-                raise RequestError(str(stale[0]), "is left over from an earlier, longer export", fix)
+                raise RequestError(str(stale[0]), "this file is left over from an earlier, longer export", fix)
             return [(path, write(results, row, path, self.form)) for row, path in zip(rows, paths, strict=True)]
         except OSError as error:
             kind = "folder" if self._several else "file"

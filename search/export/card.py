@@ -1,4 +1,4 @@
-"""The model card of an exported model: what it is, what it scores, over how many seeds, and how to make it again."""
+"""The model card of an exported model: origin, use, scores over seeds, and the command to reproduce it."""
 
 import re
 from collections.abc import Iterator
@@ -17,18 +17,18 @@ from seedwise.trainables.tasks.classification import METRICS
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
 
-HUB_METRICS = {"macro_f1": "f1"}  # the hub's names; others are the same
+HUB_METRICS = {"macro_f1": "f1"}  # the hub's names, if they differ
 HUB_SPLITS = {"dev": "validation", "test": "test"}
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
-SHORT = 12  # letters of a checksum
+SHORT = 12  # characters of a checksum
 
 
 @dataclass(frozen=True)
 class Card:
-    """One exported folder.
+    """The card of one exported folder.
 
-    `content` is the exported configuration, `metrics` are the scores of the one run, at `replicate`, whose weights
-    these are. `use` is the method's text about its own folder: how to load it, and what to heed.
+    `content` is the exported configuration. The folder has the weights of a single run, at `replicate`, and `metrics`
+    are its scores. `use` is the method's text about the folder: how to load it, and what to know.
     """
 
     content: dict
@@ -43,7 +43,7 @@ class Card:
 
     @property
     def languages(self) -> list[str]:
-        """Those that the model is for: of a stitched one, the language that its folder is named after."""
+        """The languages of the model. A stitched model has only the target that its folder is named after."""
         if self.folder in self.task["targets"]:
             return [self.folder]
         return [language for language in (self.task["source"], *self.task["targets"]) if language]
@@ -64,11 +64,11 @@ class Card:
 
     @property
     def shown(self) -> list[str]:
-        """The metrics to show, beginning with the one that ranks."""
+        """The metrics to show, starting with the metric that ranks."""
         return list(dict.fromkeys([self.content["specification"]["select"]["metric"], *METRICS]))
 
     def text(self) -> str:
-        """The card: the hub's front matter, then a page for a person."""
+        """The card as Markdown: the hub's front matter, then the text."""
         sections = {
             "Use": [self.use.strip()],
             "What it is": self._origin(),
@@ -82,7 +82,7 @@ class Card:
         return f"---\n{self.front().to_yaml()}\n---\n\n{title}{body}\n"
 
     def front(self) -> "ModelCardData":
-        """The metadata that the hub reads. Names of local files are left out, since they are not ids of the hub."""
+        """The metadata that the hub reads. Names of local files are left out, since they are not hub ids."""
         from huggingface_hub import ModelCardData
 
         dataset, results = self._hub_id("task.data", self.task["data"]), self._results()
@@ -100,11 +100,11 @@ class Card:
         )
 
     def _hub_id(self, key: str, name: str | None) -> str | None:
-        """The name, unless it is a file: a file has a checksum."""
+        """The name if it is a hub id. Names of local files are not: files have a checksum."""
         return name if name and key not in self.content["checksums"] and HUB_ID.fullmatch(name) else None
 
     def _results(self) -> list["EvalResult"]:
-        """This model's own scores, and the means over seeds of its configuration on the test sets, named as such."""
+        """This model's scores, and its configuration's mean test scores over seeds, whose names say so."""
         from huggingface_hub import EvalResult
 
         scores = [(split, metric, language, score, metric) for split, metric, language, score in self._own_scores()]
@@ -127,14 +127,14 @@ class Card:
         ]
 
     def _own_scores(self) -> list[tuple[str, str, str, float]]:
-        """Split, metric, language and score of this model, where it has one."""
+        """Split, metric, language and score, for each score that this model has."""
         names = (
             (split, metric, language) for split in HUB_SPLITS for metric in self.shown for language in self.languages
         )
         return [(*name, self.metrics["/".join(name)]) for name in names if "/".join(name) in self.metrics]
 
     def _summaries(self, split: str, metric: str) -> dict[str, dict]:
-        """Summaries over seeds, by language of this model."""
+        """Summaries over seeds, for each language of this model."""
         return self._of_languages(self.content[split].get(f"{split}/{metric}", {}))
 
     def _of_languages(self, scores: dict[str, dict]) -> dict[str, dict]:
@@ -166,7 +166,7 @@ class Card:
         columns = ["split", "metric", "language", "mean ± sd", "95 % interval", "seeds"]
         confirmed = self.content["confirmed"]
         return [
-            "The configuration's scores, which say more than those of one seed. Dev is over the seeds of the search.",
+            "The scores of the configuration say more than those of one run. Dev is over the seeds of the search.",
             "Test is over fresh seeds that no decision has seen." if confirmed else "It was not confirmed.",
             *self._failures(),
             "",
@@ -176,7 +176,7 @@ class Card:
         ]
 
     def _summarised(self) -> Iterator[tuple[str, ...]]:
-        """Rows of a table: split, metric, language, then mean and spread, interval, and number of seeds."""
+        """Rows of a table: split, metric, language, mean and spread, interval, number of seeds."""
         ranking = self.shown[0]
         groups = [(split, metric, self._summaries(split, metric)) for split in HUB_SPLITS for metric in self.shown]
         for other in self.content["baselines"]:
@@ -189,7 +189,7 @@ class Card:
                 yield split, metric, language, mean, ends, seeds
 
     def _failures(self) -> list[str]:
-        """How many runs failed: the means by language leave them out."""
+        """The numbers of failed runs, which the means by language leave out."""
         parts = {"of the search": self.content["score"], "on fresh seeds": self.content["confirmed"] or {"failed": 0}}
         failed = [f"{of['failed']} of {of['replicates']} runs {where}" for where, of in parts.items() if of["failed"]]
         return [f"Failed, and not in these means: {', '.join(failed)}."] if failed else []

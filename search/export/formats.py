@@ -1,4 +1,4 @@
-"""The formats of an exported configuration: yaml and json, which `run` takes, and hf, for transformers' Trainer."""
+"""The formats of an exported configuration: yaml and json for `run`, and hf for the Trainer of transformers."""
 
 import json
 
@@ -7,9 +7,9 @@ from seedwise.errors import RequestError
 from seedwise.trainables.methods import built_in
 from seedwise.trainables.training.options import OptimiserOptions
 
-FORMATS = {"yaml": ".yaml", "json": ".json", "hf": ".hf.json"}  # and how their files end
+FORMATS = {"yaml": ".yaml", "json": ".json", "hf": ".hf.json"}  # format -> file ending
 HEADER = "# A configuration of a Seedwise search, with all that is needed to rerun it.\n"
-RENAMED = {  # parameters that mean the same for transformers; warmup below 1 is a share there too
+RENAMED = {  # our parameter -> the same in transformers, where a warmup below 1 is also a share
     "lr": "learning_rate",
     "weight_decay": "weight_decay",
     "clip": "max_grad_norm",
@@ -25,21 +25,21 @@ def check_format(form: str) -> None:
 
 
 def as_text(content: dict, form: str) -> str:
-    """An exported configuration as the text of a file."""
+    """The text of the file of an exported configuration."""
     if form == "yaml":
         return HEADER + yaml12.dump(content)
     return json.dumps(training_arguments(content) if form == "hf" else content, indent=1, ensure_ascii=False) + "\n"
 
 
 def training_arguments(content: dict) -> dict:
-    """Keys of transformers.TrainingArguments where a parameter has one; the rest under the one key `seedwise`.
+    """The parameters that transformers.TrainingArguments knows, under its names, and the rest under `seedwise`.
 
-    The Trainer has a single seed and draws other numbers from it than our streams do: `seed` is the search's, and
-    scores will not agree to the last digit.
+    `seed` is the seed of the search. The Trainer has a single seed and draws other numbers from it than our streams
+    do, so scores differ slightly.
     """
     specification, spec = content["specification"], built_in(content["method"])
     known = {}
-    if spec and spec.export and issubclass(spec.options, OptimiserOptions):  # else names may mean something else
+    if spec and spec.export and issubclass(spec.options, OptimiserOptions):  # else names may differ in meaning
         known = _known(content["params"]) | spec.export.arguments(content["params"])
     return {
         **known,

@@ -1,4 +1,4 @@
-"""A search folder as pandas tables, for a notebook."""
+"""A search folder as pandas tables, for notebooks."""
 
 import math
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadedSearch:
-    """A search as its ledger stood when it was loaded; load it again to see what has come since.
+    """A search in the state of its ledger when it was loaded. Load it again to see newer results.
 
-    Columns: `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a metric, `score` the one number that ranks. Beside a
-    mean over seeds, `_sd` is their standard deviation and `_n` their number. `dev/macro_f1/mean_targets` is the mean
-    over the target languages, `mean_all` that over source and targets.
+    Columns: `params.NAME` is a parameter, `dev/macro_f1/LANGUAGE` a metric, `score` the number that ranks. A mean over
+    seeds has its standard deviation in `_sd` and the number of seeds in `_n`. `dev/macro_f1/mean_targets` is the mean
+    over the target languages, `mean_all` the mean over source and targets.
     """
 
     folder: Path
@@ -43,20 +43,20 @@ class LoadedSearch:
 
     @property
     def selection(self) -> str:
-        """What ranks, in words; an oracle says so."""
+        """The name of the score that ranks. It says so if it is an oracle."""
         return self.results.selection.label
 
     @cached_property
     def leaderboard(self) -> "DataFrame":
-        """One row per configuration and baseline, best first: the columns of leaderboard.csv."""
+        """One row per configuration and baseline, best first, with the columns of leaderboard.csv."""
         columns, lines = flat(self.results.leaderboard)
         return _table((dict(zip(columns, line, strict=True)) for line in lines), columns)
 
     @cached_property
     def runs(self) -> "DataFrame":
-        """One row per run, those that are under way too: status, seconds, error, score, parameters, last metrics.
+        """One row per run, including running ones: status, seconds, error, score, parameters, last metrics.
 
-        A run that failed has the score that it last reported, if any; in the leaderboard it counts below all scores.
+        A failed run has the score that it last reported, if any. In the leaderboard it counts as `worst_of` says.
         """
         configurations = self.state.configurations
         return _table(
@@ -71,7 +71,7 @@ class LoadedSearch:
 
     @cached_property
     def steps(self) -> "DataFrame":
-        """One row per step of every run: the metrics after it."""
+        """One row per step of every run, with the metrics after the step."""
         score = self.results.selection.score
         return _table(
             {"config_id": run.config_id, "replicate": run.replicate, "step": step, "score": score(metrics), **metrics}
@@ -81,14 +81,14 @@ class LoadedSearch:
 
     @cached_property
     def best(self) -> dict | None:
-        """The content of best.yaml as it would be written now; None before a run has finished."""
+        """The content that best.yaml would have now; None until a run has finished."""
         if not self.results.leaderboard:
             return None
         return content(self.results, ranking(self.results, str(self.folder))[0], self.folder / BEST)
 
 
 def _table(rows: Iterable[dict], columns: list[str] | None = None) -> "DataFrame":
-    """Rows with nan for None: a column of None would not be one of numbers."""
+    """A table with nan instead of None, so that columns with missing values stay numeric."""
     from pandas import DataFrame
 
     known = [{name: math.nan if cell is None else cell for name, cell in row.items()} for row in rows]
@@ -96,7 +96,7 @@ def _table(rows: Iterable[dict], columns: list[str] | None = None) -> "DataFrame
 
 
 def load_search(folder: str | Path) -> LoadedSearch:
-    """Read a search folder, which may be in the middle of a search."""
+    """Load a search folder; the search may still be running."""
     folder = Path(folder)
     state = read_search(folder)
     with state.own_folder():

@@ -1,4 +1,4 @@
-"""Exported models in MLflow's registry, for people who deploy from there."""
+"""Registers exported models in MLflow's model registry, for deployment from there."""
 
 import logging
 import re
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-LONGEST_DESCRIPTION = 5000  # letters
+LONGEST_DESCRIPTION = 5000  # characters
 
 
 def check_name(name: str) -> None:
-    """Refuse a name before a model is trained for it."""
+    """Refuse an invalid name before a model is trained for it."""
     if not re.fullmatch(r"[\w.-][\w. -]*", name):
-        fix = "Write letters, digits, points, dashes and underscores."
-        raise RequestError(f"--register {name}", "MLflow takes no such name", fix)
+        fix = "Write letters, digits, dots, dashes and underscores."
+        raise RequestError(f"--register {name}", "MLflow does not accept this name", fix)
 
 
 @for_mlflow()
 def register(state: State, exported: dict, replicate: int, folders: Sequence[Path], name: str) -> list[str]:
-    """Register exported model folders as new versions of `name`, or of `name`-LANGUAGE where there are several.
+    """Register exported model folders as new versions of `name`, or of `name`-LANGUAGE if there are several.
 
-    The files become artifacts of the run that has these weights, or of its configuration where that replicate was not
-    part of the search. Returns addresses that `mlflow.transformers.load_model` takes.
+    The files become artifacts of the run with this replicate or, if the search has none, of its configuration. Returns
+    addresses for `mlflow.transformers.load_model`.
     """
     from mlflow import MlflowClient, MlflowException
     from mlflow.transformers import save_model
@@ -51,7 +51,7 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
         run = _run(client, state.search, exported["config_id"], replicate)
         for folder in folders:
             title = name if len(folders) == 1 else f"{name}-{folder.name}"
-            # MLflow warns that no hub has the card, which lies in the folder.
+            # MLflow warns that the hub has no card for this model. The folder has it.
             with tempfile.TemporaryDirectory() as temporary, quiet(logging.ERROR, "mlflow"):
                 path = f"{temporary}/model"
                 # A pipeline and not the folder: MLflow 3.17 cannot read the folder's task with transformers 5.23.
@@ -74,12 +74,12 @@ def register(state: State, exported: dict, replicate: int, folders: Sequence[Pat
 
 
 def _run(client: "MlflowClient", search: dict, config_id: str, replicate: int) -> "Run":
-    """The run of a configuration at a replicate in MLflow, or the configuration's own."""
+    """The MLflow run of a configuration at a replicate or, if it is missing, of the configuration."""
     experiment = client.get_experiment_by_name(search["name"])
     runs = runs_of(client, experiment.experiment_id, search["search_id"]) if experiment else []
     own = {run.data.tags.get("replicate", ""): run for run in runs if run.data.tags.get("config_id") == config_id}
     chosen = own.get(str(replicate)) or own.get("")
     if chosen is None:
-        fix = f"Bring it there with: {called('track', 'DIR')}"
+        fix = f"Add it with: {called('track', 'DIR')}"
         raise RequestError("--register", "MLflow does not have this search", fix)
     return chosen

@@ -1,4 +1,4 @@
-"""The trained models of the best configuration, for people who have never heard of the search."""
+"""Exports the trained models of the best configuration, which can be used without Seedwise."""
 
 import os
 import shutil
@@ -22,10 +22,10 @@ from seedwise.trainables.training import device
 
 
 def export_models(state: State, exported: dict, to: Path, replicate: int, console: Console) -> list[Path]:
-    """Train an exported configuration once more, at one replicate, and write its models, each with a model card.
+    """Train an exported configuration again, at one replicate, and write its models, each with a model card.
 
-    `to` must be new or empty. A search keeps scores and no weights. The same seeds on the same files, which is checked,
-    give the same model; its scores are compared with the ledger's.
+    `to` must be new or empty. A search stores scores but no weights. The same seeds and the same files give the same
+    model: this checks the files, and compares the scores with the ledger.
     """
     to = to.resolve()
     specification = from_dict(state.specification)
@@ -35,9 +35,9 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
     if replicate < 0:
         raise RequestError(f"--replicate {replicate}", "replicates are counted from 0")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise RequestError(f"--model {to}", "it exists and is not an empty folder", "Name another one.")
+        raise RequestError(f"--model {to}", "it exists and is not an empty folder", "Name another folder.")
     if changed := other_inputs(exported, checksums(specification)):
-        problem = f"not what the search was made with: {', '.join(changed)}"
+        problem = f"these inputs have changed since the search: {', '.join(changed)}"
         raise RequestError(f"--model {to}", problem, "Bring those files back.")
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
@@ -59,8 +59,8 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
             use = card.read_text(encoding="utf-8") if card.exists() else ""
             card.write_text(Card(exported, folder.name, replicate, metrics, use).text(), encoding="utf-8")
         for path in [temporary, *temporary.rglob("*")]:
-            path.chmod(0o755 if path.is_dir() else 0o644)  # weights are written for their owner alone
-        os.replace(temporary, to)  # all languages at once, or none
+            path.chmod(0o755 if path.is_dir() else 0o644)  # weight files are readable only by their owner
+        os.replace(temporary, to)  # all languages appear at once
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -68,17 +68,17 @@ def export_models(state: State, exported: dict, to: Path, replicate: int, consol
 
 
 def _train(run: Method, configuration: Configuration, replicate: int, console: Console) -> dict[str, float]:
-    """Train to the end; the scores, with those on test sets if the search has read them.
+    """Train to the end. Returns the scores, including recorded scores on test sets.
 
-    A model whose scores differ from the search's is another model, so it has no test scores.
+    If the scores differ from the search's, this is another model, so the recorded test scores are left out.
     """
     metrics, name = {}, run_name(configuration.config_id, replicate)
     try:
         for number in track(range(run.steps), description=f"training {name}", console=console):
             metrics = run.step(number)
     except RunFailed as error:
-        problem = f"this run fails ({error.kind}: {error})"
-        raise RequestError(f"--replicate {replicate}", problem, "Name another.") from error
+        problem = f"this run failed ({error.kind}: {error})"
+        raise RequestError(f"--replicate {replicate}", problem, "Name another replicate.") from error
     if replicate not in configuration.runs:
         return metrics
     recorded = configuration.runs[replicate].metrics

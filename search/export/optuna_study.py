@@ -1,7 +1,7 @@
-"""A search as an Optuna study in a file, for optuna-dashboard and for whoever prefers Optuna's tools.
+"""Exports a search to a file with an Optuna study, for optuna-dashboard and Optuna's other tools.
 
-One trial is one configuration. Its value is the estimate that ranks it, its intermediate values are the scores of its
-replicates. Baselines are left out: they are not in the space.
+Each configuration is a trial. Its value is the estimate that ranks it; its intermediate values are the scores of its
+replicates. Baselines are left out, because they are not in the space.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 VALUE = "the estimate that ranks: the posterior mean over replicates"
-STEPS = "the score of each replicate of the search; one that failed counts as the lowest of the search"
+STEPS = "the score of each replicate of the search; a failed replicate has the score that it counts as"
 
 
 def write_study(results: Results, path: Path) -> None:
@@ -56,7 +56,7 @@ def write_study(results: Results, path: Path) -> None:
 
 
 def trials(results: Results) -> list["FrozenTrial"]:
-    """Every configuration with a finished run as a trial, in the order they were asked for."""
+    """A trial for every configuration with a finished run, in the order of their proposal."""
     space, scores = results.load_space(), results.scores(SEARCH)
     rows = {row["config_id"]: row for row in results.leaderboard if not row["baseline"]}
     configurations = results.state.configurations
@@ -81,16 +81,16 @@ def _trial(
         "n": row["replicates"],
         "failed": row["failed"],
         **{name: row[name] for name in ("mean", "sd", "ci_low", "ci_high")},
-        **{name: row[name] if row["replicated"] else None for name in ("p_best", "tied")},  # else unknown
+        **{name: row[name] if row["replicated"] else None for name in ("p_best", "tied")},  # None: unknown
         "fresh_mean": row["fresh"]["mean"] if row["fresh"] else None,
-        "in_space": fixed is not None,  # an enqueued configuration need not be; Optuna then shows no parameters of it
+        "in_space": fixed is not None,  # False for some enqueued ones, which then have no parameters in Optuna
     }
     if row["status"] == PRUNED:
         own = {run.replicate: selection.score(run.metrics) for run in configuration.runs.values()}
         scores = {replicate: score for replicate, score in own.items() if score is not None}
         outcome = {"state": TrialState.PRUNED}
     elif row["failed"] == row["replicates"]:
-        scores, outcome = {}, {"state": TrialState.FAIL}  # a score would be an invention
+        scores, outcome = {}, {"state": TrialState.FAIL}  # there is no measured score
     else:
         outcome = {"state": TrialState.COMPLETE, "value": row["estimate"]}
     return create_trial(

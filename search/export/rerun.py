@@ -1,4 +1,4 @@
-"""An exported configuration read back: whether the data are the same, what to run, and whether the scores are."""
+"""Reruns an exported configuration: reads it, checks its inputs, builds the search, and compares the scores."""
 
 import copy
 import json
@@ -17,18 +17,18 @@ from seedwise.search.spec.schema import Specification
 from seedwise.spaces import config_id
 from seedwise.validation import request_errors
 
-LEAST_DECOMPOSED = 8  # replicates per stream: a variance needs more of them than a mean
-SHORT = 10  # letters of a checksum that a person is shown
-SEARCH_AGAIN = "a rerun has the method and the parameters of its file", "Leave it out, or start a search with it."
-COUNT = "a rerun has the replicates of its file", "Say how many with --replicates N."
+LEAST_DECOMPOSED = 8  # replicates per stream: a variance needs more replicates than a mean
+SHORT = 10  # characters of a checksum in messages
+SEARCH_AGAIN = "a rerun uses the method and the parameters of its file", "Leave it out, or start a search with it."
+COUNT = "a rerun uses the replicates of its file", "Set their number with --replicates N."
 ALONE = "a rerun has one configuration", "Leave it out, or start a search with it."
-FIXED = {  # keys that a rerun takes from its file or its options: why they cannot be set, and what to do
+FIXED = {  # keys that --set cannot change: the reason, and the fix
     **dict.fromkeys(("method", "space", "compat", "enqueue"), SEARCH_AGAIN),
     **dict.fromkeys(("sampler", "prune", "baselines"), ALONE),
     **dict.fromkeys(("budget", "replicates"), COUNT),
-    "seed": ("a rerun has the seeds of its file", "Leave it out; for more of them: --replicates N."),
+    "seed": ("a rerun uses the seeds of its file", "Leave it out; for more seeds: --replicates N."),
     "decompose": ("--decompose varies every stream that the method uses", "Leave it out."),
-    "landscape": ("a rerun has none", "Use the command landscape, which takes the same file."),
+    "landscape": ("a rerun has no landscape", "Use the command landscape, which takes the same file."),
 }
 TYPES = {"name": str, "config_id": str, "params": dict, "specification": dict, "checksums": dict, "replicates": list}
 
@@ -53,7 +53,7 @@ def read_best(path: Path) -> dict:
 
 
 def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
-    """Which inputs differ from those of the exported configuration, with both checksums; `now` are today's."""
+    """The inputs that differ from the exported configuration, with the recorded and the current (`now`) checksums."""
     before = exported["checksums"]
     return [
         f"{key} (was {before.get(key, 'no file')[:SHORT]}, is {now.get(key, 'no file')[:SHORT]})"
@@ -66,10 +66,10 @@ def other_inputs(exported: dict, now: dict[str, str]) -> list[str]:
 def rerun_specification(
     exported: dict, replicates: int | None, settings: Iterable[str] = (), *, decompose: bool = False
 ) -> Specification:
-    """A search of nothing but the exported configuration, at its own replicates or at as many as given.
+    """A search of the exported configuration alone, at its recorded replicates or at the given number of replicates.
 
     `settings` (KEY=VALUE) change other keys of its specification, such as `select.on`. With `decompose`, the
-    configuration is run once for each stream of randomness, with only that stream varied over replicates.
+    configuration also runs once for each stream of randomness, varying only that stream over replicates.
     """
     for setting in settings:
         key = setting.partition("=")[0]
@@ -88,8 +88,8 @@ def rerun_specification(
     content.update(
         {
             "name": f"{exported['name']}-{'decompose' if decompose else 'rerun'}",
-            "space": exported["params"],  # so inputs that only other configurations need are not read
-            "compat": "ours",  # the parameters are complete, so no other value has a say
+            "space": exported["params"],  # fixed, so inputs that only other configurations need are not read
+            "compat": "ours",  # has no effect, since the parameters are complete
             "enqueue": [exported["params"]],
             "sampler": "random",
             "budget": {"runs": n * (1 + len(streams)) + fresh},
@@ -102,13 +102,13 @@ def rerun_specification(
     set_all(content, settings)
     specification = from_dict(content)
     if config_id(specification.parts.space.complete(exported["params"])) != exported["config_id"]:
-        problem = "they are not those of config_id, so there are no scores to compare with"
+        problem = "they do not match config_id, so there are no scores to compare with"
         raise RequestError("params", problem, "Undo the change, or search with enqueue: [{...}].")
     return specification
 
 
 def differences(exported: dict, state: State) -> tuple[int, list[str]]:
-    """How many replicates both have, and a line for every metric there that differs, even in its last bit."""
+    """The number of replicates in both, and a line for every metric that differs there, even in its last bit."""
     runs = state.configurations[exported["config_id"]].runs
     shared = [recorded for recorded in exported["replicates"] if recorded["replicate"] in runs]
     lines = []

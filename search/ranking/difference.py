@@ -31,14 +31,14 @@ class Statement:
     @property
     def verdict(self) -> str:
         if self.because:
-            return "cannot be said"
+            return "unknown"
         if self.low > 0 or self.high < 0:
             return "better" if self.low > 0 else "worse"
         return "cannot be told apart"
 
     def in_words(self) -> str:
         where = f" on {self.on}" if self.on else ""
-        unknown = f"{self.first} or {self.second}{where}: cannot be said, {self.because}"
+        unknown = f"{self.first} and {self.second} cannot be compared{where}, since {self.because}"
         if self.difference is None:
             return unknown
         seeds = f"{self.n[0]} shared seeds, paired" if self.paired else f"{self.n[0]} and {self.n[1]} seeds, not paired"
@@ -60,8 +60,8 @@ def statement(
     n = (len(scores), len(others))
     known = (first, second, on, n, paired, failed)
     if min(n) < 2:
-        few = f"{n[0]} shared" if paired else f"{n[0]} and {n[1]}"
-        return Statement(*known, because=f"there are {few} seeds, and one seed has no spread")
+        few = f"{n[0]} in common" if paired else f"{n[0]} and {n[1]}"
+        return Statement(*known, because=f"a spread needs two seeds, but they have {few}")
     if paired:
         paired_scores = summary([scores[replicate] - others[replicate] for replicate in scores])
         difference, low, high = paired_scores.mean, paired_scores.ci_low, paired_scores.ci_high

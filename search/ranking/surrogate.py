@@ -83,7 +83,7 @@ def common_mean(means: np.ndarray) -> tuple[Posterior, float]:
     fit = np.log(weights).sum(axis=1) - np.log(total[:, 0]) - (weights * (clipped - mean) ** 2).sum(axis=1)
     share = np.exp((fit - fit.max()) / 2)
     share /= share.sum()
-    pull = variance / (between + inflated)  # towards the common mean; small for a mean far below the others
+    pull = variance / (between + inflated)  # towards the common mean; small for very low means
     pulled = raw - pull * (raw - mean)
     variances = variance * (1 - pull) + pull**2 / total
     centre = share @ pulled
@@ -100,7 +100,7 @@ def condition(kernel: np.ndarray, nugget: float, means: np.ndarray) -> Posterior
     inverse, residual, rows, _ = _solve(kernel + np.diag(nugget + inflated), clipped - clipped.mean())
     own = np.maximum(np.diag(inverse) - rows**2 / rows.sum(), TINY)
     others, unsure = clipped - residual / own, np.maximum(1 / own - inflated, 0)  # leave-one-out mean and variance
-    unsure = unsure + (inflated - variance)  # a mean far below the others does not shrink towards them
+    unsure = unsure + (inflated - variance)  # very low means do not shrink towards better ones
     gain = unsure / (unsure + variance)
     return Posterior(others + gain * (raw - others), np.sqrt(gain * variance))
 

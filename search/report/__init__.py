@@ -1,1 +1,1 @@
-"""What people read: tables, the live view, the terminal, report.html, comparisons."""
+"""Output for readers: tables, the live view, the terminal, report.html, comparisons."""

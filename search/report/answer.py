@@ -1,4 +1,4 @@
-"""The answer of a search in sentences: what was chosen, how sure that is, and how to run it again."""
+"""The answer of a search in sentences: the chosen configuration, how certain it is, and how to run it again."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ from seedwise.text import number
 
 NAMED_TIES = 5
 TOO_SHORT = (
-    "Some seeds collapsed to a single class, and there are too few to know how often: these intervals are too short, "
-    "and hold the true mean less often than in 95 of 100 searches."
+    "Some runs predict a single class, and there are too few seeds to know how often: these intervals are too short, "
+    "and contain the true mean in fewer than 95 of 100 searches."
 )
 
 
 def answer(results: Results, rerun: str) -> list[str]:
-    """The sentences, the most important first. The last one has `rerun`, the command that reruns what was chosen."""
+    """The sentences, the most important first. The last has `rerun`, the command to rerun the choice."""
     if not results.ranked:
         return ["No run of this search has finished with a score yet, so there is nothing to choose from."]
     if not results.measured:
@@ -65,11 +65,11 @@ def _seeds(row: dict, kind: str = "") -> str:
 
 
 def _tested(tests: dict[str, dict], seeds: int) -> str:
-    """On which seeds test scores are: a run that failed has none."""
+    """Say on which seeds there are test scores: failed runs have none."""
     counts = sorted({scores["n"] for scores in tests.values()})
     if counts == [seeds]:
         return "on the same seeds"
-    return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, those whose runs did not fail"
+    return f"on {' to '.join(map(str, counts))} of these {seeds} seeds, as the other runs failed"
 
 
 def _ties(results: Results) -> str:
@@ -84,9 +84,9 @@ def _ties(results: Results) -> str:
 
 
 def _against_baselines(results: Results) -> Iterator[str]:
-    """Differences to the best of each baseline, seed by seed, on fresh seeds where both have them.
+    """Differences to the best of each baseline, seed by seed, on fresh seeds if both ran on fresh seeds.
 
-    They are compared by the score that ranks, and by the mean of the targets' scores.
+    The comparison is by the score that ranks, and by the mean over target languages.
     """
     chosen = results.chosen["config_id"]
     for row in results.baselines:

@@ -23,18 +23,18 @@ from seedwise.search.ranking.leaderboard import selection_and_target
 from seedwise.search.ranking.results import Results
 from seedwise.text import number
 
-KINDS = {  # of runs: colours, and shapes for those who cannot tell the colours apart
+KINDS = {  # of runs: colours, and shapes for colour-blind readers
     "search seeds": (BLUE, "circle-open"),
     "fresh seeds": (GREEN, "diamond-open"),
     "failed": (RED, "x-thin"),
 }
-FRESH_OFFSET = 0.32  # of a row: fresh seeds are drawn below those of the search
+FRESH_OFFSET = 0.32  # of a row: fresh seeds are drawn below the seeds of the search
 ENDS = ("estimate_low", "estimate_high")
 NOTHING = "All runs failed: there is no score to show."
 
 
 def replicates(results: Results) -> Chart | str:
-    """Every replicate of the best configurations and of the baselines as a point, with estimate and interval."""
+    """A chart of every replicate of the best configurations and of the baselines, with estimates and intervals."""
     if not results.measured:
         return NOTHING
     rows = results.charted
@@ -69,17 +69,17 @@ def replicates(results: Results) -> Chart | str:
         f"{best['config_id']} was chosen: estimate {in_interval(best, 'estimate', 'estimate')}{fresh}."
     )
     caption = (
-        "Rows in order of rank, baselines below. The estimate removes the effects of seeds and shrinks towards what "
-        "the other configurations predict, so it may differ from the mean of the points. A failed run is drawn at the "
-        "score that it counts as, below all others. Intervals of means are Student's t; those of two or three seeds "
-        f"may reach beyond the chart. {results.left_out}{beyond([(score,) for score in scores], shown)}"
+        "Rows are in order of rank, baselines below. The estimate removes the effects of seeds and shrinks towards "
+        "what the other configurations predict, so it may differ from the mean of the points. A failed run is drawn at "
+        "the score that it counts as. Intervals of means are Student's t; with two or three seeds "
+        f"they may reach beyond the chart. {results.left_out}{beyond([(score,) for score in scores], shown)}"
     )
     layout = listed(results.names(rows), results.selection.label, range=shown)
     return Chart("replicates", "", text, caption, [trace for trace in data if trace["x"]], layout)
 
 
 def course(results: Results) -> Chart | str:
-    """Scores in the order in which the runs ended, and the best configuration tried so far."""
+    """A chart of scores in the order in which the runs ended, with the best estimate so far."""
     if not results.measured:
         return NOTHING
     configurations = (
@@ -105,8 +105,8 @@ def course(results: Results) -> Chart | str:
         f"with the highest estimate, {number(best[-1])}, had its first run as number {first}."
     )
     caption = (
-        "Best so far is the highest final estimate among the configurations tried up to there: what the search would "
-        "have chosen then, had it known them as well as it does now. Baselines and pruned runs are left out."
+        "Best so far is the highest final estimate among the configurations tried up to that run: the search would "
+        "have chosen this configuration if it had known the final estimates. Baselines and pruned runs are left out."
     )
     layout = _axes("runs that have ended", results.selection.label)
     layout["yaxis"]["range"] = shown = focus(scores)
@@ -114,12 +114,12 @@ def course(results: Results) -> Chart | str:
 
 
 def best_so_far(values: Iterable[float | None]) -> list[float | None]:
-    """The highest value so far at each position; None until there is one."""
+    """The highest value so far at each position; None until there is a value."""
     return list(accumulate(values, lambda *pair: max((score for score in pair if score is not None), default=None)))
 
 
 def target(results: Results) -> Chart | str:
-    """Selection score against target score, with the gap between the chosen configuration and the oracle."""
+    """A chart of selection score against target score, with the gap between the chosen configuration and the oracle."""
     price = results.underspecification
     if results.selection.oracle:
         return "The selection is the oracle itself: it ranks by target labels, so there is no gap to show."
@@ -143,10 +143,10 @@ def target(results: Results) -> Chart | str:
         look = {"color": GREY, "dash": "dot", "width": 2}
         data.append({"type": "scatter", "mode": "lines", "name": f"gap {number(price['gap'])}", "line": look, **gap})
     rho = price["rank_correlation"]
-    correlation = "one of the two is equal for all" if rho is None else f"their rank correlation is {rho:.2f}"
+    correlation = "one of the two scores never differs" if rho is None else f"their rank correlation is {rho:.2f}"
     text = (
-        f"Selection score against target score of {len(both)} configurations; {correlation}. The chosen one, {chosen}, "
-        f"has {number(price['selected']['target_score'])} on target dev, the best there, {oracle}, "
+        f"Selection score against target score of {len(both)} configurations; {correlation}. On target dev, the chosen "
+        f"configuration, {chosen}, has {number(price['selected']['target_score'])} and the best, {oracle}, "
         f"{number(price['oracle']['target_score'])}: a gap of {number(price['gap'])}."
     )
     languages = ", ".join(results.selection.targets)
@@ -162,7 +162,7 @@ def target(results: Results) -> Chart | str:
 
 
 def in_interval(row: dict, name: str, of: str) -> str:
-    """A number with its 95 % interval, whose ends are `of`_low and `of`_high; without it where the ends are equal."""
+    """A number with its 95 % interval, whose ends are `of`_low and `of`_high. An interval of width zero is left out."""
     low, high = row[f"{of}_low"], row[f"{of}_high"]
     interval = "" if low == high else f" (95 % interval {number(low)} to {number(high)})"
     return number(row[name]) + interval
@@ -171,7 +171,7 @@ def in_interval(row: dict, name: str, of: str) -> str:
 def _means(
     name: str, rows: list[dict], value: str, of: str, colour: str, lines: dict[str, int], offset: float = 0.0
 ) -> dict:
-    """Means as strokes, with bars from `of`_low to `of`_high; one without an interval has no bar."""
+    """Means as strokes, with bars from `of`_low to `of`_high. A mean without an interval has no bar."""
     rows = [row for row in rows if row[value] is not None]
     x, y = [row[value] for row in rows], [lines[row["config_id"]] + offset for row in rows]
     ends = [[row[f"{of}_{end}"] for row in rows] for end in ("high", "low")]
@@ -181,7 +181,7 @@ def _means(
 
 
 def _runs(results: Results, runs: Iterable[Run], at: Callable[[Run, float], tuple[float, float]]) -> list[dict]:
-    """Runs as points, one trace for each kind that there is; `at` says where. Runs without a score are left out."""
+    """Runs as points, one trace per kind of run. `at` returns the position. Runs with no value are left out."""
     tables = [results.scores(phase) for phase in (SEARCH, CONFIRM)]
     scores = {(key, n): score for table in tables for key, of in table.items() for n, score in of.items()}
     kinds: dict[str, list[tuple]] = {name: [] for name in KINDS}

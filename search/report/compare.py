@@ -1,7 +1,7 @@
-"""Searches in pairs: whether the configurations they chose differ by more than seeds do.
+"""Compares searches in pairs: whether their chosen configurations differ by more than seeds do.
 
-Searches with the same seed ran their replicates on the same random streams, so their scores are compared seed by seed;
-others as two samples.
+Searches with the same seed and the same data ran their replicates on the same random streams, so their scores are
+compared seed by seed. Scores of other searches are compared as two samples.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from seedwise.trainables.tasks.classification import METRICS
 
 @dataclass(frozen=True)
 class Side:
-    """A configuration in a comparison: `title` in sentences, its scores by replicate, and which replicates failed."""
+    """A configuration in a comparison: its `title` in sentences, its scores by replicate, and its failed replicates."""
 
     title: str
     scores: dict[int, float]
@@ -28,7 +28,7 @@ class Side:
 
     @classmethod
     def of(cls, title: str, results: Results, config_id: str, phase: str, selections: Sequence[Selection]) -> "Side":
-        """The mean over several scores, at the replicates of a phase that have all of them.
+        """Average several scores, at each replicate of a phase that has all of them.
 
         A run without one of the scores counts as in the leaderboard.
         """
@@ -41,7 +41,7 @@ class Side:
         return cls(title, {number: fmean(table[number] for table in tables) for number in sorted(known)}, failed)
 
     def against(self, other: "Side", on: str = "", *, paired: bool) -> Statement:
-        """What can be said about the difference; of `paired` sides, at the replicates that both have."""
+        """State the difference between two sides. `paired` sides are compared at the replicates that both have."""
         shared = self.scores.keys() & other.scores.keys()
         sides = [
             {number: score for number, score in side.scores.items() if number in shared or not paired}
@@ -52,7 +52,7 @@ class Side:
 
 
 def by_metric(name: str) -> Selection:
-    """The score that is one metric, by its full name."""
+    """A selection whose score is one metric, given by its full name."""
     return Selection(name, "metric", "mean", "", ())
 
 
@@ -78,16 +78,16 @@ class ComparedSearch:
 
     @property
     def data(self) -> str:
-        """Which labelled data it has: their checksum, or the name of a hub data set; empty without a task."""
+        """The checksum of the labelled data, or the name of a hub data set; empty without a task."""
         state = self.results.state
         task = state.specification.get("task") or {}
         return state.search.get("checksums", {}).get("task.data") or task.get("data") or ""
 
     def metrics(self, measure: "Measure") -> dict[str, Selection]:
-        """Language -> its score, of the languages on which the chosen configuration reports it.
+        """Map each language on which the chosen configuration reports the measure to its score.
 
-        A metric without a language is under "". If all runs of the chosen configuration failed, what other
-        configurations report counts: the chosen one then has the lowest scores.
+        A metric without a language is under "". If all runs of the chosen configuration failed, these are the languages
+        that other configurations report, and the chosen configuration has the scores that failed runs count as.
         """
         runs = [run for run in self.results.state.runs_of(measure.phase) if run.finished]
         chosen = [run for run in runs if run.config_id == self.chosen and not run.failed]
@@ -101,7 +101,7 @@ class ComparedSearch:
 
 
 def compared_searches(folders: dict[Path, Results]) -> list[ComparedSearch]:
-    """The searches of these folders under their names; under their folders if two have the same name."""
+    """The searches of these folders. Each has its own name or, if two share a name, the path of its folder."""
     names = [results.state.search["name"] for results in folders.values()]
     if len(set(names)) < len(names):
         names = list(map(str, folders))
@@ -113,9 +113,9 @@ def compared_searches(folders: dict[Path, Results]) -> list[ComparedSearch]:
 
 @dataclass(frozen=True)
 class Measure:
-    """What is compared: a metric on test sets, or on dev sets, at the replicates of a phase.
+    """The score of a comparison: a metric on test sets or dev sets, at the replicates of a phase.
 
-    `split` is empty for a metric of that very name, as methods without a task report them.
+    `split` is empty for a metric whose whole name is `metric`, as methods without a task report it.
     """
 
     metric: str
@@ -129,9 +129,9 @@ class Measure:
 
 
 def common_measure(searches: Sequence[ComparedSearch], *, shared: bool = False) -> Measure | None:
-    """What all of them report: preferably the first one's metric, preferably on test sets of fresh seeds.
+    """A measure that all searches report: preferably the first search's metric, on test sets of fresh seeds.
 
-    With `shared` it must be on a language that all have.
+    With `shared`, the searches must also share a language with this measure.
     """
     fresh = all(search.results.chosen["fresh"] for search in searches)
     for metric in dict.fromkeys([*(search.results.selection.metric for search in searches), *METRICS]):
@@ -145,7 +145,7 @@ def common_measure(searches: Sequence[ComparedSearch], *, shared: bool = False) 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two searches: what they are compared by, what must be known about it, and a statement per language."""
+    """Two searches: the measure that compares them, notes on its limits, and a statement per language."""
 
     title: str
     measure: Measure | None
@@ -162,7 +162,7 @@ def _pair(first: ComparedSearch, second: ComparedSearch) -> Pair:
     both, title = (first, second), f"{first.title} and {second.title}"
     measure = common_measure(both, shared=True)
     if measure is None:
-        because = "they report no metric that both have, on a language that both have"
+        because = "they report no common metric on a common language"
         unsaid = Statement(first.title, second.title, "", (0, 0), paired=False, because=because)
         return Pair(title, None, [], [unsaid])
     notes, same_data = [], first.data == second.data
@@ -173,7 +173,7 @@ def _pair(first: ComparedSearch, second: ComparedSearch) -> Pair:
     if seeds[0] != seeds[1]:
         notes.append(f"their search seeds differ ({seeds[0]} and {seeds[1]}), so no replicate is shared")
     if {search.results.selection.metric for search in both} != {measure.metric}:
-        notes.append(f"they select by different metrics; {measure.metric} is one that both report")
+        notes.append(f"they select by different metrics; both report {measure.metric}")
     if measure.phase == SEARCH:
         notes.append("not all are confirmed: these scores made the choice, so they are optimistic")
     metrics_of = [search.metrics(measure) for search in both]

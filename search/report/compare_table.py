@@ -11,7 +11,7 @@ from seedwise.search.ranking.summary import summary
 from seedwise.search.report.compare import ComparedSearch, Measure, Side, common_measure, pairs
 from seedwise.text import number, spread
 
-TEXT, CELL = 80, 15  # columns of a terminal that names and parameters need, and a mean with its spread
+TEXT, CELL = 80, 15  # characters for names and parameters, and for a mean with its spread
 
 
 class Line(NamedTuple):
@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 def show(searches: Sequence[ComparedSearch], console: Console) -> None:
-    """The table of what every search has chosen, then the statements about every pair."""
+    """Print the table of the chosen configurations, then the statements on every pair."""
     console.print(as_table(searches, width=console.width))
     compared = pairs(searches)
     for pair in compared:
@@ -42,10 +42,10 @@ def show(searches: Sequence[ComparedSearch], console: Console) -> None:
 
 
 def as_table(searches: Sequence[ComparedSearch], *, width: float) -> Table:
-    """What every search has chosen, its best baselines below it, a column per language that any of them has.
+    """The chosen configuration of every search, then its best baselines, with a column per language.
 
-    Cells are of a measure that all have, else of the first one's own metric on dev. In a terminal of a `width` that has
-    no room for it, means come without their spread, and methods in the caption.
+    Cells have a measure that all searches report or, if there is none, the metric of the first search on dev. If
+    `width` is too small, means have no spread, and the methods are listed in the notes.
     """
     measure = common_measure(searches) or Measure(searches[0].results.selection.metric, "dev", SEARCH)
     sections = [_lines(search, measure) for search in searches]

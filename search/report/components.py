@@ -1,4 +1,4 @@
-"""Where the variance of scores comes from: configurations, seeds, and what is left, for the score and by language."""
+"""Splits the spread of scores into configurations, seeds and the rest, for the score that ranks and by language."""
 
 from dataclasses import dataclass, replace
 
@@ -10,19 +10,19 @@ from seedwise.search.ranking.results import Results
 
 CHARTED_LANGUAGES = 20
 CAPTION = (
-    "Standard deviations in units of the score. Configurations: of their means, less what the rest adds to those. "
-    "Seeds: effects that a replicate has on all configurations, which pairing takes out of comparisons. The rest: what "
-    "neither explains."
+    "Standard deviations in units of the score. Configurations: of their means, without what the rest adds to the "
+    "means. Seeds: effects that a replicate has on all configurations, which paired comparisons remove. The rest: "
+    "neither configurations nor seeds explain it."
 )
 
 
 @dataclass(frozen=True)
 class Components:
-    """Standard deviations, in units of the score. Those of seeds and the rest are None without replicates.
+    """Standard deviations, in units of the score. `seeds` and `rest` are None without replicates.
 
-    `configurations` is the sd of the true means of configurations that never failed, `seeds` that of the replicates'
-    effects, which all configurations share, `rest` that of what neither explains. Without replicates the rest cannot be
-    taken out of `configurations`.
+    `configurations` is the sd of the true means of configurations that never failed, `seeds` the sd of the replicates'
+    effects, which all configurations share, `rest` the sd of what neither explains. Without replicates
+    `configurations` includes the rest.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Components:
 
 
 def components(results: Results) -> list[Components]:
-    """Of the score that ranks, then of the same metric in every language that has it."""
+    """The components of the score that ranks, then of the same metric in every language that has it."""
     selection = results.selection
     estimators = {selection.label: results.estimator}
     if selection.on != "metric":
-        ranking = selection.names if len(selection.names) > 1 else []  # a single one is the score itself
+        ranking = selection.names if len(selection.names) > 1 else []  # a single metric is the score itself
         for name in [*ranking, *selection.audit][:CHARTED_LANGUAGES]:
             by_metric = replace(selection, metric=name, on="metric", second=None)
             estimators[name.rpartition("/")[2]] = Estimator(by_metric)
@@ -52,14 +52,14 @@ def _components(results: Results, name: str, estimator: Estimator) -> Components
     variance = float(np.var(estimate.raw[whole], ddof=1)) if whole.sum() > 1 else None
     if not estimate.replicated:
         return Components(name, None if variance is None else variance**0.5, None, None)
-    # Means of few replicates differ by the rest alone. Estimates would not: they are drawn together.
+    # Raw means of few replicates differ by chance too, which is removed. Estimates are shrunk, so they cannot be used.
     luck = float((estimate.noise**2 / estimate.count[whole]).mean())
     spread = None if variance is None else max(0.0, variance - luck) ** 0.5
     return Components(name, spread, estimate.seeds, estimate.noise)
 
 
 def in_words(parts: Components) -> str:
-    """How large each part of the spread is."""
+    """The size of each component, as sentences."""
     named = {"configurations": parts.configurations, "seeds": parts.seeds, "the rest": parts.rest}
     sizes = ", ".join(f"{name} {'unknown' if sd is None else f'{sd:.4f}'}" for name, sd in named.items())
     if parts.seeds is None or not parts.configurations:
@@ -93,5 +93,5 @@ def chart(results: Results) -> Chart | str:
         "yaxis": {"title": {"text": "standard deviation"}, "automargin": True},
     }
     text = " ".join(f"{parts.name}: {in_words(parts)}" for parts in known)
-    unknown = " No configuration has two replicates, so seeds and the rest are unknown, and the rest is in the first."
+    unknown = " No configuration has two replicates, so seeds and the rest are unknown; the rest is in the first bar."
     return Chart("components", "", text, CAPTION + (unknown if known[0].seeds is None else ""), data, layout)

@@ -1,4 +1,4 @@
-"""What a search cost: hours by phase, on how many processors, and how much of it went into runs without a score."""
+"""The cost of a search: time by phase, CPU and GPU time, and the time lost to failed and pruned runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ BASELINES = "baselines"
 
 @dataclass(frozen=True)
 class Cost:
-    """Runs and seconds: in all, of each part of the search, and lost to failed and pruned runs.
+    """Runs and seconds: in all, by part of the search, and lost to failed and pruned runs.
 
-    `wall` is seconds during which the search was running, all sessions together. CPU and GPU seconds are those that
-    runs had to themselves; None where an old ledger does not say what `gpus_per_run: auto` was.
+    `wall` is the seconds during which the search was running, over all sessions. `cpu` and `gpu` are the seconds that
+    were reserved for runs; `gpu` is None if an old ledger does not resolve `gpus_per_run: auto`.
     """
 
     runs: int
@@ -30,7 +30,7 @@ class Cost:
 
 
 def cost(state: State) -> Cost:
-    """Of all runs that have ended."""
+    """The cost of all runs that have ended."""
 
     def part(run: Run) -> str:
         return BASELINES if run.phase == SEARCH and state.configurations[run.config_id].baseline else run.phase
@@ -50,7 +50,7 @@ def cost(state: State) -> Cost:
 
 
 def _summed(runs: list[Run], kind: Callable[[Run], str]) -> dict[str, tuple[int, float]]:
-    """Number and seconds of runs by kind."""
+    """The number and the total seconds of runs, by kind."""
     groups: dict[str, list[float]] = {}
     for run in runs:
         groups.setdefault(kind(run), []).append(run.seconds)
@@ -71,7 +71,7 @@ def in_words(cost: Cost) -> str:
 
 
 def chart(results: Results) -> Chart:
-    """Seconds of every run, by configuration."""
+    """A chart of the seconds of every run, by configuration."""
     rows = results.charted
     lines = {row["config_id"]: line for line, row in enumerate(rows)}
     runs = [run for run in results.state.runs() if run.finished and run.config_id in lines]
@@ -84,7 +84,7 @@ def chart(results: Results) -> Chart:
         data += [points(name, x, y, colour, symbol=symbol, **hover)] if shown else []
     seconds = sorted(run.seconds for run in runs)
     text = (
-        f"Seconds of {len(seconds)} runs by configuration: the shortest took {seconds[0]:.1f}, the median one "
+        f"Seconds of {len(seconds)} runs by configuration: the shortest took {seconds[0]:.1f}, the median run "
         f"{seconds[len(seconds) // 2]:.1f}, the longest {seconds[-1]:.1f}."
     )
     layout = listed(results.names(rows), "seconds per run", legend=len(data) > 1, rangemode="tozero")

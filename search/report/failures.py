@@ -1,4 +1,4 @@
-"""What was tried and failed: every run without a score of its own, and what such runs have in common."""
+"""Lists the runs that failed, were pruned or predict a single class, and finds what failed runs have in common."""
 
 from collections.abc import Callable, Iterator
 from statistics import median
@@ -8,9 +8,9 @@ from seedwise.search.ranking.leaderboard import single_class
 from seedwise.search.ranking.results import Results
 
 LISTED = 100  # runs
-ERROR_LENGTH = 200  # letters
-FEWEST_RUNS = 3  # that a value must have before anything is said about it
-CLEAR = 0.5  # difference between the shares of failures with a value and without
+ERROR_LENGTH = 200  # characters
+FEWEST_RUNS = 3  # that a value must have to be reported
+CLEAR = 0.5  # least difference between the failure rates with and without a value
 
 
 def failures(results: Results) -> list[dict]:
@@ -36,7 +36,7 @@ def _collapsed(run: Run) -> str:
 
 
 def in_common(results: Results) -> str:
-    """The value of a parameter, or half of its range, with which runs fail far more often; empty where none is clear.
+    """A sentence on the parameter value or half of a range with which far more runs fail; empty if none is clear.
 
     Baselines are left out: they are other methods.
     """
@@ -64,7 +64,7 @@ def in_common(results: Results) -> str:
 
 
 def _conditions(names: list[str], params: list[dict]) -> Iterator[tuple[str, Callable[[dict], bool]]]:
-    """Every value of every parameter, numbers as two halves: in words, and as a test of parameters."""
+    """Conditions on parameters, in words and as predicates: numbers above and up to the median, other values each."""
     for name in names:
         values = [given[name] for given in params if name in given]
         if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):

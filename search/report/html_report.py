@@ -1,4 +1,4 @@
-"""The report: the answer, the leaderboard, charts and all pictures of a search as one page that needs no network."""
+"""The report: the answer, the leaderboard, charts and pictures of a search on one page that needs no network."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -36,9 +36,9 @@ FAILURES: list[Cells] = [
 
 
 def write(results: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> Path:
-    """Write `report.html` of a search folder. `ended` is why the search ended, empty while it runs.
+    """Write `report.html` to a search folder. `ended` says why the search ended; it is empty while the search runs.
 
-    `more` are sections after the report's own.
+    `more` sections come last.
     """
     path = folder / REPORT
     write_atomically(path, page(results, folder, ended=ended, more=more))
@@ -46,7 +46,7 @@ def write(results: Results, folder: Path, *, ended: str, more: Sequence[Section]
 
 
 def page(results: Results, folder: Path, *, ended: str, more: Sequence[Section] = ()) -> str:
-    """The page as text."""
+    """The HTML of the page."""
     runs, compared = sum(run.finished for run in results.state.runs()), sum(not row["baseline"] for row in results.rows)
     status = f"{ended}." if ended else "the search has not ended; these are the results so far."
     *sentences, last = answer(results, command("run", folder / BEST))
@@ -61,7 +61,7 @@ def page(results: Results, folder: Path, *, ended: str, more: Sequence[Section] 
 
 
 def _sections(results: Results, folder: Path) -> Iterator[Section]:
-    """The sections of every search."""
+    """The sections that every report has."""
     pictures = {row["config_id"]: drawn for row in results.rows if (drawn := _pictures(row, results, folder))}
     yield "leaderboard", "Leaderboard", _leaderboard(results, pictures.keys())
     yield "replicates", "Replicates of every configuration", _chart(charts.replicates(results))
@@ -77,18 +77,18 @@ def _sections(results: Results, folder: Path) -> Iterator[Section]:
     yield "components", "Where the variance comes from", _chart(components.chart(results))
     cost = f"<p>{escaped(costs.in_words(costs.cost(results.state)))}</p>\n"
     yield "cost", "Time and cost", cost + _chart(costs.chart(results))
-    yield "failures", "What was tried and failed", _failures(results)
+    yield "failures", "Runs that failed, were pruned or predict a single class", _failures(results)
     if pictures:
         yield "pictures", "Pictures of fresh runs", "\n".join(pictures.values())
 
 
 def _chart(chart: Chart | str) -> str:
-    """A chart, or why there is none."""
+    """The HTML of a chart, or of the reason for its absence."""
     return f'<p class="note">{escaped(chart)}</p>' if isinstance(chart, str) else chart.html()
 
 
 def _leaderboard(results: Results, pictured: Collection[str]) -> str:
-    """The table of configurations, then the best of each baseline. Those in `pictured` link to their pictures."""
+    """The table of configurations, then the best of each baseline. Ids in `pictured` link to pictures."""
     rows, selection = results.rows, results.selection
     ranked = [row for row in rows if not row["baseline"]]
     shown, metric = [*ranked, *results.baselines], f"test/{results.metric}"
@@ -114,7 +114,7 @@ def _leaderboard(results: Results, pictured: Collection[str]) -> str:
 
 
 def _failures(results: Results) -> str:
-    """A table of the runs without a score of their own."""
+    """A table of the runs that failed, were pruned or predict a single class."""
     rows = failures(results)
     if not rows:
         return "<p>No run that has ended failed, was pruned or predicts a single class.</p>"
@@ -124,7 +124,7 @@ def _failures(results: Results) -> str:
 
 
 def _pictures(row: dict, results: Results, folder: Path) -> str:
-    """The pictures of one configuration; empty where it has none."""
+    """The pictures of one configuration; empty if it has none."""
     config_id, figures = row["config_id"], []
     for run in results.state.configurations[config_id].of_phase(CONFIRM):
         for picture in read(folder, config_id, run.replicate) if run.status == DONE else []:

@@ -1,4 +1,4 @@
-"""Which parameters matter: how much of the differences between configurations each explains, and its slice."""
+"""Parameter importance: the share of the differences between configurations that each parameter explains."""
 
 from dataclasses import dataclass, replace
 
@@ -11,20 +11,20 @@ from seedwise.search.ranking.ranks import ranks
 from seedwise.search.ranking.results import Results
 from seedwise.spaces.dimension import Dimension
 
-FEWEST = 8  # configurations that have a parameter: with fewer, chance explains as much
+FEWEST = 8  # configurations that have a parameter: with fewer, chance could explain the differences
 LEVEL = 0.05  # of the F test
-PARABOLA = 2  # degrees of freedom of a number, so that an optimum in the middle counts
-HORIZONTAL = 3  # values whose names fit below a slice without turning them
+PARABOLA = 2  # degrees of freedom for a number: a parabola can have its optimum in the middle
+HORIZONTAL = 3  # values whose names fit below a slice without rotation
 ENDS = ("estimate_high", "estimate_low")
-SPREAD = 0.6  # of the distance between two values, over which the points of a value are spread
+SPREAD = 0.6  # share of the distance between two values over which points are spread
 
 
 @dataclass(frozen=True)
 class Importance:
     """`share` of the variance of scores that a parameter alone explains, over the `n` configurations with it.
 
-    What as many random numbers would explain is taken off (adjusted R squared), so it can be 0. `p` is that of the
-    F test: how often chance alone explains as much, of this parameter or, among several, of any (`holm`).
+    The share is adjusted R squared, but at least 0: it excludes what random numbers would explain. `p` is the p value
+    of the F test, how often chance alone explains as much; among several parameters it is corrected by `holm`.
     """
 
     name: str
@@ -38,11 +38,11 @@ class Importance:
 
 
 def importances(results: Results) -> list[Importance]:
-    """Of every searched parameter that enough configurations have, the most important first.
+    """The importance of every searched parameter that enough configurations have, the most important first.
 
-    A parameter that exists only beside certain values of others is judged among the configurations that have it. Scores
-    are the configurations' own means with the seeds' effects taken out. Not the estimates: those are drawn towards a
-    surface over these very parameters, which would then seem to explain them.
+    A conditional parameter is judged among the configurations that have it. The scores are the configurations' raw
+    means without the seeds' effects. Estimates would not do: they shrink towards a surface over these parameters,
+    which would then seem to explain them.
     """
     index, known = results.estimate.index_of, []
     for name in searched(results):
@@ -55,7 +55,7 @@ def importances(results: Results) -> list[Importance]:
 
 
 def holm(values: list[float]) -> list[float]:
-    """p values corrected for their number: at most one search in twenty has any below 5 % by chance (Holm 1979)."""
+    """Correct p values for their number: at most 5 % of searches have any below 5 % by chance (Holm 1979)."""
     order = np.argsort(values, kind="stable")
     factors = np.arange(len(values), 0, -1)
     corrected = np.empty(len(values))
@@ -64,9 +64,9 @@ def holm(values: list[float]) -> list[float]:
 
 
 def importance(name: str, values: list, scores: list[float]) -> Importance | None:
-    """How much one parameter explains: numbers by a parabola over their ranks, others by the means of their values.
+    """The importance of a parameter: a parabola over the ranks of numbers, the means of other values.
 
-    None with fewer than 8 configurations, with one value, or with about as many values as configurations.
+    None for fewer than 8 configurations, for a single value, or for about as many values as configurations.
     """
     n, kinds = len(values), list(dict.fromkeys(map(repr, values)))
     freedom = min(PARABOLA, len(kinds) - 1) if _numeric(values) else len(kinds) - 1
@@ -89,13 +89,13 @@ def importance(name: str, values: list, scores: list[float]) -> Importance | Non
 
 
 def searched(results: Results) -> list[str]:
-    """Parameters that differ between the ranked configurations, and that the space varies where it says so."""
+    """Parameters that differ between the ranked configurations. If the space varies any of them, only these."""
     names = varying([row["params"] for row in results.ranked])
     return [name for name in names if _dimension(results, name)] or names
 
 
 def chart(results: Results) -> Chart | str:
-    """The importances as bars."""
+    """A bar chart of the importances."""
     known = importances(results)
     if not known:
         several = len(searched(results))
@@ -117,11 +117,11 @@ def chart(results: Results) -> Chart | str:
     }
     text = "Share of the variance between configurations that each parameter explains alone: " + in_words(known)
     caption = (
-        "Adjusted R squared of the configurations' means, the effects of seeds taken out, on one parameter, over the "
+        "Adjusted R squared of the configurations' means, without the effects of seeds, on one parameter, over the "
         "configurations that have it: a parabola over the ranks of a number, the means of other values; 0 is what "
-        "chance explains. Blue: clear, by an F test that is corrected for the number of parameters (Holm), so that in "
-        f"{LEVEL:.0%} of searches at most chance alone makes any parameter clear. Grey: unclear. Parameters that the "
-        "sampler moved together share the credit."
+        "chance explains. Blue: clear by an F test, corrected for the number of parameters (Holm): chance alone makes "
+        f"any parameter clear in at most {LEVEL:.0%} of searches. Grey: unclear. Parameters that the sampler moved "
+        "together share the credit."
     )
     layout = listed([item.name for item in known], "share of the variance explained", legend=False, range=[0, 1.08])
     return Chart("importance", "", text, caption, [bars], layout)
@@ -172,13 +172,13 @@ def _slice(results: Results, name: str, rows: list[dict], number: int) -> Chart:
 
 
 def _whole(results: Results) -> list[dict]:
-    """Configurations without a failed run: failures lower the estimates of others by rule."""
+    """Rows of configurations without a failed run. Failed runs have no measured score for a parameter to explain."""
     estimate = results.estimate
     return [row for row in results.ranked if not estimate.failed[estimate.index_of[row["config_id"]]]]
 
 
 def _having(results: Results, name: str) -> list[dict]:
-    """Those that have a parameter; of a parameter with a range only numbers, since `k: all` is not on its axis."""
+    """Rows that have a parameter. If it has a range, only rows with a number: `k: all` is not on its axis."""
     rows = [row for row in _whole(results) if name in row["params"]]
     dimension = _dimension(results, name)
     ranged = dimension is not None and dimension.choices is None

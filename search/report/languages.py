@@ -1,4 +1,4 @@
-"""Scores by language: a heat map of configurations, and how much seeds move the score of each language."""
+"""Scores by language: a heat map of configurations, and a chart of the spread over seeds in each language."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ from seedwise.text import number
 
 CELL_WIDTH = 76  # pixels that a number needs
 TWO_LINES = 36  # pixels of a row with two lines of text
-SPREAD = 0.5  # of the distance between two languages, over which points are spread
-OVER_LANGUAGES = f"{MEAN_TARGETS} is the mean over targets, {MEAN_ALL} that over source and targets. "
-NAMES_WIDTH = 220  # pixels of the configurations' names and the scale
-NAMED = 5  # configurations that are named in a remark
+SPREAD = 0.5  # share of the distance between two languages over which points are spread
+OVER_LANGUAGES = f"{MEAN_TARGETS} is the mean over targets, {MEAN_ALL} the mean over source and targets. "
+NAMES_WIDTH = 220  # pixels for the configurations' names and the scale
+NAMED = 5  # configurations that a remark names
 
 
 def languages(results: Results, split: str) -> Chart | str:
-    """Mean scores by configuration and language: `dev` over the search's seeds, `test` over fresh ones."""
+    """A heat map of mean scores by configuration and language: `dev` over search seeds, `test` over fresh seeds."""
     key = f"{split}/{results.metric}"
     rows = [row for row in results.charted if scores_by_language(row, key)]
     names = results.languages(name for row in rows for name in scores_by_language(row, key))
@@ -69,7 +69,7 @@ def _in_cell(cell: dict) -> str:
 
 
 def spreads(results: Results) -> Chart | str:
-    """Standard deviations over the search's seeds, by language: each configuration a point, the source first."""
+    """A chart of standard deviations over the search's seeds, by language, with a point per configuration."""
     key = f"dev/{results.metric}"
     rows = [row for row in results.ranked if row["status"] != PRUNED]
     cells = [(row, name, cell) for row in rows for name, cell in scores_by_language(row, key).items()]
@@ -98,9 +98,9 @@ def spreads(results: Results) -> Chart | str:
         f"Medians: {', '.join(f'{name} {number(sd)}' for name, sd in medians.items())}; {largest} has the largest."
     )
     caption = (
-        "How much the seed moves the score of each language, whatever the configuration: a point is the standard "
-        f"deviation of one configuration over the search's seeds, the bar the median. {OVER_LANGUAGES}Those of two or "
-        "three seeds are rough."
+        "How much the seed moves the score of each language: a point is the standard deviation of one configuration "
+        f"over the search's seeds, the bar the median. {OVER_LANGUAGES}Standard deviations over two or three seeds "
+        "are rough."
     )
     layout = {
         "xaxis": {"tickvals": x, "ticktext": [label(name) for name in names], "zeroline": False, "automargin": True},
@@ -111,7 +111,7 @@ def spreads(results: Results) -> Chart | str:
 
 
 def of_fewer_runs(rows: list[dict], key: str) -> str:
-    """Which rows' means are of fewer runs than they have, for a failed run may have no score; empty if none is."""
+    """Name the rows whose means leave out failed runs, which may have no score; empty if there are none."""
     remarks = []
     for row in rows:
         runs = row["fresh"]["replicates"] if key.startswith("test/") and row["fresh"] else row["replicates"]
@@ -123,6 +123,6 @@ def of_fewer_runs(rows: list[dict], key: str) -> str:
 
 
 def scores_by_language(row: dict, key: str) -> dict[str, dict]:
-    """Scores of a row of the leaderboard by language; of a metric on test sets, which only fresh runs have read."""
+    """Scores of a row of the leaderboard by language. Scores on test sets come from fresh runs."""
     part = row["fresh"] or {"scores": {}} if key.startswith("test/") else row
     return part["scores"].get(key, {})

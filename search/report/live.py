@@ -1,4 +1,4 @@
-"""The live view in the terminal: what runs, what came out, what is best so far, and how long it will take."""
+"""The live view in the terminal: running runs, results, the best configuration so far, and the time left."""
 
 import time
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from seedwise.search.report.table import as_table
 from seedwise.text import duration, number
 
 REFRESH_SECONDS = 1.0
-IDLE_FACTOR = 20  # the next drawing waits this many times what the last one took, so that drawing costs at most 5 %
+IDLE_FACTOR = 20  # the next redraw waits 20 times as long as the last one took, so that drawing costs at most 5 %
 TABLE_ROWS = 10
 BAR_COLUMNS = 16
 
-Named = Callable[[Run], str]  # a person's name for the configuration of a run
+Named = Callable[[Run], str]  # a readable name for the configuration of a run
 BY_ID: Named = attrgetter("config_id")
 
 
@@ -45,7 +45,7 @@ class Progress:
             self.live.stop()
 
     def result(self, run: Run) -> None:
-        """Print the result of a run, where no live table shows it."""
+        """Print the result of a run, unless a live table shows it."""
         if self.live:
             return
         outcome = self.score(run) if run.status == DONE else run.error
@@ -61,7 +61,7 @@ class Progress:
         self.console.print(text, soft_wrap=True)
 
     def tick(self) -> None:
-        """Redraw if it is time to. Cheap enough for every turn of Tune's loop."""
+        """Redraw if it is time. Cheap enough for every turn of Tune's loop."""
         start = time.monotonic()
         if self.live and start >= self.due:
             self.live.update(self.view(), refresh=True)
@@ -86,16 +86,13 @@ class Progress:
                 (Column("seed"), lambda run: replicate_name(run.replicate)),
                 (Column(" " * BAR_COLUMNS), lambda run: "━" * int(BAR_COLUMNS * run.step / (run.epochs or 1))),
                 (Column("epoch", number=True), lambda run: str(run.step)),
-                (
-                    Column("score", number=True),
-                    lambda run: number(self.selection.score(run.metrics)),
-                ),
+                (Column("score", number=True), lambda run: number(self.selection.score(run.metrics))),
             ]
             lines.append(Table.of(cells, [running]))
         return Group(*lines)
 
     def headline(self) -> str:
-        """Runs done of how many, runs per minute, time left."""
+        """Runs done out of the total, runs per minute, and time left."""
         done = self.state.tally.finished
         minutes = (time.monotonic() - self.started) / 60
         rate = (done - self.before) / minutes if minutes > 0 else 0.0

@@ -1,4 +1,4 @@
-"""What ran, what runs, what is left: from the ledger, on any machine that sees the folder."""
+"""The status of a search, read from its ledger on any machine that sees the folder."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from seedwise.text import ago
 def show(
     folder: Path, state: State, parts: Parts, console: Console, *, total: int | None, phase: str, named: Named
 ) -> None:
-    """The status of a search folder, which another process or machine may be writing.
+    """Print the status of a search folder, which another process or machine may be writing.
 
-    `total` (runs there will be), `phase` (in a word) and `named` (a person's name for the configuration of a run)
-    differ between kinds of studies.
+    `total` (the planned runs), `phase` (in a word) and `named` (a readable name for the configuration of a run) differ
+    between kinds of studies.
     """
     console.print(Progress(console, state, parts.estimator, total, named).view())
     done = sum(run.finished for run in state.runs())

@@ -1,4 +1,4 @@
-"""The leaderboard as a table, with the notes that explain it, and as files."""
+"""The leaderboard as a table with notes that explain it, and as files."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ from seedwise.search.ranking.leaderboard import best_baselines, flat, in_words
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 
-WIDE = 120  # characters of a terminal that has room for intervals
-OTHERS_WIDE, OTHERS = 104, 66  # characters that the columns before the audit take, with intervals and without
+WIDE = 120  # characters of a terminal with room for intervals
+OTHERS_WIDE, OTHERS = 104, 66  # characters of the columns before the audit, with and without intervals
 NO_REPLICATES = (
     "no configuration has two replicates: the noise between seeds is unknown, and so are P(best), ties and "
     "intervals of estimates"
@@ -24,7 +24,7 @@ NO_REPLICATES = (
 def as_table(rows: list[dict], selection: Selection, *, width: float, most: int = 12, left: int = 0) -> Table:
     """The leaderboard for a terminal of `width` columns: the best `most`, and the best of each baseline.
 
-    `left` is how many configurations were left out of `rows`.
+    `left` is the number of configurations that `rows` leaves out.
     """
     ranked, baselines = [row for row in rows if not row["baseline"]], best_baselines(rows)
     shown = [*ranked[:most], *baselines]
@@ -43,7 +43,7 @@ def title(selection: Selection) -> str:
 
 
 def notes(rows: list[dict], shown: list[dict], selection: Selection) -> list[str]:
-    """What the marks behind the configurations shown mean, and what the dim columns are."""
+    """Explain the marks behind the `shown` configurations, and the dim columns."""
     replicated = all(row["replicated"] for row in rows)  # whether the noise between seeds is known
     by, goal = selection.second or ("", "")
     second = any(row.get("second") is not None for row in rows)
@@ -59,7 +59,7 @@ def notes(rows: list[dict], shown: list[dict], selection: Selection) -> list[str
 
 
 def show_leaderboard(results: Results, console: Console) -> None:
-    """Print the leaderboard, how much was compared, and what it cost to choose without target labels."""
+    """Print the leaderboard, the number of configurations and runs, and the price of choosing without target labels."""
     console.print(as_table(results.leaderboard, results.selection, width=console.width))
     compared = sum(not row["baseline"] for row in results.leaderboard)
     runs = sum(run.finished for run in results.state.runs())
@@ -69,7 +69,7 @@ def show_leaderboard(results: Results, console: Console) -> None:
 
 
 def write_leaderboard(rows: list[dict], folder: Path) -> None:
-    """leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
+    """Write leaderboard.json, and leaderboard.csv with one column per parameter and per score."""
     write_atomically(folder / LEADERBOARD, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
     columns, lines = flat(rows)
     write_atomically(folder / LEADERBOARD_CSV, Table(list(map(Column, columns)), [lines]).csv())

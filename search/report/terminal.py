@@ -1,4 +1,4 @@
-"""The report in the terminal: the answer, the leaderboard, where the spread comes from, what matters, what it cost."""
+"""The report in the terminal: the answer, the leaderboard, spread, parameter importance, cost and failures."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ LISTED_FAILURES = 5
 
 
 def show(results: Results, folder: Path, console: Console, allowed: Sequence[str] = ()) -> None:
-    """Print it. Sentences are not wrapped here, so that a terminal can, and a pipe need not.
+    """Print the report. Sentences are not wrapped: a terminal wraps them, and a pipe gets whole lines.
 
-    `allowed` says in lines what each baseline was allowed.
+    `allowed` has a line per baseline: the runs, learning rates and lengths that it could use.
     """
     lines = answer(results, called("run", folder / BEST))
     if results.ranked:

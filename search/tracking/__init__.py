@@ -1,1 +1,1 @@
-"""MLflow: a mirror of the ledger, and the process that writes it."""
+"""Tracking: a separate process that mirrors the ledger in MLflow."""

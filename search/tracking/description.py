@@ -32,7 +32,7 @@ def description(state: State, scores: Scores, names: Mapping[str, str]) -> str:
 
 def _unfinished(state: State) -> str:
     if not state.stopped:
-        return "It has not ended."
+        return "The search has not ended."
     next_come = "fresh seeds run" if state.frozen else "results are written"
     return f"The search phase is over ({state.stopped}), {next_come}."
 

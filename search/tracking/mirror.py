@@ -1,7 +1,7 @@
-"""The ledger as trackers show it: nodes on three levels, and updates of nodes.
+"""Turns the ledger into what trackers store: nodes on three levels, and updates of nodes.
 
-Events go in; names, tags, parameters and points come out. All of it, with its times, depends on the ledger alone, so
-writing it twice has the same effect as writing it once, and an outage or a kill costs nothing but time.
+It takes events and returns names, tags, parameters and points. These, including their times, depend on the ledger
+alone, so writing them twice has the same effect as writing them once, and an outage or a kill costs only time.
 """
 
 import json
@@ -24,32 +24,32 @@ from seedwise.search.tracking.scores import Scores
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Point, Update
 from seedwise.text import short
 
-SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics of all three levels, for trackers to sort by
+SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics on all three levels, for sorting in trackers
 SCORES = {SCORE: SEARCH, FRESH_SCORE: CONFIRM}  # the phase of each
 DESCRIPTION = "description"  # tag of the search: its description in Markdown
-RESULTS = (BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT)  # exist once the ledger says `end`
+RESULTS = (BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT)  # these files exist once the ledger has an `end` event
 
 
 class Mirror:
-    """The nodes of one search, as of the last line that was read."""
+    """The nodes of one search, up to the last line that was read."""
 
     def __init__(self) -> None:
         self.state = State()
         self.lines = 0
         self.nodes: dict[Key, Node] = {}
-        self._tags: dict[Key, dict[str, str]] = {}  # new since `take` began
+        self._tags: dict[Key, dict[str, str]] = {}  # new since the start of `take`
         self._points: dict[Key, list[Point]] = {}
-        self._files: list[Update] = []  # after all others, which are small requests
+        self._files: list[Update] = []  # sent after all other updates, which are small requests
         self._revision = ""
         self._moment = 0  # of the last event, in milliseconds
-        self._touched: dict[Key, int] = {}  # when something last happened to a node or below it
+        self._touched: dict[Key, int] = {}  # the last event of a node or below it, in milliseconds
         self._steps: dict[Key, dict[int, dict]] = {}
         self._best = ""
-        self._names: dict[str, str] = {}  # of configurations, and whose name it is
+        self._names: dict[str, str] = {}  # name of a configuration -> its id
         self._decomposition: dict[str, float] = {}  # as last added
 
     def take(self, events: list[dict], *, last: bool = False) -> list[Update]:
-        """Read new events; what they change. `last`: no process runs the search any more."""
+        """Read new events. Returns the updates that they cause. `last`: no process runs the search any more."""
         self._tags, self._points, self._files = defaultdict(dict), defaultdict(list), []
         for event in events:
             self._take(event)
@@ -59,7 +59,7 @@ class Mirror:
 
     @property
     def position(self) -> str:
-        """How far the ledger was read. The time detects a ledger that was cut by hand and grew again."""
+        """The position in the ledger. Its time reveals a ledger that was cut by hand and grew again."""
         return f"{self.lines} lines until {self.state.last_time}"
 
     def _status(self, key: Key, over: bool) -> tuple[str, int]:
@@ -72,7 +72,7 @@ class Mirror:
         return (FAILED if all(run.failed for run in runs) else DONE), moment
 
     def _take(self, event: dict) -> None:
-        """No two events may share a millisecond: of two values at one step, trackers show the later."""
+        """Apply an event. No two events share a millisecond, since trackers show the later of two values at a step."""
         self.state.apply(event)
         self.lines += 1
         self._moment = max(round(event["time"] * 1000), self._moment + 1)
@@ -89,7 +89,7 @@ class Mirror:
                 self._open(key, self._named(params, event["config_id"]), _texts(params), **tags)
             case "start":
                 above = self.nodes[key[:1]]
-                # A box plot groups by a parameter: this one shows the replicates of each configuration.
+                # A box plot groups by a parameter: `configuration` groups the replicates of each configuration.
                 params = {"configuration": above.name, **above.params}
                 self._open(key, run_name(above.name, event["replicate"]), params, phase=event["phase"])
             case "step":
@@ -109,7 +109,7 @@ class Mirror:
                 self._describe()
 
     def _search(self, event: dict) -> None:
-        """Parameters of a node never change: they are those of the first session. A resume changes tags only."""
+        """Open the search. Its parameters are those of the first session; a resume changes only tags."""
         self._revision = event.get("revision", "")
         specification = self.state.specification
         if TOP not in self.nodes:
@@ -121,9 +121,9 @@ class Mirror:
         self._files.append(Update(TOP, files=[SPECIFICATION]))
 
     def _named(self, params: dict, config_id: str) -> str:
-        """A configuration in words, by what a person searched over, such as `k=50 softmax tau=0.2`.
+        """The name of a configuration, from the searched parameters, such as `k=50 softmax tau=0.2`.
 
-        Rounding may give two configurations the same words; the second gets its id as well.
+        Rounding may give two configurations the same name; then the id of the second is added to its name.
         """
         kind = params.get("baseline", "")
         searched = self.state.search.get("searched", {}).get(kind, ())
@@ -138,10 +138,10 @@ class Mirror:
         self._tags[TOP][DESCRIPTION] = mask(description(self.state, self._scores, names))
 
     def _freeze(self, event: dict) -> None:
-        """The search phase is over: add the estimates, and which configurations are confirmed."""
+        """Add the estimates and the configurations to confirm, when the search phase is over."""
         self._tags[TOP].update(stopped=event["because"], frozen=", ".join(event["configs"]))
         estimates = event.get("estimates", {})
-        if not self._scores.replicated:  # from one seed each, nobody knows the best
+        if not self._scores.replicated:  # with one seed each, P(best) is unknown
             estimates = {key: {**values, "p_best": None} for key, values in estimates.items()}
         chosen = next(iter([*event["configs"], *estimates]), "")
         if chosen in self._scores.summaries:
@@ -152,7 +152,7 @@ class Mirror:
         self._describe()
 
     def _open(self, key: Key, name: str, params: dict[str, str], **tags: str) -> None:
-        """Create a node, or after an interruption tag it with its latest code."""
+        """Create a node. If it exists, after an interruption, tag it with the current revision of the code."""
         if key in self.nodes:
             self._tags[key]["revision"] = self._revision
             return
@@ -188,18 +188,18 @@ class Mirror:
             tags.update(failure=run.status.partition(":")[2], error=mask(run.error))
 
     def _aggregate(self, run: Run) -> None:
-        """Mean, spread and interval over replicates of every configuration whose scores a result changed."""
+        """Add the summaries of all configurations whose scores this run changes."""
         for config_id in self._scores.add(run):
             self._add((config_id,), self._summary(config_id), sum(map(len, self._scores.rows[config_id])))
-        if self._scores.summaries and not self.state.stopped:  # afterwards the choice is fixed
+        if self._scores.summaries and not self.state.stopped:  # after that the choice is fixed
             self._choose(self._scores.best)
         elif run.config_id == self._best:
             self._add(TOP, self._summary(self._best), self._scores.count + len(self._scores.rows[self._best][1]))
 
     def _summary(self, config_id: str) -> dict[str, float | None]:
-        """A configuration over its replicates: the score that ranks, every metric, and how many runs failed.
+        """Summarise the replicates of a configuration: the score that ranks, every metric, the number of failed runs.
 
-        Metrics on dev sets are over the replicates of the search, those on test sets over fresh ones.
+        Metrics on dev sets are over the replicates of the search, metrics on test sets over fresh replicates.
         """
         configuration, points = self.state.configurations[config_id], dict[str, float | None]()
         ended = [run for run in configuration.runs.values() if counts(run, configuration)]
@@ -210,7 +210,7 @@ class Mirror:
         return points | {"failed": sum(run.failed for run in ended)}
 
     def _intervals(self, phase: str) -> None:
-        """The intervals of all mean scores of a phase that is over: they rest on its other configurations too."""
+        """Add the intervals of all mean scores of a finished phase. They depend on all its configurations."""
         name, index = next((name, index) for index, (name, of) in enumerate(SCORES.items()) if of == phase)
         rows = {key: known(rows[index]) for key, rows in self._scores.rows.items() if known(rows[index])}
         pool = Pool.of(rows.values())
@@ -222,13 +222,13 @@ class Mirror:
                 self._add(TOP, ends, self._scores.count)
 
     def _choose(self, best: str) -> None:
-        """The search shows the score of its best configuration so far; from the freeze on, of the chosen one."""
+        """Add the scores of `best` to the search. It is the best configuration so far; once frozen, the choice."""
         self._add(TOP, self._summary(best), self._scores.count)
         if best != self._best:
             self._best = self._tags[TOP]["best_config_id"] = best
 
     def _decompose(self) -> None:
-        """Spread and shares by stream, of the score and by language, where a result changed them."""
+        """Add the spread and shares by stream, of the score and by language, that a result changed."""
         before = self._decomposition
         self._decomposition = decomposition.points(Results(self.state, Estimator(self._selection)))
         changed = {name: value for name, value in self._decomposition.items() if before.get(name) != value}
@@ -243,12 +243,12 @@ class Mirror:
 
 
 def _inputs(search: dict) -> list[Input]:
-    """The files and folders that the search reads and that have a checksum."""
+    """The files and folders with a checksum that the search reads."""
     inputs = []
     for key, checksum in search.get("checksums", {}).items():
         path = search["specification"]
         for part in key.split("."):
-            path = path.get(part) if isinstance(path, dict) else path  # one path may serve all languages: {language}
+            path = path.get(part) if isinstance(path, dict) else path  # a path with {language} has no keys below it
         if path and key != "model":
             inputs.append(Input(key, str(path), checksum))
     return inputs
@@ -259,7 +259,7 @@ def _named_score(over: Summary, name: str = SCORE) -> dict[str, float | None]:
 
 
 def _flat(tree: dict, prefix: str = "") -> dict:
-    """`{"budget": {"runs": 60}}` as `{"budget.runs": 60}`; lists stay whole."""
+    """Flatten `{"budget": {"runs": 60}}` to `{"budget.runs": 60}`; lists stay whole."""
     leaves: dict = {}
     for name, value in tree.items():
         leaves |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) and value else {f"{prefix}{name}": value}
@@ -267,7 +267,7 @@ def _flat(tree: dict, prefix: str = "") -> dict:
 
 
 def _texts(values: dict) -> dict[str, str]:
-    """Parameters as texts without passwords."""
+    """Parameters as strings, without passwords."""
     return {
         name: mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in values.items()

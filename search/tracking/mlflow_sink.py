@@ -21,11 +21,11 @@ from seedwise.search.tracking.mirror import DESCRIPTION, SCORE
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Tracker, Update
 
 SEARCH_ID, PARENT = "seedwise.search_id", "mlflow.parentRunId"  # tags
-WRITTEN = "seedwise.ledger"  # tag of the search's run: how much of the ledger is in MLflow
+WRITTEN = "seedwise.ledger"  # tag of the search's run: the last marked position in the ledger
 EXPERIMENT_TAGS = {
     "mlflow.experiment.primaryMetric.name": SCORE,
     "mlflow.experiment.primaryMetric.greaterIsBetter": "True",
-    "mlflow.experimentKind": "custom_model_development",  # the UI opens on the runs and not on traces
+    "mlflow.experimentKind": "custom_model_development",  # makes the UI open on runs instead of traces
 }
 LEVELS = ("search", "configuration", "run")  # by the length of the key
 STATUSES = {RUNNING: "RUNNING", DONE: "FINISHED", FAILED: "FAILED", INTERRUPTED: "KILLED"}
@@ -33,9 +33,9 @@ OWN_TAGS = {DESCRIPTION: "mlflow.note.content"}  # shown as the run's descriptio
 MAX_NAME, MAX_PARAMETER, MAX_TAG = 250, 6000, 8000  # MLflow's limits
 CREDENTIALS = ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")  # where MLflow looks for them
 ENVIRONMENT = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the follower retries; MLflow's own retries block for minutes
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # the follower retries; MLflow's retries would block for minutes
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves a request per run
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # saves one request per run
     "MLFLOW_DISABLE_TELEMETRY": "true",
 }
 DIGEST = 16  # characters of a SHA-256, enough to distinguish files; MLflow takes 36
@@ -50,7 +50,7 @@ class MlflowSink:
     def __init__(self, uri: str, search: Mapping, folder: Path) -> None:
         from mlflow import MlflowClient
 
-        logging.getLogger("mlflow").setLevel(logging.WARNING)  # not about the tables it creates
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # hides its messages on creating tables
         name, artifacts = search["name"], search["specification"]["tracking"].get("artifacts")
         with _locked(uri):
             self._client = MlflowClient(without_credentials(uri))
@@ -58,7 +58,7 @@ class MlflowSink:
             if experiment and experiment.lifecycle_stage != "active":
                 command = f"mlflow experiments restore -x {experiment.experiment_id}"
                 raise RuntimeError(f"experiment {name!r} is deleted; bring it back with `{command}`")
-            if artifacts and not uri.startswith("http") and not urlsplit(artifacts).scheme:  # relative to its search
+            if artifacts and not uri.startswith("http") and not urlsplit(artifacts).scheme:  # relative to the search
                 artifacts = (Path(search.get("folder", "")) / artifacts).absolute().as_uri()
             self._experiment = experiment.experiment_id if experiment else self._create_experiment(uri, name, artifacts)
         for key, value in EXPERIMENT_TAGS.items():
@@ -66,8 +66,8 @@ class MlflowSink:
                 self._client.set_experiment_tag(self._experiment, key, value)
         self._search_id, self._folder = search["search_id"], folder
         self._ids: dict[Key, str] = {}
-        self._statuses: dict[Key, tuple[str, int | None]] = {}  # with the end in milliseconds
-        self._incomplete: dict[Key, tuple[Collection[str], str | None]] = {}  # with their parameters and parent
+        self._statuses: dict[Key, tuple[str, int | None]] = {}  # status and end in milliseconds
+        self._incomplete: dict[Key, tuple[Collection[str], str | None]] = {}  # parameters and parent in MLflow
         self.position = ""
         self._look_up()
 
@@ -91,7 +91,7 @@ class MlflowSink:
         self.position = position
 
     def _create_experiment(self, uri: str, name: str, artifacts: str | None) -> str:
-        """Artifacts go to the specification's folder, by default next to a sqlite store or where the server keeps them.
+        """Create an experiment. By default, artifacts go next to a sqlite store, or where the server stores artifacts.
 
         The first search of an experiment decides: MLflow cannot move artifacts later.
         """
@@ -100,7 +100,7 @@ class MlflowSink:
         return self._client.create_experiment(name, artifacts)
 
     def _look_up(self) -> None:
-        """Find this search's runs, and delete duplicates, made by requests whose answers were lost."""
+        """Find the runs of this search, and delete duplicates, which come from requests whose answers were lost."""
         runs = runs_of(self._client, self._experiment, self._search_id)
         for run in sorted(runs, key=lambda run: (-len(run.data.metrics) - len(run.data.params), run.info.run_id)):
             key = _key(run.data.tags)
@@ -116,7 +116,7 @@ class MlflowSink:
         self._incomplete[key] = run.data.params, run.data.tags.get(PARENT)
 
     def _run_id(self, key: Key, nodes: Mapping[Key, Node]) -> str:
-        """The MLflow run of a key; if missing it is created, after its parents."""
+        """The id of the MLflow run of a key. A missing run is created, after its parents."""
         if key not in self._ids:
             node = nodes[key]
             tags = _tags(node.tags) | {SEARCH_ID: self._search_id, "level": LEVELS[len(key)]}
@@ -129,17 +129,15 @@ class MlflowSink:
         return {} if key == TOP else {PARENT: self._run_id(key[:-1], nodes)}
 
     def _log(self, run_id: str, update: Update, nodes: Mapping[Key, Node]) -> None:
-        """In one request; MLflow's client splits requests that exceed MLflow's limits."""
+        """Write an update in one request, which MLflow's client splits if it exceeds a limit."""
         from mlflow.entities import Metric, Param, RunTag
 
         node, params, tags = nodes[update.key], {}, _tags(update.tags)
-        if update.key in self._incomplete:  # first written by this process: parameters may be missing
+        if update.key in self._incomplete:  # not yet written by this process: parameters may be missing
             known, parent = self._incomplete[update.key]
             params = {name: text for name, text in _params(node.params).items() if name not in known}
-            if (now := self._parent(update.key, nodes)).get(
-                PARENT
-            ) != parent:  # the parent was deleted and created again
-                tags |= now
+            if (now := self._parent(update.key, nodes)).get(PARENT) != parent:
+                tags |= now  # the parent was deleted and created again
             if node.inputs and not known:
                 self._client.log_inputs(run_id, list(map(_dataset, node.inputs)))
         # Only finite numbers: MLflow stores infinity as 1.8e308, which ruins every chart.
@@ -162,7 +160,7 @@ class MlflowSink:
 
 
 def runs_of(client: "MlflowClient", experiment: str, search_id: str) -> "list[Run]":  # noqa: F821
-    """All MLflow runs of a search, on all three levels, in the order of their starts."""
+    """All MLflow runs of a search, on all three levels, in order of start time."""
     token, runs = None, []
     while token != "":
         page = client.search_runs(
@@ -188,7 +186,7 @@ def _dataset(file: Input) -> "DatasetInput":  # noqa: F821
 
 
 def _name(text: str) -> str:
-    """A name that MLflow accepts: only certain characters, and no path to another folder."""
+    """Turn `text` into a name that MLflow accepts: only certain characters, and no path to another folder."""
     return posixpath.normpath(re.sub(r"[^\w\-. :/]", "_", text)).lstrip("./")[:MAX_NAME] or "_"
 
 
@@ -202,7 +200,7 @@ def _tags(tags: Mapping[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _locked(uri: str) -> Iterator[None]:
-    """In this block a sqlite store's folder is locked, so that two searches do not create the database twice."""
+    """A block that locks the folder of a sqlite store, so that two searches do not both create the database."""
     if not uri.startswith("sqlite:"):
         yield
         return
@@ -215,7 +213,7 @@ def _locked(uri: str) -> Iterator[None]:
 
 
 def without_credentials(uri: str) -> str:
-    """A server's address with user and password moved to the environment, which MLflow reads and never prints."""
+    """The address without user and password. They move to the environment, which MLflow reads but never prints."""
     parts = urlsplit(uri)
     if parts.scheme not in ("http", "https") or parts.username is None:
         return uri
@@ -225,14 +223,14 @@ def without_credentials(uri: str) -> str:
 
 @contextlib.contextmanager
 def for_mlflow() -> Iterator[None]:
-    """In this block the environment has MLflow's settings; afterwards it is restored."""
-    credentials = {name: os.environ.get(name) for name in CREDENTIALS}  # an address with a password sets these
+    """A block in which the environment has the settings for MLflow; afterwards it is restored."""
+    credentials = {name: os.environ.get(name) for name in CREDENTIALS}  # `without_credentials` may set these
     with environment(ENVIRONMENT | credentials):
         yield
 
 
 def resolve_uri(uri: str, base: Path) -> str:
-    """The tracking address, with a sqlite path made absolute, relative to `base`, and its folder created."""
+    """Check the tracking address. A sqlite path becomes absolute, based on `base`, and its folder is created."""
     check_address("tracking.uri", uri)
     scheme, _, path = uri.partition(":///")
     if "://" not in uri or scheme == "file":

@@ -1,4 +1,4 @@
-"""MLflow's pages: their addresses, and a server for a store without one."""
+"""Addresses of MLflow's pages, and a server for a store without a server."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ from seedwise.search.tracking.mlflow_sink import ENVIRONMENT, for_mlflow, runs_o
 from seedwise.search.tracking.trackers import address_of
 
 HOST = "127.0.0.1"
-START_TIMEOUT = 180.0  # seconds; the first start on a new database takes ten
+START_TIMEOUT = 180.0  # seconds; the first start on a new database takes ten seconds
 
 
 class Pages:
@@ -41,20 +41,20 @@ class Pages:
         self.server = without_credentials(uri) if self.served else f"http://{HOST}:{port}"
         try:
             self._client = MlflowClient(without_credentials(uri))
-        except Exception as error:  # MLflow's own, or that a database has no driver here
+        except Exception as error:  # MLflow's errors, or a missing database driver
             raise unreachable(uri, error) from error
 
     def experiment(self, name: str) -> str:
-        """The configurations of a search, the highest mean score first."""
+        """The address of the configurations of a search, the highest mean score first."""
         view = {"searchFilter": "tags.level = 'configuration'"}
         view |= {"orderByKey": f"metrics.`{SCORE}`", "orderByAsc": "false"}
         return f"{self.server}/#/experiments/{self._id(name)}/runs?{urlencode(view)}"
 
     def comparison(self, chosen: Sequence[tuple[Mapping, Sequence[str]]], *, replicates: bool = False) -> str:
-        """MLflow's comparison of configurations: parallel coordinates, scatter, box and contour plots, and a table.
+        """The address of MLflow's comparison of configurations: parallel coordinates, other plots and a table.
 
-        `chosen` has the `search` event of every ledger with its configurations, best first. With `replicates` the
-        page compares their runs, so that a box plot shows the spread over seeds.
+        `chosen` has the `search` event of every ledger with the ids of its configurations, best first. With
+        `replicates` the page compares the runs of the configurations, so a box plot shows the spread over seeds.
         """
         experiments, run_ids, level = [], [], "run" if replicates else "configuration"
         for search, config_ids in chosen:
@@ -73,7 +73,7 @@ class Pages:
     def _id(self, name: str) -> str:
         try:
             experiment = self._client.get_experiment_by_name(name)
-        except Exception as error:  # MLflow's own, or whatever a database's driver raises
+        except Exception as error:  # MLflow's errors, or any error of a database driver
             raise unreachable(self.uri, error) from error
         if experiment is None:
             fix = f"Add it with: {called('track', 'DIR')}"
@@ -88,13 +88,13 @@ def unreachable(uri: str, error: Exception) -> RequestError:
 
 @for_mlflow()
 def show_comparison(searches: Sequence[Results], top: int, port: int, console: Console) -> None:
-    """Open MLflow's comparison page on the `top` best configurations of every search; all must share a store."""
+    """Open MLflow's page that compares the `top` best configurations of every search; all must share a store."""
     stores = {address_of(results.state.specification["tracking"]["uri"]) for results in searches}
     if len(stores) > 1:
         raise RequestError(
             "--ui",
             f"these searches are in {len(stores)} stores: {', '.join(sorted(map(mask, stores)))}",
-            f"Track them in one: {called('track', 'DIR', '--uri', 'URI')}",
+            f"Track them in one store: {called('track', 'DIR', '--uri', 'URI')}",
         )
     pages, chosen = Pages(stores.pop(), port), []
     for results in searches:
@@ -113,7 +113,7 @@ def serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: boo
         if settable:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the server ends with this process
         running = contextlib.nullcontext() if pages.served else _server(pages, console)
-        with contextlib.suppress(KeyboardInterrupt), running as server:  # Ctrl-C is how a person ends the server
+        with contextlib.suppress(KeyboardInterrupt), running as server:  # Ctrl-C ends the server
             for what, link in links.items():
                 console.print(f"{what}: {link}", soft_wrap=True)
             if show:
@@ -125,13 +125,13 @@ def serve(pages: Pages, links: Mapping[str, str], console: Console, *, show: boo
 
 @contextlib.contextmanager
 def _server(pages: Pages, console: Console) -> Iterator[subprocess.Popen]:
-    """MLflow's server on a database, in this block."""
+    """A block in which MLflow's server runs on a database."""
     refuse_taken(pages.port)
     mlflow = str(Path(sys.executable).with_name("mlflow"))
-    line = [mlflow, "ui", "--host", HOST, "--port", str(pages.port), "--workers", "1"]  # for one person
+    line = [mlflow, "ui", "--host", HOST, "--port", str(pages.port), "--workers", "1"]  # one user
     settings = {
-        "MLFLOW_BACKEND_STORE_URI": pages.uri,  # not an argument: everybody can read arguments, passwords included
-        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # a dozen processes that nothing here uses
+        "MLFLOW_BACKEND_STORE_URI": pages.uri,  # all users can read arguments, which may have a password
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves a dozen processes that nothing here uses
     }
     server = subprocess.Popen(line, env={**os.environ, **ENVIRONMENT, **settings}, stdout=subprocess.DEVNULL)
     try:

@@ -11,7 +11,7 @@ from seedwise.search.ranking.summary import Summary, summary
 
 
 class Scores:
-    """The result of `scores_of` for a growing state, updated at the cost of the scores that a run changes.
+    """The result of `scores_of` for a growing state. Adding a run costs only as much as the scores that it changes.
 
     A result changes the scores of its configuration. Failed runs count as a value that depends on the lowest and
     highest score of their pool; if that changes, so do the scores of every configuration with a failed run in the pool.
@@ -74,5 +74,5 @@ class Scores:
 
 
 def _pool(configuration: Configuration, run: Run) -> tuple[bool, str]:
-    """The key of a pool: failed runs of the method or of its baselines, in one phase, count as the same score."""
+    """The pool of a run: the method or its baselines, in one phase. All failed runs of a pool count as one score."""
     return bool(configuration.baseline), run.phase

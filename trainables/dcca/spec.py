@@ -1,4 +1,4 @@
-"""What the rest of the program knows of continued pretraining. No torch here."""
+"""The description of DCCA (continued pretraining) for the rest of the program. No torch here."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from seedwise.trainables.method import Candidates
     from seedwise.trainables.request import Request
 
-WEIGHTS = (0.1, 1.0, 10.0)  # not the method's, as squared distances are in other units than correlations
+WEIGHTS = (0.1, 1.0, 10.0)  # not the method's weights: squared distances have other units than correlations
 
 INPUTS = {
     "text": Input(
@@ -31,31 +31,31 @@ INPUTS = {
         of="all",
         required=True,
         missing="dcca pretrains on unlabelled text",
-        fix="Add a file for each language, one sentence a line: text: {en: FILE, fr: FILE}, or a path with "
+        fix="Add a file for each language, one sentence per line: text: {en: FILE, fr: FILE}, or a path with "
         "{language} in it.",
-        text="Unlabelled text, one sentence a line: a file by language, or a path with `{language}`.",
+        text="Unlabelled text, one sentence per line: a file per language, or a path with `{language}`.",
     ),
     "text_blocks": Input(
         "value",
         type=Count,
         default=20_000,
-        text="Blocks of `max_length` tokens, drawn from all text of a language: more take more memory.",
+        text="Blocks of `max_length` tokens to draw from all text of a language. More blocks take more memory.",
     ),
-    "static": Input("sets", of="all", text="Sets of static vectors, by a name of your own."),
+    "static": Input("sets", of="all", text="Sets of static vectors, under names that you choose."),
     "align": Input(
         "value",
         type=Literal["off", "orthogonal", "supervised", "aaai2018"],
         default="off",
-        text="How the static vectors of the targets are mapped into the source's space, by `lexicons`; `off`: they are "
-        "in it.",
+        text="How `lexicons` map the static vectors of the targets into the source's space; `off`: the vectors are "
+        "in that space already.",
     ),
     "lexicons": Input("per_language", text="Dictionaries for `align`."),
     "probes": Input("per_language", text="Lexica for scoring the encoders only."),
-    "parallel": Input("pairs", text="Files of sentences of the target and of the source, line by line."),
+    "parallel": Input("pairs", text="Parallel files of target and source sentences, aligned by line."),
     "score_layer": Input(
         "value",
         type=Count | None,
-        text="The layer whose states score words and sentences, from 1; none: the last layer.",
+        text="The layer whose states score words and sentences, counted from 1; none: the last layer.",
     ),
     "vector_rows": VECTOR_ROWS,
     "max_length": MAX_LENGTH,
@@ -74,22 +74,20 @@ def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError
     for key, configurations in candidates.configurations.items():
         yield from _check_configurations(key, configurations, inputs.static, request.select.metric)
     if inputs.align == "off" and inputs.lexicons:
-        yield RequestError("inputs.lexicons", "they are for inputs.align", "Set that too, or remove them.")
+        yield RequestError("inputs.lexicons", "only inputs.align reads them", "Set inputs.align too, or remove them.")
     for language in request.task.targets:
         if inputs.align != "off" and language not in inputs.lexicons:
             yield RequestError(
                 f"inputs.lexicons.{language}",
                 "inputs.align needs it",
-                f"Add it, or align without one beforehand, by `{called('vectors', 'align')}`.",
+                f"Add a lexicon, or align without one beforehand, with `{called('vectors', 'align')}`.",
             )
     if request.prune != "off":
-        yield RequestError(
-            "prune", "dcca has no score before its last epochs, so nothing could be pruned", "Remove it."
-        )
+        yield RequestError("prune", "dcca has no score before its last epochs, so no run can be pruned", "Remove it.")
 
 
 def _check_configurations(key: str, configurations: Iterable[dict], sets: dict, metric: str) -> Iterable[RequestError]:
-    """Missing sets of static vectors, and a missing classifier whose score selects; each once."""
+    """Report missing sets of static vectors, and a missing classifier whose score selects, each only once."""
     errors: dict[str, RequestError] = {}
     for params in configurations:
         if metric in METRICS and params["tune_epochs"] == 0:
@@ -106,19 +104,19 @@ def _check_configurations(key: str, configurations: Iterable[dict], sets: dict, 
             errors["sets"] = RequestError(
                 "inputs.static",
                 f"the alignment of {key} needs static vectors",
-                "Add a set of them, such as static: {x2s: FILES}, or write space.alignment: none.",
+                "Add a set of vectors, such as static: {x2s: FILES}, or write space.alignment: none.",
             )
         elif name and name not in sets:
             errors[name] = RequestError(f"{key}.static", f"there is no inputs.static.{name}", nearest(name, sets))
         elif not name and len(sets) > 1:
             errors[name] = RequestError(
-                f"{key}.static", f"which of {', '.join(sets)}?", f"Write {key}.static with one of these names."
+                f"{key}.static", f"it must name one of {', '.join(sets)}", f"Set {key}.static to one of these names."
             )
     return errors.values()
 
 
 def steps_of_blocks(params: dict) -> dict:
-    """Keys of transformers.TrainingArguments: each step reads `blocks` of text, `block_batch` at a time."""
+    """Arguments for transformers.TrainingArguments: a step reads `blocks` blocks of text, `block_batch` at a time."""
     whole = params["blocks"] % params["block_batch"] == 0
     batch = params["block_batch"] if whole else params["blocks"]
     return {
@@ -163,7 +161,7 @@ SPEC = MethodSpec(
     check=check,
     export=Export(
         "fill-mask",
-        scores="Classification scores are those of a classifier that was fine-tuned from it.",
+        scores="Classification scores belong to a classifier that was fine-tuned from it.",
         then="another search can start from it: --set model={folder}",
         arguments=steps_of_blocks,
     ),

@@ -1,7 +1,7 @@
-"""The baselines of EAR: plain fine-tuning, RS-DA, RS-RP and ADV (Huang et al. 2021, as far as they are known).
+"""The baselines of EAR: plain fine-tuning, RS-DA, RS-RP and ADV (Huang et al. 2021), as far as they are published.
 
-RS-RP and ADV were never released, and the EAR paper does not give their radius, norm and steps. The choices are ours:
-the ball is around each token's embedding output, and its radius is in units of the embeddings' mean length.
+RS-RP and ADV were never released, and the EAR paper does not give their radius, norm and steps. We chose a ball around
+each token's embedding output, with a radius in units of the embeddings' mean length.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ class Augmented(FineTuning):
 
 
 class Perturbed(FineTuning):
-    """RS-RP: on embeddings that are moved in a random direction, by up to the radius."""
+    """RS-RP: fine-tuning on embeddings that are moved in a random direction, by up to the radius."""
 
     options_type = PerturbedOptions
 
@@ -42,17 +42,17 @@ class Perturbed(FineTuning):
             return super().loss(batch, labels)
 
     def radius(self, output: Tensor, mask: Tensor) -> Tensor:
-        """The radius of the ball as a length."""
+        """The radius of the ball in units of the embedding space."""
         return self.options.radius * output.detach().norm(dim=-1)[mask.bool()].mean()
 
 
 class Adversarial(Perturbed):
-    """ADV: on embeddings that are moved to where the loss is worst, by steps of projected gradient ascent."""
+    """ADV: fine-tuning on embeddings that steps of projected gradient ascent move towards the highest loss."""
 
     options_type = AdversarialOptions
 
     def loss(self, batch: Batch, labels: Tensor) -> Tensor:
-        """The ascent starts in the centre of the ball; its steps together are as long as the radius."""
+        """The loss after an ascent from the centre of the ball, whose steps together are as long as the radius."""
         mask, offset = batch["attention_mask"], torch.zeros(())
         for _ in range(self.options.ascents):
             leaf: list[Tensor] = []

@@ -1,4 +1,4 @@
-"""What the rest of the program knows of EAR. No torch here."""
+"""The description of EAR for the rest of the program. No torch here."""
 
 from seedwise.trainables.ear.options import (
     PAPER,
@@ -12,7 +12,7 @@ from seedwise.trainables.ear.options import (
 from seedwise.trainables.spec import MAX_LENGTH, Baseline, Export, Input, Landscape, MethodSpec
 from seedwise.trainables.training.options import TRAINING
 
-RADII = (0.03, 0.1, 0.3)  # not published
+RADII = (0.03, 0.1, 0.3)  # our choice: the paper gives none
 INPUTS = {
     "synonyms": Input(
         "single",
@@ -26,7 +26,7 @@ INPUTS = {
 
 
 def without_redraw(params: dict) -> dict:
-    """Drop `redraw` where there is only one epoch."""
+    """Drop `redraw` if there is only one epoch."""
     return {key: value for key, value in params.items() if key != "redraw" or params["epochs"] > 1}
 
 
@@ -59,9 +59,6 @@ SPEC = MethodSpec(
     follows=(*TRAINING, "head", "copies", "scale", "redraw", "matching"),  # training, texts and classifier
     citation=CITATION,
     export=Export("text-classification"),
-    landscape=Landscape(
-        shared=True,
-        baselines=True,
-    ),
+    landscape=Landscape(shared=True, baselines=True),
     counts_passes=True,
 )

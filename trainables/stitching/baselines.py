@@ -1,4 +1,4 @@
-"""The baselines of stitching, as runs on the same inputs: a linear map, logistic regression on target labels, a
+"""The baselines of stitching, which run on the same inputs: a linear map, logistic regression on target labels, a
 multilingual encoder without stitching, and the constant classifier."""
 
 import contextlib
@@ -28,7 +28,7 @@ MAX_ITERATIONS = 1000  # of logistic regression; scikit-learn's 100 are too few 
 
 
 class Baseline(Classifier):
-    """A run with `baseline: NAME` in its parameters; the others are those of `options_type`."""
+    """A run with `baseline: NAME` in its parameters. The other parameters are the fields of `options_type`."""
 
     options_type: ClassVar[type]
 
@@ -42,12 +42,12 @@ class Baseline(Classifier):
 
 
 class FineTuned(Baseline):
-    """An encoder with its own word table, fine-tuned on the source once: one model for all targets."""
+    """An encoder with its own word table, fine-tuned once on the source, so all targets share a model."""
 
     streams_used = staticmethod(options.streams_used)
 
     def attach(self, encoder: Encoder, train: Encoded) -> None:
-        """Prepare to fine-tune an encoder."""
+        """Prepare the fine-tuning of an encoder on `train`."""
         self.steps, self.train = self.options.epochs, train
         model = skeleton(encoder, len(self.inputs.labels))
         initialise(model, encoder, self.streams.seed("head"))
@@ -70,7 +70,7 @@ class FineTuned(Baseline):
 
 
 class Maps:
-    """Linear maps of the targets' vectors into the source's word table, with the anchors that they are fitted on."""
+    """Linear maps from each target's vectors to the source's word table, and the numbers of anchors behind the maps."""
 
     def __init__(
         self, inputs: StitchingInputs, choices: options.LeastSquaresOptions, streams: Streams, original: Tensor
@@ -85,16 +85,16 @@ class Maps:
             self.anchors[language] = float(len(chosen))
 
     def words(self, language: str, vectors: np.ndarray) -> Tensor:
-        """E^t W for words with these vectors."""
+        """The product E^t W for words with these vectors."""
         return torch.from_numpy((vectors @ self.maps[language]).astype(np.float32))
 
 
 class LeastSquares(FineTuned):
-    """LS: the source encoder as it is, with its table replaced by E^t W to predict the target (MoSECroT, section 4).
+    """LS: a fine-tuned source encoder whose table is replaced by E^t W to predict the target (MoSECroT, section 4).
 
-    W is fitted on the pretrained vectors of the pair's anchors; the special tokens have their fine-tuned rows. The
-    source model does not depend on W. So the run that trains it scores the targets with the maps of its siblings too,
-    the other configurations that differ in their maps alone.
+    W is fitted on the pretrained vectors of the pair's anchors; special tokens have their fine-tuned rows. The source
+    model does not depend on W. So the run that trains it also scores the targets with the maps of its siblings, the
+    configurations that differ only in their maps.
     """
 
     options_type = options.LeastSquaresOptions
@@ -104,28 +104,28 @@ class LeastSquares(FineTuned):
         self.attach(inputs.encoder, inputs.train)
         self.specials = torch.tensor(inputs.specials, device=self.learner.device)
         self.maps = self.maps_of(self.options)
-        self.siblings: dict[str, Maps] | None = None  # by fingerprint; made before the first step
+        self.siblings: dict[str, Maps] | None = None  # by fingerprint; fitted before the first step
         self.metrics: dict[str, dict[str, float]] = {}  # of the last step, by fingerprint
 
     def maps_of(self, choices: options.LeastSquaresOptions) -> Maps:
-        """The maps of a configuration. Only before training: they are fitted on the pretrained word table."""
+        """Fit the maps of a configuration. Call this before training, while the word table is pretrained."""
         original = self.learner.model.get_input_embeddings().weight.detach().cpu()
         return Maps(self.inputs, choices, self.streams, original)
 
     def fit_siblings(self) -> None:
-        """Fit the maps of all siblings, in the run that trains and in no other."""
+        """Fit the maps of all siblings. Only the run that trains calls this."""
         if self.siblings is not None:
             return
         self.siblings, own = {}, self.fingerprint(None)
         for choices in self.inputs.least_squares:
             other = self.fingerprint_of(choices)
             if other != own and other.partition("/")[0] == own.partition("/")[0]:
-                with contextlib.suppress(ValueError):  # without an anchor it fails, in a run of its own
+                with contextlib.suppress(ValueError):  # a sibling without anchors fails in its own run
                     self.siblings[other] = self.maps_of(choices)
         self.metrics = {other: {} for other in self.siblings}
 
     def fingerprint_of(self, choices: options.LeastSquaresOptions) -> str:
-        """What the source model is made of, and what it is scored with."""
+        """A hash of what determines the source model, then a hash of what determines its maps."""
         trained = json.dumps([getattr(choices, name) for name in TRAINING])
         seeds = [str(self.streams.seed(stream)) for stream in ("head", "order", "dropout")]
         scored = json.dumps([choices.map, choices.strength, *(getattr(choices, name) for name in options.ANCHORS)])
@@ -152,7 +152,7 @@ class LeastSquares(FineTuned):
         super().load(folder)
 
     def table(self, language: str, vectors: np.ndarray, maps: Maps | None = None) -> Tensor:
-        """The target's table: the special tokens as they are now, then E^t W."""
+        """The target's table: the current rows of the special tokens, then E^t W."""
         words = (maps or self.maps).words(language, vectors).to(self.learner.device)
         return torch.cat([self.learner.model.get_input_embeddings().weight.detach()[self.specials], words])
 
@@ -192,7 +192,7 @@ class ZeroShot(FineTuned):
 
 
 class Regression(Baseline):
-    """LR: it is trained on target labels, so it is not zero-shot and has no score on the source."""
+    """LR: logistic regression on target labels. It is not zero-shot, and has no score on the source."""
 
     options_type = options.RegressionOptions
 

@@ -1,4 +1,4 @@
-"""Stitching as the rest of the program knows it. No torch here."""
+"""The description of stitching for the rest of the program. No torch here."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 Splitting = Literal["unicode", "whitespace", "jieba"]
 
 INPUTS = {
-    "vectors": Input("per_language", of="scored", required=True, text="Static vectors, see docs/stitching.md#files."),
+    "vectors": Input("per_language", of="scored", required=True, text="Static vectors; see docs/stitching.md#files."),
     "lexicons": Input("per_language", of="scored", required=True, text="Dictionaries into the source language."),
     "subwords": Input(
         "per_language",
         of="scored",
-        text="fastText binary models for `unknown: subword`; a language without one uses its vectors.",
+        text="fastText binary models for `unknown: subword`; a language without a model uses its vectors.",
     ),
-    "stop_words": Input("per_language", of="scored", text="Lists, one word a line, for `space: {stop_words: drop}`."),
+    "stop_words": Input("per_language", of="scored", text="Lists, one word per line, for `space: {stop_words: drop}`."),
     "quality": Input(
         "value", type=float | None, text="Lexicon entries below this quality (their third column) are left out."
     ),
@@ -54,14 +54,14 @@ INPUTS = {
         "value",
         type=Literal["lowercase", "unk", "subword"],
         default="lowercase",
-        text="A word without a vector: `unk` makes it [UNK]; `lowercase` takes the vector of its lower case if it has "
-        "a first capital or only capitals, else [UNK]; `subword` makes one of its n-grams if both fail.",
+        text="How to read a word without a vector. `unk`: as [UNK]. `lowercase`: as its lower case if its first or all "
+        "letters are capitals, else as [UNK]. `subword`: like `lowercase`, with a vector from n-grams for [UNK].",
     ),
 }
 
 
 def strength_of_ridge_alone(params: dict) -> dict:
-    """Drop the strength of all maps but ridge."""
+    """Drop `strength` unless the map is ridge, which alone uses it."""
     return {key: value for key, value in params.items() if key != "strength" or params["map"] == "ridge"}
 
 
@@ -69,7 +69,7 @@ BASELINES = {
     "ls": Baseline(
         options.LeastSquaresOptions,
         {"map": options.MAPS},
-        kind="map",  # maps share one source model, so no source score tells them apart
+        kind="map",  # all maps share one source model, so no source score distinguishes them
         canonical=strength_of_ridge_alone,
         unread=tuple(name for name in names_of(options.StitchingOptions) if name not in (*TRAINING, *options.ANCHORS)),
     ),
@@ -86,7 +86,7 @@ BASELINES = {
 def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError]:
     inputs, languages = request.inputs, request.task.languages("scored")
     if inputs.subwords and inputs.unknown != "subword":
-        yield RequestError("inputs.subwords", "these models are read where inputs.unknown is subword", "Set that too.")
+        yield RequestError("inputs.subwords", "only inputs.unknown: subword reads these models", "Set that too.")
     if isinstance(inputs.splitting, dict):
         for language in sorted(set(inputs.splitting) - set(languages)):
             yield RequestError(f"inputs.splitting.{language}", "not one of task.targets", nearest(language, languages))
@@ -119,8 +119,8 @@ SPEC = MethodSpec(
     check=check,
     export=Export("text-classification"),
     landscape=Landscape(
-        shared=False,  # the tables of the targets differ
-        # Source and target read different tables, which their models cannot share.
+        shared=False,  # each target has its own table
+        # The models of source and targets have different tables, which they cannot share.
         fixed={"freeze_embeddings": True},
     ),
 )

@@ -88,9 +88,9 @@ def test_json_and_yaml_have_the_same_content(folder):
     [
         (["--format", "xml"], "--format xml: there is no such format. Write one of yaml, json, hf."),
         (["--top", "9"], "--top 9: only 4 configurations have a rank. Ask for fewer."),
-        (["--top", "2", "--tied"], "--top 2: --tied already says how many. Leave out one of the two."),
-        (["--top", "2", "--model", "m"], "--model m: it exports the best alone. Leave out --top."),
-        (["--tied", "--model", "m"], "--model m: it exports the best alone. Leave out --tied."),
+        (["--top", "2", "--tied"], "--top 2: --tied already sets the number. Leave out --top or --tied."),
+        (["--top", "2", "--model", "m"], "--model m: it exports only the best. Leave out --top."),
+        (["--tied", "--model", "m"], "--model m: it exports only the best. Leave out --tied."),
     ],
 )
 def test_conflicting_options_are_one_line(folder, capsys, options, message):
@@ -107,7 +107,7 @@ def test_unwritable_paths_and_existing_files_are_one_line(folder, capsys):
     exported(folder, "--top", "3")
     capsys.readouterr()
     assert main(["export", str(folder), "--top", "2"]) == 2
-    assert "top/best-3.yaml: is left over from an earlier, longer export. Remove it" in capsys.readouterr().err
+    assert "top/best-3.yaml: this file is left over from an earlier, longer export. Remove" in capsys.readouterr().err
 
 
 def test_without_a_second_seed_ties_are_not_reported(tmp_path, capsys):
@@ -229,28 +229,28 @@ def test_a_rerun_takes_settings_as_a_search_does_and_leaves_the_exported_content
 
 
 FIX_SEARCH = "Leave it out, or start a search with it."
-FIX_COUNT = "Say how many with --replicates N."
+FIX_COUNT = "Set their number with --replicates N."
 
 
 @pytest.mark.parametrize(
     ("setting", "start", "fix"),
     [
-        ("space.k=7", "--set space.k: a rerun has the method and the parameters of its file. ", FIX_SEARCH),
-        ("method=ear", "--set method: a rerun has the method", FIX_SEARCH),
-        ("compat=paper", "--set compat: a rerun has the method", FIX_SEARCH),
-        ("enqueue=[{k: 1}]", "--set enqueue: a rerun has the method", FIX_SEARCH),
+        ("space.k=7", "--set space.k: a rerun uses the method and the parameters of its file. ", FIX_SEARCH),
+        ("method=ear", "--set method: a rerun uses the method", FIX_SEARCH),
+        ("compat=paper", "--set compat: a rerun uses the method", FIX_SEARCH),
+        ("enqueue=[{k: 1}]", "--set enqueue: a rerun uses the method", FIX_SEARCH),
         ("sampler=tpe", "--set sampler: a rerun has one configuration. ", FIX_SEARCH),
         ("prune=asha", "--set prune: a rerun has one configuration. ", FIX_SEARCH),
         ("baselines=[ls]", "--set baselines: a rerun has one configuration. ", FIX_SEARCH),
-        ("budget.runs=9", "--set budget.runs: a rerun has the replicates of its file. ", FIX_COUNT),
-        ("replicates.confirm.top=0", "--set replicates.confirm.top: a rerun has the replicates", FIX_COUNT),
-        ("seed=1", "--set seed: a rerun has the seeds of its file. ", "for more of them: --replicates N."),
+        ("budget.runs=9", "--set budget.runs: a rerun uses the replicates of its file. ", FIX_COUNT),
+        ("replicates.confirm.top=0", "--set replicates.confirm.top: a rerun uses the replicates", FIX_COUNT),
+        ("seed=1", "--set seed: a rerun uses the seeds of its file. ", "for more seeds: --replicates N."),
         (
             "decompose=[head]",
             "--set decompose: --decompose varies every stream that the method uses. ",
             "Leave it out.",
         ),
-        ("landscape.directions=0", "--set landscape.directions: a rerun has none. ", "which takes the same file."),
+        ("landscape.directions=0", "--set landscape.directions: a rerun has no landscape. ", "takes the same file."),
         ("select.on=pivots", "select.on: ", ""),
         ("selct.on=pivot_dev", "selct: there is no such key. Did you mean select?", ""),
         ("select.on", "--set select.on: there is no value. ", "for example --set budget.runs=20."),

@@ -430,7 +430,7 @@ def test_test_scores_say_of_how_many_seeds_they_are():
     chosen = next(line for line in lines if line["event"] == "freeze")["configs"][0]
     assert " on the same seeds: " in answer(findings(replay(lines)), "x")[2]
     results = findings(replay(failing(lines, chosen, 1001)))
-    assert answer(results, "x")[2].startswith("Test macro_f1 on 3 of these 4 seeds, those whose runs did not fail: s ")
+    assert answer(results, "x")[2].startswith("Test macro_f1 on 3 of these 4 seeds, as the other runs failed: s ")
     assert f"{chosen} over 3 of 4 runs" in languages(results, "test").caption
     assert "left out" not in languages(made(), "test").caption
     assert f"test scores leave out failed runs: {chosen} over 3 of 4 runs" in page(results, Path("x"), ended="")

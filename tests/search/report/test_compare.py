@@ -102,15 +102,15 @@ def test_turning_a_pair_around_turns_the_difference_around(first, second, shared
     for statement, turned in zip(only(*there).statements, only(*reversed(there)).statements, strict=True):
         assert turned.difference == pytest.approx(-statement.difference)
         assert turned.verdict == opposite.get(statement.verdict, statement.verdict)
-        if statement.verdict != "cannot be said":
+        if statement.verdict != "unknown":
             assert (turned.low, turned.high) == pytest.approx((-statement.high, -statement.low))
             assert statement.low <= statement.difference <= statement.high
 
 
 def test_one_seed_has_no_spread():
     pair = only(confirmed("a", FIRST), confirmed("b", SECOND[:1]))
-    assert {statement.verdict for statement in pair.statements} == {"cannot be said"}
-    expected = "a or b on qel: cannot be said, there are 1 shared seeds, and one seed has no spread"
+    assert {statement.verdict for statement in pair.statements} == {"unknown"}
+    expected = "a and b cannot be compared on qel, since a spread needs two seeds, but they have 1 in common"
     assert pair.statements[0].in_words() == expected
 
 
@@ -119,14 +119,14 @@ def test_without_spread_a_difference_cannot_be_judged():
     for changes, seeds in (([], "2 shared seeds, paired"), (["seed=1"], "2 and 2 seeds, not paired")):
         statements = by_language(only(confirmed("a", first), confirmed("b", second, *changes)))
         assert (statements["qan"].difference, statements["qan"].low) == (0.25, None)
-        assert statements["qan"].verdict == "cannot be said"
-        said = f"a or b on qan: cannot be said, the seeds show no spread: +0.250 ({seeds})"
+        assert statements["qan"].verdict == "unknown"
+        said = f"a and b cannot be compared on qan, since the seeds show no spread: +0.250 ({seeds})"
         assert statements["qan"].in_words() == said
         assert statements["qel"].verdict == "cannot be told apart"
         assert statements["qel"].in_words() == f"a and b cannot be told apart on qel: +0.000 [+0.000, +0.000] ({seeds})"
     # 0.8 - 0.7 and 0.7 - 0.6 are equal but for rounding
     paired = by_language(only(confirmed("a", first), confirmed("b", second)))
-    assert paired["qor"].verdict == "cannot be said"
+    assert paired["qor"].verdict == "unknown"
 
 
 def test_a_failed_run_counts_below_all_scores_of_its_search_and_is_said():
@@ -141,9 +141,9 @@ def test_the_first_searchs_metric_is_compared_where_both_report_it():
     by_accuracy = confirmed("b", SECOND, "select.metric=accuracy")
     pair = only(confirmed("a", FIRST), by_accuracy)
     assert pair.measure.metric == "macro_f1"
-    assert pair.notes == ["they select by different metrics; macro_f1 is one that both report"]
+    assert pair.notes == ["they select by different metrics; both report macro_f1"]
     nothing = only(confirmed("a", FIRST), confirmed("b", SECOND, metric="accuracy"))
-    assert nothing.statements[0].in_words().startswith("a or b: cannot be said, they report no metric that both have")
+    assert nothing.statements[0].in_words().startswith("a and b cannot be compared, since they report no common metric")
 
 
 def test_an_oracle_says_so_in_the_table_and_in_every_sentence():

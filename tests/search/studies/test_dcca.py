@@ -101,9 +101,9 @@ def test_another_method_starts_from_the_exported_encoder(searched):
         (["space.static=other"], r"^space\.static: there is no inputs\.static\.other\."),
         (
             ["inputs.static={a: 'world:vectors/{language}.vec.gz', b: 'world:vectors/{language}.vec.gz'}"],
-            r"^space\.static: which of a, b\?",
+            r"^space\.static: it must name one of a, b\.",
         ),
-        (["inputs.align=off"], r"^inputs\.lexicons: they are for inputs\.align\."),
+        (["inputs.align=off"], r"^inputs\.lexicons: only inputs\.align reads them\."),
         (["inputs.probes={qor: nowhere.txt}"], r"^inputs\.probes\.qor: nowhere\.txt: there is no such file"),
         (["inputs.parallel={qzz: [a, b]}"], r"^inputs\.parallel\.qzz: not a language of the task"),
         (["inputs.synonyms=x.json"], r"^inputs\.synonyms: dcca does not read it\. Remove it\."),

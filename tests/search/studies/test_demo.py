@@ -114,7 +114,7 @@ def test_the_output_names_the_next_steps(searched):
     ("arguments", "said"),
     [
         (["--register", "x"], "--register x: there is nothing to register. Add --model FOLDER."),
-        (["--register", "a/b", "--model", "m"], "--register a/b: MLflow takes no such name. Write letters, digits"),
+        (["--register", "a/b", "--model", "m"], "--register a/b: MLflow does not accept this name. Write letters"),
     ],
 )
 def test_a_model_that_cannot_be_registered_is_refused_before_training(searched, arguments, said):

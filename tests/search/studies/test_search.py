@@ -402,7 +402,7 @@ def test_an_edited_configuration_is_not_compared(undisturbed):
     exported = yaml12.load((folder / "best.yaml").read_text())
     exported["params"]["x"] = 0.123
     (folder / "edited.yaml").write_text(yaml12.dump(exported))
-    assert "params: they are not those of config_id" in run(folder, "run", "edited.yaml", code=2)
+    assert "params: they do not match config_id" in run(folder, "run", "edited.yaml", code=2)
     (folder / "other.yaml").write_text("name: x\n")
     assert "other.yaml: not an exported configuration" in run(folder, "run", "other.yaml", code=2)
 

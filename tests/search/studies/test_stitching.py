@@ -128,4 +128,4 @@ def test_an_exported_model_gives_the_labels_of_the_search(searched, task, tmp_pa
         for label in task.labels:
             assert labels.count(label) / len(labels) == pytest.approx(recorded[f"dev/share_of_{label}/{language}"])
     # A second export does not overwrite the first.
-    assert "Name another one." in run(folder, "export", "runs/small", "--model", models, code=2)
+    assert "Name another folder." in run(folder, "export", "runs/small", "--model", models, code=2)

@@ -107,7 +107,7 @@ def test_the_description_has_the_leaderboard_and_how_to_run_it_again():
 
 
 def test_a_running_search_says_so_in_its_description():
-    assert "It has not ended." in described(events(frozen=False))
+    assert "The search has not ended." in described(events(frozen=False))
 
 
 def test_datasets_have_their_path_and_the_start_of_their_checksum():
