@@ -3,8 +3,8 @@
     python -m benchmarks.coverage [--repetitions 4000]
 
 Worlds: configurations whose scores are beta distributed, with true means drawn from .6 to .9 and standard deviations
-around .02 that differ by a factor of 1.5 between configurations; with `collapse`, each seed falls to .06 with that
-probability, and the true mean with it. Pooled intervals are those of `search/ranking/summary.py`, over all
+around .02 that typically differ by a factor of 1.5 or 2 between configurations; with `collapse`, each seed falls to .06
+with that probability, and the true mean with it. Pooled intervals are those of `search/ranking/summary.py`, over all
 configurations of the world. The other column is Student's t over a configuration's own seeds, cut off at 0 and 1.
 """
 
@@ -15,12 +15,16 @@ import numpy as np
 from seedwise.search.ranking.summary import NO_POOL, Pool, summary
 
 COLLAPSED, FLUCTUATION = 0.06, 0.005  # mean and sd of a collapsed run's score
-SEEDS, ROWS, COLLAPSES = (2, 3, 5, 10), (1, 2, 3, 6, 10), (0.0, 0.2)
+WIDEST = 0.12  # sd; a wider beta distribution has no such mean
+SEEDS, ROWS = (2, 3, 5, 10), (1, 2, 3, 6, 10)
+WORLDS = ((0.0, 0.4), (0.0, 0.7), (0.2, 0.4))  # share of seeds that collapse, and sd of the logarithm of spreads
 
 
-def world(draw: np.random.Generator, rows: int, n: int, collapse: float) -> tuple[np.ndarray, np.ndarray]:
+def world(
+    draw: np.random.Generator, rows: int, n: int, collapse: float, spread: float
+) -> tuple[np.ndarray, np.ndarray]:
     """True means by configuration, and scores by configuration and seed."""
-    mean, sd = draw.uniform(0.6, 0.9, rows), 0.02 * np.exp(draw.normal(0, 0.4, rows))
+    mean, sd = draw.uniform(0.6, 0.9, rows), np.minimum(0.02 * np.exp(draw.normal(0, spread, rows)), WIDEST)
     size = (mean * (1 - mean) / sd**2 - 1)[:, None]
     scores = draw.beta(mean[:, None] * size, (1 - mean[:, None]) * size, (rows, n))
     fallen = COLLAPSED + draw.normal(0, FLUCTUATION, (rows, n))
@@ -28,11 +32,13 @@ def world(draw: np.random.Generator, rows: int, n: int, collapse: float) -> tupl
     return (1 - collapse) * mean + collapse * COLLAPSED, scores
 
 
-def coverage(n: int, rows: int, collapse: float, repetitions: int, seed: int) -> tuple[float, float]:
+def coverage(
+    n: int, rows: int, collapse: float, repetitions: int, seed: int, spread: float = 0.4
+) -> tuple[float, float]:
     """The share of intervals that hold the true mean: pooled, and of Student's t alone."""
     draw, held = np.random.default_rng(seed), np.zeros(2)
     for _ in range(repetitions):
-        truth, scores = world(draw, rows, n, collapse)
+        truth, scores = world(draw, rows, n, collapse, spread)
         groups = scores.tolist()
         pool = Pool.of(groups)
         for true, group in zip(truth, groups, strict=True):
@@ -46,13 +52,15 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=4000, help="worlds for each cell (default: 4000)")
     repetitions = parser.parse_args().repetitions
     print(f"coverage of 95 % intervals, pooled / Student's t alone; {repetitions} worlds for each cell")
-    print("| seeds that collapse | configurations | " + " | ".join(f"{n} seeds" for n in SEEDS) + " |")
-    print("|---" * (2 + len(SEEDS)) + "|")
-    for collapse in COLLAPSES:
+    print(
+        "| seeds that collapse | spreads differ by | configurations | " + " | ".join(f"{n} seeds" for n in SEEDS) + " |"
+    )
+    print("|---" * (3 + len(SEEDS)) + "|")
+    for collapse, spread in WORLDS:
         for rows in ROWS:
-            cells = [coverage(n, rows, collapse, repetitions, seed=1000 * rows + n) for n in SEEDS]
+            cells = [coverage(n, rows, collapse, repetitions, 1000 * rows + n, spread) for n in SEEDS]
             texts = " | ".join(f"{100 * pooled:.1f} / {100 * alone:.1f}" for pooled, alone in cells)
-            print(f"| {collapse:.0%} | {rows} | {texts} |", flush=True)
+            print(f"| {collapse:.0%} | {np.exp(spread):.1f} | {rows} | {texts} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from seedwise.search.drawing.table import Cells, Column
 from seedwise.search.ledger.state import PRUNED
 from seedwise.search.ranking.baseline_scores import varying
 from seedwise.search.ranking.by_language import MEAN_ALL, MEAN_TARGETS, cell_of, in_words
-from seedwise.search.ranking.leaderboard import mean_of
+from seedwise.search.ranking.leaderboard import collapsed, mean_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.text import interval, number, short, spread
 
@@ -62,7 +62,7 @@ def _fitting(names: list[str], room: float) -> list[str]:
 
 
 def _marks(row: dict, *, first: bool) -> str:
-    marks = {"=": row["tied"] and row["replicated"] and not first, "*": row.get("front"), "!": row["collapsed"]}
+    marks = {"=": row["tied"] and row["replicated"] and not first, "*": row.get("front"), "!": collapsed(row)}
     return "".join(f" {mark}" for mark, applies in marks.items() if applies)
 
 

@@ -9,7 +9,7 @@ from seedwise.program import command
 from seedwise.search.export.formats import FORMATS, as_text, check_format
 from seedwise.search.export.model_registry import check_name
 from seedwise.search.ledger.state import SEARCH
-from seedwise.search.ranking.by_language import per_language, pools_of
+from seedwise.search.ranking.by_language import Pools, per_language
 from seedwise.search.ranking.leaderboard import SCORE, chosen
 from seedwise.search.ranking.results import Results
 from seedwise.search.report.table import NO_REPLICATES
@@ -53,7 +53,7 @@ def content(results: Results, row: dict, path: Path) -> dict:
     threads = specification["resources"] | {"cpus_per_run": state.resources["cpus_per_run"]}
     runs = state.configurations[row["config_id"]].runs
     finished = [runs[replicate] for replicate in sorted(runs) if runs[replicate].finished]
-    pools = pools_of(state, results.selection, SEARCH)
+    pools = Pools.of(state, results.selection, SEARCH)
     dev = per_language([run for run in finished if run.phase == SEARCH], results.selection, pools)
     return {
         "name": specification["name"],
@@ -110,7 +110,9 @@ def _confirmed(row: dict) -> dict | None:
     if row["fresh"] is None:
         return None
     fresh = {name: row["fresh"][name] for name in ("replicates", *SCORE, "failed", "collapsed")}
-    return fresh if row["baseline"] else fresh | {"optimism": row["estimate"] - fresh["mean"]}
+    if row["baseline"]:
+        return fresh
+    return fresh | {"optimism": None if fresh["mean"] is None else row["estimate"] - fresh["mean"]}
 
 
 def _tests(row: dict) -> dict:

@@ -189,10 +189,20 @@ class Card:
                 yield split, metric, language, mean, ends, seeds
 
     def _failures(self) -> list[str]:
-        """The numbers of failed runs, which the means by language leave out."""
+        """How many runs failed, which means by language leave out, and how many predict a single class."""
         parts = {"of the search": self.content["score"], "on fresh seeds": self.content["confirmed"] or {"failed": 0}}
         failed = [f"{of['failed']} of {of['replicates']} runs {where}" for where, of in parts.items() if of["failed"]]
-        return [f"Failed, and not in these means: {', '.join(failed)}."] if failed else []
+        collapsed = [
+            f"{where} {name} ({n})" for where, of in parts.items() for name, n in of.get("collapsed", {}).items()
+        ]
+        return [
+            *([f"Failed, and not in these means: {', '.join(failed)}."] if failed else []),
+            *(
+                [f"Runs that predict a single class, and are in these means: {', '.join(collapsed)}."]
+                if collapsed
+                else []
+            ),
+        ]
 
     def _ties(self) -> str:
         tied = self.content["tied_with"]

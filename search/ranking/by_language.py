@@ -1,7 +1,8 @@
 """Scores over seeds, by metric and language: mean, spread, interval, and the number of runs without the score."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 
 from seedwise.search.ledger.state import Run, State
 from seedwise.search.ranking.run_scores import counts
@@ -10,6 +11,7 @@ from seedwise.search.ranking.summary import NO_POOL, Pool, bounds_of, summary
 from seedwise.text import spread
 
 MEAN_ALL, MEAN_TARGETS = "mean_all", "mean_targets"  # take the place of a language; papers report mean_all
+SCORE = "score"  # the key of the score that ranks among metrics
 COUNTS = ("predicted_classes", "share_of_")  # prefixes of metrics whose mean over languages means nothing
 
 ByLanguage = dict[str, dict[str, dict]]  # {"dev/macro_f1": {"bel": {"mean": 0.8, "sd": 0.01, "n": 5, "failed": 0}}}
@@ -43,25 +45,51 @@ def values_of(runs: Iterable[Run], selection: Selection) -> dict[str, list[float
     return values
 
 
-def pools_of(state: State, selection: Selection, phase: str) -> dict[str, Pool]:
-    """The spread over seeds of each metric in a phase, pooled over all configurations and baselines."""
-    groups: dict[str, list[list[float]]] = {}
-    for configuration in state.configurations.values():
-        runs = [run for run in configuration.of_phase(phase) if counts(run, configuration)]
-        for name, values in values_of(runs, selection).items():
-            groups.setdefault(name, []).append(values)
-    return {name: Pool.of(lists) for name, lists in groups.items()}
+@dataclass(frozen=True)
+class Pools:
+    """The spread over seeds in a phase, by metric, over all configurations and baselines; `SCORE` is what ranks.
+
+    Runs that share one training (`same_as`) are one group: copies would count its seeds several times.
+    """
+
+    groups: dict[str, dict[str, list[float]]]  # metric -> configuration -> values
+    originals: dict[str, str]  # of configurations whose runs are copies
+
+    @classmethod
+    def of(cls, state: State, selection: Selection, phase: str, *, score_alone: bool = False) -> "Pools":
+        """`score_alone` leaves out all metrics but the score, for a live view."""
+        groups: dict[str, dict[str, list[float]]] = {SCORE: {}}
+        originals = {}
+        for config_id, configuration in state.configurations.items():
+            runs = [run for run in configuration.of_phase(phase) if counts(run, configuration)]
+            if copied := next((run.same_as.partition("/")[0] for run in runs if run.same_as), ""):
+                originals[config_id] = copied
+                continue
+            scores = (selection.score(run.metrics) for run in runs if not run.failed)
+            groups[SCORE][config_id] = [score for score in scores if score is not None]
+            for name, values in {} if score_alone else values_of(runs, selection).items():
+                groups.setdefault(name, {})[config_id] = values
+        return cls(groups, originals)
+
+    @cached_property
+    def _totals(self) -> dict[str, Pool]:
+        return {name: Pool.of(groups.values()) for name, groups in self.groups.items()}
+
+    def others(self, name: str, config_id: str) -> Pool:
+        """The seeds of all configurations but this one, and but the one whose training it shares."""
+        own = self.groups.get(name, {}).get(self.originals.get(config_id, config_id), [])
+        return self._totals.get(name, NO_POOL).without(own)
 
 
-def per_language(runs: Sequence[Run], selection: Selection, pools: Mapping[str, Pool] | None = None) -> ByLanguage:
+def per_language(runs: Sequence[Run], selection: Selection, pools: Pools | None = None) -> ByLanguage:
     """Summarise finished runs of one configuration, by metric and language. `failed` counts runs without the metric.
 
-    Intervals need `pools`, the pools of the phase of these runs.
+    Intervals need `pools`, those of the phase of these runs.
     """
     table: ByLanguage = {}
     for name, values in sorted(values_of(runs, selection).items()):
         metric, _, language = name.rpartition("/")
-        others = pools[name].without(values) if pools else NO_POOL
+        others = pools.others(name, runs[0].config_id) if pools else NO_POOL
         cell = asdict(summary(values, others, bounds_of(name))) | {"failed": len(runs) - len(values)}
         keys = ("mean", "sd", "n", "failed", *(("ci_low", "ci_high") if pools else ()))
         table.setdefault(metric or name, {})[language] = {key: cell[key] for key in keys}

@@ -7,10 +7,12 @@ import numpy as np
 from scipy.special import chdtri
 
 from seedwise.search.ranking.results import Results
+from seedwise.search.ranking.summary import NO_BOUNDS, bounds_of
 
 ALL = "all"  # the key of replicates in which all streams vary
 SCORE = "score"  # the key of the score that ranks, beside metrics such as dev/macro_f1/fra_Latn
 CONFIDENCE = 0.95
+FEWEST = 3  # replicates behind a share
 
 
 def tables(results: Results) -> dict[str, list[dict]]:
@@ -20,7 +22,8 @@ def tables(results: Results) -> dict[str, list[dict]]:
     in every table. Beside `n`, the runs that count, a row has `of`, the runs that have ended: failed runs do not count.
     """
     scores, ended = _scores(results)
-    known = {name: decompose(by_stream) for name, by_stream in scores.items()}
+    bounds = {name: results.selection.bounds if name == SCORE else bounds_of(name) for name in scores}
+    known = {name: decompose(by_stream, bounds[name]) for name, by_stream in scores.items()}
     order = {row["stream"]: place for place, row in enumerate(known[SCORE])}
     return {
         name: sorted((row | {"of": ended[row["stream"]]} for row in rows), key=lambda row: order[row["stream"]])
@@ -39,26 +42,29 @@ def points(results: Results) -> dict[str, float]:
     return {name: value for name, value in (sds | shares).items() if value is not None}
 
 
-def decompose(scores: Mapping[str, Sequence[float]]) -> list[dict]:
+def decompose(scores: Mapping[str, Sequence[float]], bounds: tuple[float, float] = NO_BOUNDS) -> list[dict]:
     """One row per stream from its scores over replicates: `all` first, then by decreasing spread.
 
     A row is {stream, sd, variance, share, ci_low, ci_high, n}. `share` is the variance divided by the variance of
-    `all`, or None if that is zero or missing; it can exceed 1, since `all` is an estimate too. `ci_low` and `ci_high`
-    are the 95 % chi-square interval of the sd, exact for normal scores. With one replicate all of these are None.
+    `all`, or None if that is zero or missing, or if either is of two replicates, whose variances say next to nothing;
+    it can exceed 1, since `all` is an estimate too. `ci_low` and `ci_high` are the 95 % chi-square interval of the sd,
+    exact for normal scores; it ends at the largest sd that scores within `bounds` can have. With one replicate all of
+    these are None.
     """
-    rows = [_row(stream, values) for stream, values in scores.items()]
+    rows = [_row(stream, values, (bounds[1] - bounds[0]) / 2) for stream, values in scores.items()]
     rows.sort(key=lambda row: (row["stream"] != ALL, -(row["variance"] or 0.0)))
-    whole = rows[0]["variance"] if rows and rows[0]["stream"] == ALL else None
-    return [row | {"share": row["variance"] / whole if whole and row["variance"] is not None else None} for row in rows]
+    whole = rows[0]["variance"] if rows and rows[0]["stream"] == ALL and rows[0]["n"] >= FEWEST else None
+    return [row | {"share": row["variance"] / whole if whole and row["n"] >= FEWEST else None} for row in rows]
 
 
-def _row(stream: str, values: Sequence[float]) -> dict:
+def _row(stream: str, values: Sequence[float], largest: float) -> dict:
     n, variance, low, high = len(values), None, None, None
     if n > 1:
         # Equal scores have no variance, but rounding of their mean would give them one.
         variance = float(np.var(values, ddof=1)) if np.ptp(values) > 0 else 0.0
         tails = chdtri(n - 1, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         low, high = np.sqrt((n - 1) * variance / tails).tolist()
+        high = max(min(high, largest), variance**0.5)
     sd = None if variance is None else variance**0.5
     return {"stream": stream, "sd": sd, "variance": variance, "share": None, "ci_low": low, "ci_high": high, "n": n}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from seedwise.search.ranking.summary import quantile, summary
+from seedwise.search.ranking.summary import NO_BOUNDS, quantile, summary, within
 from seedwise.text import number
 
 ROUNDING = 1e-12  # relative to the scores: 0.8 - 0.7 and 0.7 - 0.6 are the same difference
@@ -42,7 +42,7 @@ class Statement:
         if self.difference is None:
             return unknown
         seeds = f"{self.n[0]} shared seeds, paired" if self.paired else f"{self.n[0]} and {self.n[1]} seeds, not paired"
-        seeds += f"; {self.failed} failed, counted below all scores" if self.failed else ""
+        seeds += f"; {self.failed} failed, counted as the worst score" if self.failed else ""
         if self.because:
             return f"{unknown}: {self.difference:+.3f} ({seeds})"
         if self.verdict == "cannot be told apart":
@@ -54,9 +54,20 @@ class Statement:
 
 
 def statement(
-    first: str, second: str, on: str, scores: dict[int, float], others: dict[int, float], *, paired: bool, failed: int
+    first: str,
+    second: str,
+    on: str,
+    scores: dict[int, float],
+    others: dict[int, float],
+    *,
+    paired: bool,
+    failed: int,
+    bounds: tuple[float, float] = NO_BOUNDS,
 ) -> Statement:
-    """Compare two sides by their scores by replicate. `paired` sides must have the same replicates."""
+    """Compare two sides by their scores by replicate. `paired` sides must have the same replicates.
+
+    Scores within `bounds` cannot differ by more than these, and so neither can the interval.
+    """
     n = (len(scores), len(others))
     known = (first, second, on, n, paired, failed)
     if min(n) < 2:
@@ -67,6 +78,7 @@ def statement(
         difference, low, high = paired_scores.mean, paired_scores.ci_low, paired_scores.ci_high
     else:
         difference, low, high = _welch(list(scores.values()), list(others.values()))
+    low, high = within((bounds[0] - bounds[1], bounds[1] - bounds[0]), low, high)
     rounding = ROUNDING * max(map(abs, (*scores.values(), *others.values())))
     if high - low > rounding:
         return Statement(*known, difference, low, high)
@@ -81,6 +93,7 @@ def _welch(first: list[float], second: list[float]) -> tuple[float, float, float
     difference, total = fmean(first) - fmean(second), sum(parts)
     if total == 0:
         return difference, difference, difference
-    freedom = total**2 / sum(part**2 / (len(side) - 1) for part, side in zip(parts, (first, second), strict=True))
+    shares = [part / total for part in parts]  # before squaring, which would underflow
+    freedom = 1 / sum(share**2 / (len(side) - 1) for share, side in zip(shares, (first, second), strict=True))
     half = quantile(freedom) * total**0.5
     return difference, difference - half, difference + half

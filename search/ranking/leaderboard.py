@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from seedwise.search.ledger.state import CONFIRM, DONE, PRUNED, SEARCH, Configuration, Run, State
 from seedwise.search.ranking import by_language
 from seedwise.search.ranking.baseline_scores import best_of_each, title
-from seedwise.search.ranking.by_language import per_language, pools_of
+from seedwise.search.ranking.by_language import Pools, per_language
 from seedwise.search.ranking.duplicates import duplicates
 from seedwise.search.ranking.estimator import Estimator
 from seedwise.search.ranking.ranks import rank_correlation
 from seedwise.search.ranking.run_scores import Row, known, scores_of
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.ranking.summary import Pool, summary, within
+from seedwise.search.ranking.summary import summary, within
 from seedwise.text import number
 
 SCORE = ("mean", "sd", "ci_low", "ci_high")
@@ -32,11 +32,12 @@ def leaderboard(state: State, estimator: Estimator, most: int | None = None) -> 
         return []
     selection = estimator.selection
     scores, fresh = scores_of(state, selection), scores_of(state, selection, CONFIRM)
-    table, rows = _Rows.of(state, selection, scores, fresh), []
+    table, rows = _Rows.of(state, selection), []
     for index in estimate.ranking if selection.second else estimate.ranking[:most]:  # the Pareto front needs all rows
         config_id, (low, high) = estimate.ids[index], within(selection.bounds, *estimate.interval(index))
         row = table.row(state.configurations[config_id], dict(sorted(scores[config_id].items())), fresh.get(config_id))
-        row |= {"estimate": float(estimate.mean[index]), "estimate_low": low, "estimate_high": high}
+        mean = float(min(high, max(low, estimate.mean[index])))  # shrinkage may carry it beyond the bounds
+        row |= {"estimate": mean, "estimate_low": low, "estimate_high": high}
         rows.append(row | {"p_best": float(estimate.p_best[index]), "tied": bool(estimate.tied[index])})
     original = duplicates(state, [row["config_id"] for row in rows])
     for row in rows:
@@ -65,20 +66,19 @@ class _Rows:
     """Builds rows of a leaderboard. Pools of seeds: of scores in either phase, of metrics on fresh seeds."""
 
     selection: Selection
-    of_search: Pool
-    of_fresh: Pool
-    fresh_metrics: dict[str, Pool]
+    of_search: Pools
+    of_fresh: Pools
 
     @classmethod
-    def of(cls, state: State, selection: Selection, scores: dict[str, Row], fresh: dict[str, Row]) -> "_Rows":
-        of_search, of_fresh = (Pool.of(map(known, table.values())) for table in (scores, fresh))
-        return cls(selection, of_search, of_fresh, pools_of(state, selection, CONFIRM))
+    def of(cls, state: State, selection: Selection) -> "_Rows":
+        of_search = Pools.of(state, selection, SEARCH, score_alone=True)
+        return cls(selection, of_search, Pools.of(state, selection, CONFIRM))
 
     def row(self, configuration: Configuration, scores: Row, fresh: Row | None = None) -> dict:
         """A row with all its keys, not ranked yet. `scores` and `fresh` (of the confirmation) are by replicate."""
         runs = [configuration.runs[replicate] for replicate in scores]
-        summarised = self._summarised(configuration, scores, self.of_search)
-        of_fresh = fresh and self._summarised(configuration, dict(sorted(fresh.items())), self.of_fresh, fresh=True)
+        summarised = self._summarised(configuration, scores)
+        of_fresh = fresh and self._summarised(configuration, dict(sorted(fresh.items())), fresh=True)
         return {
             "config_id": configuration.config_id,
             "params": configuration.params,
@@ -94,16 +94,21 @@ class _Rows:
             "fresh": of_fresh or None,
         }
 
-    def _summarised(self, configuration: Configuration, scores: Row, pool: Pool, *, fresh: bool = False) -> dict:
+    def _summarised(self, configuration: Configuration, scores: Row, *, fresh: bool = False) -> dict:
         """Summarise runs of one configuration: the score that ranks, every metric, and the number that failed."""
-        runs, values = [configuration.runs[replicate] for replicate in scores], known(scores)
-        of_score = asdict(summary(values, pool.without(values), self.selection.bounds)) if values else {}
+        runs, pools = (
+            [configuration.runs[replicate] for replicate in scores],
+            self.of_fresh if fresh else self.of_search,
+        )
+        measured = [run for run in runs if not run.failed]  # if none is, what failures count as is no measurement
+        values, others = known(scores) if measured else [], pools.others(by_language.SCORE, configuration.config_id)
+        of_score = asdict(summary(values, others, self.selection.bounds)) if values else {}
         return {
             "replicates": len(runs),
             **{name: of_score.get(name) for name in SCORE},
             "failed": sum(run.failed for run in runs),
             "collapsed": dict(Counter(name for run in runs for name in single_class(run))),
-            "scores": per_language(runs, self.selection, self.fresh_metrics if fresh else None),
+            "scores": per_language(runs, self.selection, pools if fresh else None),
         }
 
 
@@ -111,6 +116,11 @@ def single_class(run: Run) -> list[str]:
     """The sets on which a run predicts a single class, as `split/language`; `run` if a user's method names no set."""
     collapsed = (name for name, value in run.metrics.items() if value == 1 and "/predicted_classes/" in name)
     return [name.replace("predicted_classes/", "") for name in collapsed] or ["run"] * run.collapsed
+
+
+def collapsed(row: dict) -> bool:
+    """Whether a run of this row, of the search or on fresh seeds, predicts a single class."""
+    return bool(row["collapsed"] or (row["fresh"] or {}).get("collapsed"))
 
 
 def mark_front(rows: list[dict], by: str, goal: str) -> None:
@@ -214,8 +224,9 @@ def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
         plain = {name: value for name, value in row.items() if name not in ("params", "scores", "fresh", "collapsed")}
         lines.append(
             (
-                plain | {"collapsed": " ".join(f"{name}:{n}" for name, n in row["collapsed"].items())},
-                {f"fresh.{name}": fresh.get(name) for name in ("replicates", "failed", *SCORE)},
+                plain | {"collapsed": _counted(row["collapsed"])},
+                {f"fresh.{name}": fresh.get(name) for name in ("replicates", "failed", *SCORE)}
+                | {"fresh.collapsed": _counted(fresh["collapsed"]) if fresh else None},
                 {f"params.{name}": value for name, value in row["params"].items()},
                 by_language.flat(row["scores"]),
                 {f"fresh.{name}": value for name, value in by_language.flat(fresh.get("scores", {})).items()},
@@ -223,6 +234,10 @@ def flat(rows: list[dict]) -> tuple[list[str], list[list]]:
         )
     columns = [(part, name) for part in range(5) for name in dict.fromkeys(n for line in lines for n in line[part])]
     return [name for _, name in columns], [[line[part].get(name) for part, name in columns] for line in lines]
+
+
+def _counted(collapsed: dict[str, int]) -> str:
+    return " ".join(f"{name}:{n}" for name, n in collapsed.items())
 
 
 def mean_of(row: dict, name: str) -> float | None:

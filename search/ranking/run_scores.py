@@ -1,27 +1,31 @@
 """The score that every finished run counts with: one rule for runs without a score, for all ranking and display.
 
 A run that has a score counts with it, even if its model predicts a single class. A run that crashed, ran out of
-memory or diverged has none: it counts as `worst_of` of the scores of its pool. There are four pools: the method and
-its baselines, each in the search and in the confirmation. So fresh seeds never change a score of the search.
+memory or diverged has none: it counts as the worst possible score, which is 0 for all scores that cannot be negative.
+Other scores have no natural worst one: see `worst_of`. It is taken among the method's runs or those of its baselines,
+each in the search and in the confirmation, so that fresh seeds never change a score of the search.
 """
+
+import math
 
 import numpy as np
 
 from seedwise.search.ledger.state import PRUNED, SEARCH, Configuration, Run, State
 from seedwise.search.ranking.estimate import Table
 from seedwise.search.ranking.selection import Selection
+from seedwise.search.ranking.summary import NO_BOUNDS
 
 Row = dict[int, float | None]  # scores of one configuration by replicate; None: the run has no value
 
 
-def worst_of(lowest: float, highest: float) -> float:
-    """The value that a run without a score counts as, in a pool with scores from `lowest` to `highest`.
+def worst_of(lowest: float, highest: float, bounds: tuple[float, float] = NO_BOUNDS) -> float:
+    """The value that a run without a score counts as, beside scores from `lowest` to `highest`.
 
-    It is as far below the lowest score as the highest is above it, so that failing never makes a configuration better,
-    but never below 0 if no score is. If all scores are equal, their distance from 0 takes the place of the range.
+    It is the lowest possible score, so that failing never makes a configuration better: the lower one of `bounds`, or 0
+    if they are unknown. If a score is below that, it is as far below the lowest as the highest is above it.
     """
-    value = lowest - ((highest - lowest) or abs(lowest))
-    return max(0.0, value) if lowest >= 0 else value
+    floor = bounds[0] if math.isfinite(bounds[0]) else 0.0
+    return floor if lowest >= floor else lowest - ((highest - lowest) or abs(lowest))
 
 
 def counts(run: Run, configuration: Configuration) -> bool:
@@ -46,7 +50,7 @@ def scores_of(state: State, selection: Selection, phase: str = SEARCH) -> dict[s
         runs = [(config, run) for config in pool for run in config.of_phase(phase) if counts(run, config)]
         scores = [selection.score(run.metrics) for _, run in runs]
         ends = [score for score in scores if score is not None]
-        worst = worst_of(min(ends), max(ends)) if ends else None
+        worst = worst_of(min(ends), max(ends), selection.bounds) if ends else None
         for (config, run), score in zip(runs, scores, strict=True):
             row = table.setdefault(config.config_id, {})
             row[run.replicate] = worst if lacks_score(run, score, config) else score

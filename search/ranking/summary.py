@@ -60,16 +60,17 @@ def summary(values: Sequence[float], others: Pool = NO_POOL, bounds: tuple[float
     """Summarise the scores of one configuration, one per replicate; the order does not matter.
 
     `others` is the spread of other configurations: without it, the interval is Student's t over these values alone.
-    Three or more equal scores do not depend on the seed, so their interval has no width. The interval is cut off at
-    `bounds`, unless a value exceeds them.
+    Others never make the variance smaller than the configuration's own. The interval is cut off at `bounds`, unless a
+    value exceeds them.
     """
     n, mean = len(values), float(np.mean(values))
     if n < 2:
         return Summary(n, mean, None, None, None)
     own = squares_of(values)
-    borrowed = min(POOLED_FREEDOM, others.freedom) if own or n == 2 else 0.0
+    borrowed = min(POOLED_FREEDOM, others.freedom)
     freedom = n - 1 + borrowed
-    variance = (own + (borrowed * others.squares / others.freedom if borrowed else 0.0)) / freedom
+    pooled = (own + (borrowed * others.squares / others.freedom if borrowed else 0.0)) / freedom
+    variance = max(pooled, own / (n - 1))
     half = quantile(freedom) * (variance / n) ** 0.5
     known = bounds if bounds[0] <= min(values) and max(values) <= bounds[1] else NO_BOUNDS
     return Summary(n, mean, (own / (n - 1)) ** 0.5, *within(known, mean - half, mean + half))

@@ -60,7 +60,7 @@ def _chosen(results: Results) -> Iterator[str]:
 
 
 def _seeds(row: dict, kind: str = "") -> str:
-    failed = f", {row['failed']} of which failed (counted below all scores)," if row["failed"] else ""
+    failed = f", {row['failed']} of which failed (counted as the worst score)," if row["failed"] else ""
     return f"{row['replicates']} {kind}seed{'' if row['replicates'] == 1 else 's'}{failed}"
 
 

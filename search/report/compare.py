@@ -25,6 +25,7 @@ class Side:
     title: str
     scores: dict[int, float]
     failed: set[int]
+    bounds: tuple[float, float]  # of the scores
 
     @classmethod
     def of(cls, title: str, results: Results, config_id: str, phase: str, selections: Sequence[Selection]) -> "Side":
@@ -38,7 +39,12 @@ class Side:
         failed = {
             number for number in known if any(results.lacks_score(runs[number], selection) for selection in selections)
         }
-        return cls(title, {number: fmean(table[number] for table in tables) for number in sorted(known)}, failed)
+        return cls(
+            title,
+            {number: fmean(table[number] for table in tables) for number in sorted(known)},
+            failed,
+            selections[0].bounds,
+        )
 
     def against(self, other: "Side", on: str = "", *, paired: bool) -> Statement:
         """State the difference between two sides. `paired` sides are compared at the replicates that both have."""
@@ -48,7 +54,7 @@ class Side:
             for side in (self, other)
         ]
         failed = sum(len(side.failed & scores.keys()) for side, scores in zip((self, other), sides, strict=True))
-        return statement(self.title, other.title, on, *sides, paired=paired, failed=failed)
+        return statement(self.title, other.title, on, *sides, paired=paired, failed=failed, bounds=self.bounds)
 
 
 def by_metric(name: str) -> Selection:

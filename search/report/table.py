@@ -9,7 +9,7 @@ from seedwise.files import write_atomically
 from seedwise.folder import LEADERBOARD, LEADERBOARD_CSV
 from seedwise.search.drawing.leaderboard_columns import audited, columns
 from seedwise.search.drawing.table import Column, Table
-from seedwise.search.ranking.leaderboard import best_baselines, flat, in_words
+from seedwise.search.ranking.leaderboard import best_baselines, collapsed, flat, in_words
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.selection import Selection
 
@@ -50,7 +50,7 @@ def notes(rows: list[dict], shown: list[dict], selection: Selection) -> list[str
     remarks = {
         "= cannot be told apart from the best": replicated and any(row["tied"] for row in shown[1:]),
         NO_REPLICATES: not replicated,
-        "! a single class is predicted in some runs": any(row["collapsed"] for row in shown),
+        "! a single class is predicted in some runs": any(map(collapsed, shown)),
         f"* on the Pareto front with {goal} {by}": by and second,
         f"no run reports {by}": by and not second,
         f"dim: {selection.metric} on dev sets, which do not rank": audited(rows, selection),

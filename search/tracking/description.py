@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from seedwise.search.drawing.leaderboard_columns import ESTIMATE, FRESH, MEAN, P_BEST, RUNS
 from seedwise.search.drawing.table import Column, Table
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Run, State
+from seedwise.search.ranking.leaderboard import collapsed, single_class
 from seedwise.search.ranking.run_scores import Row, known
 from seedwise.search.ranking.summary import summary
 from seedwise.search.tracking.scores import Scores
@@ -21,13 +22,22 @@ def description(state: State, scores: Scores, names: Mapping[str, str]) -> str:
     ranked = f"Ranked by {scores.selection.label}. " if rows else ""
     parts = [ranked + (f"Ended: {state.finished}." if state.finished else _unfinished(state))]
     if rows:
-        named = Column("configuration"), lambda row: f"{names.get(row['config_id'], '')} (`{row['config_id']}`)"
+        named = (
+            Column("configuration"),
+            lambda row: f"{names.get(row['config_id'], '')} (`{row['config_id']}`){_mark(row)}",
+        )
         rank = Column("", number=True), lambda row: row["rank"]
         parts.append(Table.of([rank, named, RUNS, MEAN, ESTIMATE, P_BEST, FRESH], [rows]).markdown())
+        if any(map(collapsed, rows)):
+            parts.append("! a single class is predicted in some runs")
     parts.append(f"Run it again: `{state.search.get('command', '')}`")
     if state.finished and state.frozen:
         parts.append("The best configuration alone: `seedwise run best.yaml` (among the artifacts here).")
     return "\n\n".join(parts) + "\n"
+
+
+def _mark(row: dict) -> str:
+    return " !" if collapsed(row) else ""
 
 
 def _unfinished(state: State) -> str:
@@ -62,4 +72,10 @@ def _rows(state: State, scores: Scores) -> list[dict]:
 def _summarised(row: Row, runs: Sequence[Run]) -> dict:
     """Summarise these runs. `row` has the scores they count with, by replicate."""
     over, failed = summary(known(row)) if known(row) else None, sum(run.failed for run in runs)
-    return {"replicates": len(row), "failed": failed, "mean": over and over.mean, "sd": over and over.sd}
+    return {
+        "replicates": len(row),
+        "failed": failed,
+        "collapsed": any(map(single_class, runs)),
+        "mean": over and over.mean,
+        "sd": over and over.sd,
+    }

@@ -5,6 +5,7 @@ alone, so writing them twice has the same effect as writing them once, and an ou
 """
 
 import json
+import math
 from collections import defaultdict
 
 from seedwise.credentials import mask
@@ -13,18 +14,19 @@ from seedwise.search.decide.policy import run_name
 from seedwise.search.ledger.state import CONFIRM, DONE, INTERRUPTED, RUNNING, SEARCH, Run, State
 from seedwise.search.ranking import decomposition
 from seedwise.search.ranking.baseline_scores import title
-from seedwise.search.ranking.by_language import flat, per_language, with_means
+from seedwise.search.ranking.by_language import SCORE, Pools, flat, per_language, with_means
 from seedwise.search.ranking.estimator import Estimator
+from seedwise.search.ranking.leaderboard import single_class
 from seedwise.search.ranking.results import Results
 from seedwise.search.ranking.run_scores import counts, known
 from seedwise.search.ranking.selection import Selection
-from seedwise.search.ranking.summary import Pool, Summary, summary
+from seedwise.search.ranking.summary import Summary, summary
 from seedwise.search.tracking.description import description
 from seedwise.search.tracking.scores import Scores
 from seedwise.search.tracking.sink import FAILED, TOP, Input, Key, Node, Point, Update
 from seedwise.text import short
 
-SCORE, FRESH_SCORE = "score", "fresh_score"  # metrics on all three levels, for sorting in trackers
+FRESH_SCORE = "fresh_score"  # a metric on all three levels, as `SCORE` is, for sorting in trackers
 SCORES = {SCORE: SEARCH, FRESH_SCORE: CONFIRM}  # the phase of each
 DESCRIPTION = "description"  # tag of the search: its description in Markdown
 RESULTS = (BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT)  # these files exist once the ledger has an `end` event
@@ -45,6 +47,7 @@ class Mirror:
         self._touched: dict[Key, int] = {}  # the last event of a node or below it, in milliseconds
         self._steps: dict[Key, dict[int, dict]] = {}
         self._best = ""
+        self._shown: set[str] = set()  # metrics of the best on the search
         self._names: dict[str, str] = {}  # name of a configuration -> its id
         self._decomposition: dict[str, float] = {}  # as last added
 
@@ -184,6 +187,8 @@ class Mirror:
             tags["same_as"] = run.same_as
         if run.status != DONE:
             tags["status"] = run.status
+        if names := single_class(run):
+            tags["collapsed"] = ", ".join(names)
         if run.failed:
             tags.update(failure=run.status.partition(":")[2], error=mask(run.error))
 
@@ -212,10 +217,11 @@ class Mirror:
     def _intervals(self, phase: str) -> None:
         """Add the intervals of all mean scores of a finished phase. They depend on all its configurations."""
         name, index = next((name, index) for index, (name, of) in enumerate(SCORES.items()) if of == phase)
-        rows = {key: known(rows[index]) for key, rows in self._scores.rows.items() if known(rows[index])}
-        pool = Pool.of(rows.values())
-        for config_id, scores in rows.items():
-            over = summary(scores, pool.without(scores), self._selection.bounds)
+        pools = Pools.of(self.state, self._selection, phase, score_alone=True)
+        for config_id, rows in self._scores.rows.items():
+            if not (scores := known(rows[index])):
+                continue
+            over = summary(scores, pools.others(SCORE, config_id), self._selection.bounds)
             ends = {f"{name}_ci_low": over.ci_low, f"{name}_ci_high": over.ci_high}
             self._add((config_id,), ends, len(scores))
             if config_id == self._best:
@@ -223,7 +229,12 @@ class Mirror:
 
     def _choose(self, best: str) -> None:
         """Add the scores of `best` to the search. It is the best configuration so far; once frozen, the choice."""
-        self._add(TOP, self._summary(best), self._scores.count)
+        summary_of_best = self._summary(best)
+        known = {name for name, value in summary_of_best.items() if value is not None}
+        # One seed has no spread. That of an earlier best must not stand beside its mean.
+        outdated = dict.fromkeys(sorted(self._shown - known), math.nan)
+        self._shown = known
+        self._add(TOP, {**summary_of_best, **outdated}, self._scores.count)
         if best != self._best:
             self._best = self._tags[TOP]["best_config_id"] = best
 

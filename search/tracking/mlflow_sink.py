@@ -140,8 +140,8 @@ class MlflowSink:
                 tags |= now  # the parent was deleted and created again
             if node.inputs and not known:
                 self._client.log_inputs(run_id, list(map(_dataset, node.inputs)))
-        # Only finite numbers: MLflow stores infinity as 1.8e308, which ruins every chart.
-        points = [Metric(_name(name), *rest) for name, *rest in update.points if math.isfinite(rest[0])]
+        # No infinity: MLflow stores it as 1.8e308, which ruins every chart.
+        points = [Metric(_name(name), *rest) for name, *rest in update.points if _is_shown(update.key, rest[0])]
         if params or points or tags:
             params, tags = [Param(*item) for item in params.items()], [RunTag(*item) for item in tags.items()]
             self._client.log_batch(run_id, points, params, tags)
@@ -183,6 +183,11 @@ def _dataset(file: Input) -> "DatasetInput":  # noqa: F821
 
     dataset = Dataset(file.path, file.checksum[:DIGEST], "local", json.dumps({"uri": file.path}))
     return DatasetInput(dataset, [InputTag("mlflow.data.context", _name(file.key))])
+
+
+def _is_shown(key: Key, value: float) -> bool:
+    """Whether a value is written. On the search, NaN says that the best configuration has no such value."""
+    return math.isfinite(value) or (key == TOP and math.isnan(value))
 
 
 def _name(text: str) -> str:

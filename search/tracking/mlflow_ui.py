@@ -21,8 +21,8 @@ from seedwise.credentials import mask
 from seedwise.errors import RequestError
 from seedwise.process import kept_handlers
 from seedwise.program import called
+from seedwise.search.ranking.by_language import SCORE
 from seedwise.search.ranking.results import Results
-from seedwise.search.tracking.mirror import SCORE
 from seedwise.search.tracking.mlflow_sink import ENVIRONMENT, for_mlflow, runs_of, without_credentials
 from seedwise.search.tracking.trackers import address_of
 

@@ -40,7 +40,7 @@ class Scores:
         if score is not None:
             low, high = self._ends.get(pool, (math.inf, -math.inf))
             self._ends[pool] = ends = min(low, score), max(high, score)
-            if low > high or worst_of(*ends) != worst_of(low, high):
+            if low > high or worst_of(*ends, self.selection.bounds) != worst_of(low, high, self.selection.bounds):
                 changed |= self._failed[pool]
         return [config_id for config_id in sorted(changed) if self._update(self._state.configurations[config_id])]
 
@@ -60,7 +60,7 @@ class Scores:
                 score, ends = self.selection.score(run.metrics), self._ends.get(_pool(configuration, run))
                 failed = lacks_score(run, score, configuration)
                 measured += run.phase == SEARCH and not failed and score is not None
-                worst = worst_of(*ends) if ends else None
+                worst = worst_of(*ends, self.selection.bounds) if ends else None
                 rows[run.phase][run.replicate] = worst if failed else score
         key, searched = configuration.config_id, rows[SEARCH]
         self.count += len(searched) - len(self.rows.get(key, ((), ()))[0])

@@ -52,7 +52,7 @@ def test_dev_and_test_scores_have_intervals_whose_variance_is_pooled_with_that_o
     content = yaml12.load((exported(folder) / "best.yaml").read_text())
     of = {"dev": ([0.61, 0.65, 0.63], [0.66, 0.64, 0.65]), "test": ([0.55, 0.58, 0.56], [0.55, 0.58, 0.56])}
     for split, (scores, others) in of.items():
-        variance = (2 * np.var(scores, ddof=1) + 2 * np.var(others, ddof=1)) / 4
+        variance = max(np.var(scores, ddof=1), (2 * np.var(scores, ddof=1) + 2 * np.var(others, ddof=1)) / 4)
         low, high = stats.t.interval(0.95, 4, np.mean(scores), (variance / 3) ** 0.5)
         known = {"mean": np.mean(scores), "sd": np.std(scores, ddof=1), "n": 3, "failed": 0}
         summary = content[split][f"{split}/macro_f1"]["qan"]
@@ -362,3 +362,16 @@ def test_a_file_that_cannot_be_rerun_is_one_line(tmp_path, capsys, name, text, m
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_a_confirmation_in_which_all_runs_fail_has_no_score_and_ends_all_the_same(tmp_path):
+    """It once left the search without an end: `optimism` was taken of a mean that there is not."""
+    search = demo()
+    for event in search.events:
+        if event["event"] == "result" and event["replicate"] >= 1000:
+            event.update(status="failed:oom", metrics={})
+    content = yaml12.load((exported(search.write(tmp_path / "s")) / "best.yaml").read_text())
+    confirmed = content["confirmed"]
+    assert (confirmed["failed"], confirmed["replicates"]) == (3, 3)
+    assert [confirmed[name] for name in ("mean", "sd", "ci_low", "ci_high", "optimism")] == [None] * 5
+    assert content["test"] == {}

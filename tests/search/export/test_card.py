@@ -61,7 +61,7 @@ def test_the_card_shows_seed_scores_intervals_baselines_ties_and_the_rerun_comma
         "weighting: softmax",
         "Its weights are those of one run, replicate 0 of search seed 0.",
         "| dev | macro_f1 | qan | 0.610 |",
-        "| dev | macro_f1 | qan | 0.630 ± 0.020 | 0.605 .. 0.655 | 3 |",  # 2.776 * sqrt(.00025 / 3) is .0253
+        "| dev | macro_f1 | qan | 0.630 ± 0.020 | 0.598 .. 0.662 | 3 |",  # 2.776 * .02 / sqrt(3) is .0321
         "| test | macro_f1 | qan | 0.563 ± 0.015 |",
         "| test | macro_f1, baseline: constant | qan | 0.100 ± 0.000 |",
         "1 other cannot be told apart from it: same.",

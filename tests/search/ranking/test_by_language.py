@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seedwise.search.ledger.state import Run
-from seedwise.search.ranking.by_language import cell_of, flat, in_words, per_language, pools_of, values_of, with_means
+from seedwise.search.ranking.by_language import Pools, cell_of, flat, in_words, per_language, values_of, with_means
 from seedwise.search.ranking.summary import Pool
 from tests.search.ranking.test_run_scores import add_runs, ledger_of
 from tests.search.ranking.test_selection import selection
@@ -63,17 +63,24 @@ def test_columns_are_the_mean_and_beside_it_spread_and_number():
     assert flat(per_language(runs_of(*RUNS), selection()))["dev/macro_f1/b_sd"] == pytest.approx(0.2 / 2**0.5)
 
 
-def test_pools_are_over_configurations_and_baselines_of_a_phase():
+def test_pools_are_over_configurations_and_baselines_of_a_phase_and_count_no_training_twice():
     state = ledger_of(
         ("a", [("done", 0.9), ("done", 0.8)]),
         ("baseline ls", [("done", 0.5), ("done", 0.6), ("failed:nan", 0.1)]),
+        ("copy", [("done", 0.5), ("done", 0.6)]),
         ("c", [("pruned", 0.1)]),
     )
+    for run in state.configurations["copy"].runs.values():
+        run.same_as = f"baseline ls/{run.replicate}"
     add_runs(state, ("a", [("done", 0.1), ("done", 0.2)]), phase="confirm")
-    pools = pools_of(state, selection(), "search")
-    assert pools["dev/macro_f1/s"] == Pool(pytest.approx(0.1**2 / 2 + 0.1**2 / 2), 2)
-    own = values_of(state.configurations["a"].of_phase("search"), selection())["dev/macro_f1/s"]
-    assert own == [0.9, 0.8]
-    (cell,) = per_language(state.configurations["a"].of_phase("search"), selection(), pools)["dev/macro_f1"].values()
+    pools, name = Pools.of(state, selection(), "search"), "dev/macro_f1/s"
+    squares = pytest.approx(0.1**2 / 2)
+    for metric in (name, "score"):
+        assert pools.others(metric, "a") == Pool(squares, 1)  # those of the baseline, once
+        assert pools.others(metric, "baseline ls") == pools.others(metric, "copy") == Pool(squares, 1)
+    assert pools.others("dev/macro_f1/unknown", "a") == Pool()
+    runs = state.configurations["a"].of_phase("search")
+    assert values_of(runs, selection())[name] == [0.9, 0.8]
+    (cell,) = per_language(runs, selection(), pools)["dev/macro_f1"].values()
     half = 4.302653 * (0.01 / 2 / 2) ** 0.5  # Student's t with two degrees of freedom; both variances are .005
     assert (cell["ci_low"], cell["ci_high"]) == pytest.approx((0.85 - half, min(1.0, 0.85 + half)))

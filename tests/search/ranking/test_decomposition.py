@@ -219,3 +219,11 @@ def test_a_search_has_none():
     mirror = Mirror()
     named = {point.name for update in mirror.take(RandomLedger(0).events) for point in update.points}
     assert not any(name.startswith("decomposition/") for name in named)
+
+
+def test_two_replicates_have_no_share_and_no_sd_beyond_what_bounded_scores_can_have():
+    """Of two nearly equal scores in `all`, a share was once 65294, and the sd of an F1 reached .999."""
+    rows = decompose({"all": [0.8000, 0.8001], "head": [0.80, 0.83]}, (0.0, 1.0))
+    assert [row["share"] for row in rows] == [None, None]
+    assert max(row["ci_high"] for row in rows) == pytest.approx(0.5)  # half of the scores at either bound
+    assert decompose({"head": [0.80, 0.83]})[0]["ci_high"] > 0.5

@@ -17,7 +17,8 @@ def table(values, failed=None, last=np.nan) -> Table:
     values = np.array(values, dtype=float)
     failed = np.zeros(values.shape, dtype=bool) if failed is None else np.array(failed, dtype=bool)
     scores = [*values[np.isfinite(values)], *([last] if np.isfinite(last) else [])]
-    values[failed] = max(0.0, min(scores) - (np.ptp(scores) or min(scores))) if scores else np.nan
+    lowest = min(scores, default=np.nan)
+    values[failed] = 0.0 if lowest >= 0 else lowest - (np.ptp(scores) or -lowest) if scores else np.nan
     return Table(tuple(f"c{row}" for row in range(len(values))), values, failed)
 
 

@@ -81,8 +81,7 @@ def test_fresh_seeds_stand_beside_the_search_and_do_not_change_it():
     assert board[1]["fresh"]["scores"]["test/macro_f1"]["a"]["mean"] == pytest.approx(0.61)
     assert board[2]["fresh"] is None
     assert board[0]["fresh"]["failed"] == 1
-    worst = 0.70 - (0.82 - 0.70)  # as far below the lowest fresh score as the highest is above it
-    assert board[0]["fresh"]["mean"] == pytest.approx((0.70 + worst) / 2)
+    assert board[0]["fresh"]["mean"] == pytest.approx((0.70 + 0.0) / 2)  # the failed run counts as the worst score
     assert not any(name.startswith("test") for row in board for name in row["scores"])
 
 
@@ -278,3 +277,21 @@ def test_a_parameter_with_one_value_wherever_it_exists_is_not_shown():
     rows = [{"weighting": "standard", "k": 1}, {"weighting": "softmax", "tau": 0.5, "k": 1}]
     assert varying(rows) == ["weighting"]
     assert varying([*rows, {"weighting": "softmax", "tau": 0.1, "k": 1}]) == ["weighting", "tau"]
+
+
+def test_a_collapse_on_fresh_seeds_alone_is_marked_and_in_the_file():
+    lines = [*events(), {"event": "freeze", "because": "over", "configs": ["good"]}]
+    run = {"config_id": "good", "replicate": 1000, "phase": "confirm"}
+    metrics = {"dev/macro_f1/s": 0.06, "dev/predicted_classes/s": 1.0}
+    lines += [
+        {"event": "start", **run},
+        {"event": "result", **run, "status": "done", "metrics": metrics, "seconds": 2.0},
+    ]
+    board = leaderboard.leaderboard(replay(lines), ESTIMATOR)
+    assert board[0]["collapsed"] == {}
+    console = Console(width=120, file=io.StringIO())
+    console.print(as_table(board, SELECTION, width=120))
+    assert "good !" in console.file.getvalue()
+    assert "! a single class is predicted in some runs" in console.file.getvalue()
+    columns, table = leaderboard.flat(board)
+    assert table[0][columns.index("fresh.collapsed")] == "dev/s:1"

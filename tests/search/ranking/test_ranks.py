@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from seedwise.search.ranking.decomposition import CONFIDENCE, _row
+from seedwise.search.ranking.decomposition import CONFIDENCE, decompose
 from seedwise.search.ranking.ranks import rank_correlation, ranks
 from seedwise.search.ranking.summary import quantile
 
@@ -32,7 +32,7 @@ def test_the_quantile_is_students(freedom):
 
 def test_the_interval_of_a_spread_is_that_of_chi_square():
     values = [0.2, 0.5, 0.4, 0.9]
-    row, variance = _row("order", values), np.var(values, ddof=1)
+    (row,), variance = decompose({"order": values}), np.var(values, ddof=1)
     low, high = stats.chi2.ppf([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], 3)
     assert row["ci_low"] == pytest.approx((3 * variance / high) ** 0.5)
     assert row["ci_high"] == pytest.approx((3 * variance / low) ** 0.5)

@@ -44,18 +44,25 @@ def test_other_configurations_count_as_ten_degrees_of_freedom_at_most():
 
 
 def test_few_other_seeds_count_as_few():
-    own, other = [0.5, 0.6, 0.7], [0.4, 0.44]
+    own, other = [0.59, 0.6, 0.61], [0.4, 0.44]
     variance = (2 * np.var(own, ddof=1) + np.var(other, ddof=1)) / 3
     low, high = stats.t.interval(0.95, 3, 0.6, (variance / 3) ** 0.5)
     over = summary(own, Pool.of([own, other]).without(own))
     assert (over.ci_low, over.ci_high) == pytest.approx((low, high))
 
 
-def test_three_equal_scores_have_no_interval_but_two_may_be_equal_by_chance():
+def test_a_configuration_noisier_than_all_others_keeps_its_own_variance():
+    own, calm = [0.80, 0.90, 0.85], [[0.70, 0.701, 0.702, 0.7, 0.7]] * 3
+    over = summary(own, Pool.of([own, *calm]).without(own))
+    low, high = stats.t.interval(0.95, 2 + 10, np.mean(own), stats.sem(own))
+    assert (over.ci_low, over.ci_high) == pytest.approx((low, high))
+
+
+def test_equal_scores_may_be_equal_by_chance():
     others = Pool.of([[0.5, 0.6]])
-    assert summary([0.1] * 3, others) == summary([0.1] * 3)
+    for n in (2, 3):
+        assert summary([0.1] * n, others).ci_low < 0.1 < summary([0.1] * n, others).ci_high
     assert (summary([0.1] * 3).ci_low, summary([0.1] * 3).ci_high) == pytest.approx((0.1, 0.1))
-    assert summary([0.1] * 2, others).ci_low < 0.1
 
 
 @given(SCORES, st.lists(SCORES, max_size=5), st.randoms())

@@ -11,6 +11,7 @@ from rich.console import Console
 from scipy import stats
 
 from seedwise.search.commands.main import main
+from seedwise.search.ranking import difference
 from seedwise.search.report.compare import ComparedSearch, pairs
 from seedwise.search.report.compare_table import as_table
 from seedwise.search.spec.load import from_dict
@@ -129,12 +130,12 @@ def test_without_spread_a_difference_cannot_be_judged():
     assert paired["qor"].verdict == "unknown"
 
 
-def test_a_failed_run_counts_below_all_scores_of_its_search_and_is_said():
+def test_a_failed_run_counts_as_the_worst_score_and_is_said():
     statement = by_language(only(confirmed("a", FIRST), confirmed("b", [*SECOND[:3], None])))["qan"]
-    first, second = np.array(FIRST)[:, 1], np.array([0.51, 0.58, 0.49, 0.49 - (0.58 - 0.49)])
+    first, second = np.array(FIRST)[:, 1], np.array([0.51, 0.58, 0.49, 0.0])
     interval = stats.ttest_rel(first, second).confidence_interval(0.95)
     assert (statement.low, statement.high) == pytest.approx((interval.low, interval.high))
-    assert "(4 shared seeds, paired; 1 failed, counted below all scores)" in statement.in_words()
+    assert "(4 shared seeds, paired; 1 failed, counted as the worst score)" in statement.in_words()
 
 
 def test_the_first_searchs_metric_is_compared_where_both_report_it():
@@ -261,7 +262,7 @@ def test_a_method_without_a_task_is_compared_by_its_metric():
     assert "0.600 ± 0.100" in console.file.getvalue()
 
 
-def test_a_choice_that_always_fails_counts_below_all_scores_of_its_search():
+def test_a_choice_that_always_fails_counts_as_the_worst_score():
     search = HandWritten(specification(), name="b")
     search.ask("only", k=50, weighting="standard")
     search.ask("other", k=1)
@@ -274,4 +275,13 @@ def test_a_choice_that_always_fails_counts_below_all_scores_of_its_search():
     assert statement.difference == pytest.approx(
         (0.61 + 0.66) / 2 - 0.0
     )  # the others' 0.3 twice: their range is 0.3 - 0
-    assert "2 failed, counted below all scores" in statement.in_words()
+    assert "2 failed, counted as the worst score" in statement.in_words()
+
+
+def test_scores_between_0_and_1_differ_by_1_at_most():
+    """Two seeds once gave a difference of F1 of '+0.215 [-2.771, +3.201]'."""
+    pair = ({0: 0.9, 1: 0.5}, {0: 0.45, 1: 0.52})
+    free = difference.statement("a", "b", "", *pair, paired=True, failed=0)
+    assert (free.low, free.high) == pytest.approx((-2.771, 3.201), abs=1e-3)
+    bounded = difference.statement("a", "b", "", *pair, paired=True, failed=0, bounds=(0.0, 1.0))
+    assert (bounded.difference, bounded.low, bounded.high) == pytest.approx((0.215, -1.0, 1.0))

@@ -46,8 +46,8 @@ def test_the_degenerate_point_and_the_papers_setting_go_first(searched):
     assert (first, second) == ((1, None), (50, "standard"))
     rows = board(home / "runs" / "demo")
     assert sum(row["replicates"] for row in rows) == 8
-    assert all(set(row["scores"]["dev/macro_f1"]) == {"qan", "qel"} for row in rows)
-    assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel"}
+    assert all(set(row["scores"]["dev/macro_f1"]) == {"qan", "qel", "mean_all"} for row in rows)
+    assert set(rows[0]["fresh"]["scores"]["test/macro_f1"]) == {"qan", "qel", "mean_all"}
 
 
 def test_workers_fresh_or_reused_agree_with_a_run_outside_ray(searched):

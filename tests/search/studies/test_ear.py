@@ -70,7 +70,11 @@ def test_the_leaderboard_has_the_method_and_all_baselines_with_scores_on_the_tes
         (of_test,) = (result for result in state.runs_of("confirm") if result.config_id == row["config_id"])
         for metric in ("macro_f1", "accuracy"):
             scores = row["fresh"]["scores"][f"test/{metric}"]
-            assert {language: summary["n"] for language, summary in scores.items()} == {"qel": 1, "qan": 1}
+            assert {language: summary["n"] for language, summary in scores.items()} == {
+                "qel": 1,
+                "qan": 1,
+                "mean_all": 1,
+            }
             assert scores["qan"]["mean"] == of_test.metrics[f"test/{metric}/qan"]
     for result in state.runs_of("search"):
         assert not any(name.startswith("test/") for name in result.metrics)

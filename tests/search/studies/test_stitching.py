@@ -78,7 +78,7 @@ def test_baselines_are_rows_with_fresh_scores_on_the_same_test_sets(searched, ta
     assert set(baselines) == {"LS plain", "LS ridge", "zero-shot", "constant"}
     for row in baselines.values():
         assert row["replicates"] == 2
-        assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan", "qor"}
+        assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan", "qor", "mean_all", "mean_targets"}
     assert not rows[0]["baseline"]
     assert rows[0]["fresh"]["scores"]["test/macro_f1"]["qan"]["n"] == 1
     # By hand: the constant classifier has F1 of one class alone, 2 p / (1 + p) of its share p, over all classes.

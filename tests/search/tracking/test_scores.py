@@ -1,12 +1,15 @@
 """Scores updated result by result equal scores computed at once."""
 
+import numpy as np
 import pytest
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH, State
 from seedwise.search.ranking.run_scores import scores_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.summary import summary
+from seedwise.search.tracking.mirror import Mirror
 from seedwise.search.tracking.scores import Scores
+from seedwise.search.tracking.sink import TOP
 from tests.search.hand_written import HandWritten, metrics, specification
 from tests.search.tracking.random_ledgers import RandomLedger
 
@@ -34,7 +37,7 @@ def test_after_every_result_scores_changes_and_the_best_are_those_of_everything_
         before = now
 
 
-def test_a_result_touches_its_own_configuration_and_a_new_lowest_or_highest_one_those_with_failed_runs(monkeypatch):
+def test_a_result_touches_its_own_configuration_alone_unless_the_worst_score_changes(monkeypatch):
     search, touched = HandWritten(specification()), []
     for number in range(50):
         search.ask(f"c{number:02}", k=number + 1, weighting="standard")
@@ -55,6 +58,25 @@ def test_a_result_touches_its_own_configuration_and_a_new_lowest_or_highest_one_
             scores.add(state.configurations[event["config_id"]].runs[event["replicate"]])
             counts.append(len(touched))
             touched.clear()
-    # Every first score is a new highest one: with it, those that have failed so far count as less.
-    rising = [1 if number % 10 == 0 else 1 + 1 + number // 10 for number in range(50)]
-    assert counts == [*rising, 1, 1 + 5]
+    # With the first score, c00 counts as 0, and so do all that fail later.
+    assert counts == [1, 2, *[1] * 50]
+
+
+def latest_of_search(updates):
+    return {point.name: point.value for update in updates if update.key == TOP for point in update.points}
+
+
+def test_the_search_never_shows_the_spread_of_an_earlier_best():
+    """Its best has two seeds, then one with a single seed leads: mean, sd and n are of the same configuration."""
+    search, mirror = HandWritten(specification()), Mirror()
+    search.ask("a", k=50, weighting="standard")
+    search.run("a", 0, metrics("dev", 0.70, 0.6, 0.5))
+    search.run("a", 1, metrics("dev", 0.74, 0.5, 0.5))
+    search.ask("b", k=60, weighting="standard")
+    search.run("b", 0, metrics("dev", 0.80, 0.4, 0.5))
+    latest = latest_of_search(mirror.take(search.events))
+    assert (latest["score"], latest["score_n"], latest["dev/macro_f1/qan"]) == (0.80, 1, 0.4)
+    assert np.isnan([latest["score_sd"], latest["dev/macro_f1/qan_sd"]]).all()
+    search.run("b", 1, metrics("dev", 0.90, 0.5, 0.5))
+    latest = latest_of_search(mirror.take(search.events[-2:]))
+    assert latest["score_sd"] == pytest.approx(0.1 / 2**0.5)
