@@ -41,7 +41,7 @@ def finding(target: str, source: dict, own: dict, positions: dict[int, float]) -
     mean, sd = source["mean"], source["sd"]
     change = max((mean[index] - mean[begin] for index in inside), key=abs)
     curves = own["replicates"]
-    rise = summary([curve[end] - curve[begin] for curve in curves.values()])
+    rise = summary([curve[end] - curve[begin] for curve in curves.values()], bounds=(-1.0, 1.0))  # of scores up to 1
     slopes = summary([slope(LINE_POINTS, curve) for curve in curves.values()])
     zero_shot = {int(replicate): curve[begin] for replicate, curve in curves.items()}
     return {

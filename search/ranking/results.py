@@ -71,15 +71,18 @@ class Results:
         configuration = self.state.configurations[config_id]
         return all(self.lacks_score(run) for run in configuration.of_phase(phase) if run.finished)
 
-    def interval_too_short(self, phase: str) -> bool:
-        """Whether runs of a phase predict a single class, and seeds are too few for intervals with 95 % coverage.
+    @cached_property
+    def fresh_intervals_too_short(self) -> bool:
+        """Whether fresh runs predict a single class, and seeds are too few for intervals with 95 % coverage.
 
-        That takes five seeds of three configurations or baselines; docs/decisions.md gives the coverage with fewer.
+        That takes five seeds of three configurations or baselines that share no training; docs/decisions.md gives the
+        coverage with fewer.
         """
-        rows = [row["fresh"] if phase == CONFIRM else row for row in self.leaderboard]
-        rows = [row for row in rows if row and row["replicates"] > 1]
-        few = len(rows) < 3 or min(row["replicates"] for row in rows) < 5
-        return few and any(row["collapsed"] for row in rows)
+        fresh = {row["config_id"]: row["fresh"] for row in self.leaderboard if row["fresh"]}
+        runs = {config_id: self.state.configurations[config_id].of_phase(CONFIRM) for config_id in fresh}
+        trained = [config_id for config_id in fresh if not any(run.same_as for run in runs[config_id])]
+        few = len(trained) < 3 or min(row["replicates"] for row in fresh.values()) < 5
+        return few and any(row["collapsed"] for row in fresh.values())
 
     @cached_property
     def measured(self) -> list[dict]:

@@ -55,7 +55,7 @@ def _chosen(results: Results) -> Iterator[str]:
     if tests := fresh["scores"].get(f"test/{results.metric}"):
         scores = ", ".join(f"{name} {in_interval(tests[name], 'mean', 'ci')}" for name in results.languages(tests))
         yield f"Test {results.metric} {_tested(tests, fresh['replicates'])}: {scores}."
-    if results.interval_too_short(CONFIRM):
+    if results.fresh_intervals_too_short:
         yield TOO_SHORT
 
 

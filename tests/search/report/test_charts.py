@@ -28,6 +28,7 @@ from seedwise.search.report.languages import languages
 from seedwise.spaces import load
 from seedwise.text import duration
 from tests.ledgers import FAILS, SPECIFICATION, Uniform, events, findings, made, truth
+from tests.search.hand_written import HandWritten, metrics, specification
 from tests.search.ranking import test_leaderboard
 
 
@@ -555,3 +556,19 @@ def test_a_word_among_numbers_has_no_place_in_a_slice_of_numbers():
     whole = [row["params"]["k"] for row in results.ranked if not row["failed"]]
     assert "all" in whole
     assert sorted(shown) == sorted(value for value in whole if value != "all")
+
+
+@pytest.mark.parametrize(("seeds", "configurations", "warned"), [(4, 3, True), (5, 2, True), (5, 3, False)])
+def test_intervals_of_few_seeds_that_collapse_are_said_to_be_too_short(seeds, configurations, warned):
+    search = HandWritten(specification())
+    names = [f"c{number}" for number in range(configurations)]
+    for number, name in enumerate(names):
+        search.ask(name, k=50 + number, weighting="standard")
+        search.run(name, 0, metrics("dev", 0.8, 0.6, 0.5))
+    search.freeze(*names)
+    for replicate in range(1000, 1000 + seeds):
+        for name in names:
+            fallen = name == "c0" and replicate == 1000
+            classes = {"dev/predicted_classes/qel": 1.0 if fallen else 4.0}
+            search.run(name, replicate, metrics("dev", 0.06 if fallen else 0.8, 0.6, 0.5) | classes)
+    assert any("these intervals are too short" in line for line in answer(search.results, "x")) == warned
