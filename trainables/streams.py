@@ -44,4 +44,4 @@ class Streams:
 
 def _check(stream: str) -> None:
     if stream not in STREAMS:
-        raise ValueError(f"{stream!r} is not a stream; there are {', '.join(STREAMS)}")
+        raise ValueError(f"{stream!r} is not a stream; the streams are {', '.join(STREAMS)}")

@@ -50,7 +50,7 @@ def connected(address: str) -> Iterator["JobSubmissionClient"]:
     except AuthenticationError as error:
         raise RequestError(where, "this cluster needs another token", f"Set {TOKEN}.") from error
     except (OSError, aiohttp.ClientError) as error:
-        raise RequestError(where, "no answer", "Name the dashboard of a head that runs.") from error
+        raise RequestError(where, "no answer", "Name the dashboard of a running head node.") from error
     except RuntimeError as error:  # Ray's answer to a request that failed
         reason = mask(str(error)).strip().splitlines()[-1][:300].rstrip(".")
         raise RequestError(where, reason) from error

@@ -151,7 +151,7 @@ def _refusal(placement: Placement, nodes: Sequence[Node]) -> RequestError:
         problem = f"{placement.cpus}, but there are {cpus:g} CPUs{where}"
         return RequestError("resources.cpus_per_run", problem, "Set it lower.")
     problem = f"{placement.gpus:g}, but there are {gpus:g} GPUs{where}"
-    return RequestError("resources.gpus_per_run", problem, "Set it to auto, or lower.")
+    return RequestError("resources.gpus_per_run", problem, "Set it lower, or to auto.")
 
 
 def this_machine(resources: Resources) -> tuple[Placement, int]:

@@ -93,7 +93,10 @@ class Training:
         return Outcome(status, error, metrics, self.seconds + time.perf_counter() - started)
 
     def _step(self) -> tuple[dict[str, float], str, str]:
-        """Do the next step: metrics, status and error. A method that raises `collapsed` with metrics ends its run."""
+        """Do the next step. Returns its metrics, status and error.
+
+        A method that raises `collapsed` with metrics ends its run.
+        """
         status, error = DONE, ""
         try:
             metrics = self.run.step(self.epochs)

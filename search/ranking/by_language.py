@@ -12,6 +12,7 @@ from seedwise.text import spread
 
 MEAN_ALL, MEAN_TARGETS = "mean_all", "mean_targets"  # take the place of a language; papers report mean_all
 SCORE = "score"  # the key of the score that ranks among metrics
+SPLITS = ("dev/", "test/")  # how the names of metrics on labelled sets begin
 COUNTS = ("predicted_classes", "share_of_")  # prefixes of metrics whose mean over languages means nothing
 
 ByLanguage = dict[str, dict[str, dict]]  # {"dev/macro_f1": {"bel": {"mean": 0.8, "sd": 0.01, "n": 5, "failed": 0}}}
@@ -26,7 +27,7 @@ def with_means(metrics: Mapping[str, float], selection: Selection) -> dict[str, 
     if targets:
         for name in [name for name in metrics if name.endswith(f"/{targets[0]}")]:
             of = name.removesuffix(targets[0])
-            if of.partition("/")[2].startswith(COUNTS):
+            if not of.startswith(SPLITS) or of.partition("/")[2].startswith(COUNTS):
                 continue
             for mean, languages in ((MEAN_ALL, every), (MEAN_TARGETS, targets)):
                 values = [metrics.get(of + language) for language in languages]

@@ -94,7 +94,7 @@ class Estimate:
     def draws(self, generator: np.random.Generator, size: int, pending: np.ndarray | None = None) -> np.ndarray:
         """Draw the true means of `contenders` (columns) `size` times (rows) from the heavy-tailed posterior.
 
-        `pending` is the number of running runs of each contender. They count as already narrowing the uncertainty, so
+        `pending` is the number of each contender's unfinished runs. They count as already narrowing the uncertainty, so
         that a policy does not send all workers to the same configuration.
         """
         few = self.contenders

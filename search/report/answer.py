@@ -84,9 +84,9 @@ def _ties(results: Results) -> str:
 
 
 def _against_baselines(results: Results) -> Iterator[str]:
-    """Differences to the best of each baseline, seed by seed, on fresh seeds if both ran on fresh seeds.
+    """Differences from the best configuration of each baseline, seed by seed, on fresh seeds if both ran on them.
 
-    The comparison is by the score that ranks, and by the mean over target languages.
+    Both the ranking score and the mean over target languages are compared.
     """
     chosen = results.chosen["config_id"]
     for row in results.baselines:

@@ -42,7 +42,7 @@ def importances(results: Results) -> list[Importance]:
 
     A conditional parameter is judged among the configurations that have it. The scores are the configurations' raw
     means without the seeds' effects. Estimates would not do: they shrink towards a surface over these parameters,
-    which would then seem to explain them.
+    so these parameters would seem to explain them.
     """
     index, known = results.estimate.index_of, []
     for name in searched(results):

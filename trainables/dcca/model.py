@@ -31,7 +31,7 @@ def load_masked(name: str, key: str = "model") -> MaskedModel:
     try:
         head_of(model)
     except ValueError as error:
-        raise RequestError(key, f"{name}: {error}", "Name an encoder of BERT's or RoBERTa's kind.") from error
+        raise RequestError(key, f"{name}: {error}", "Name an encoder of the BERT or RoBERTa family.") from error
     # A table that input and output share has two names; the kind of encoder decides which name comes first.
     first_names, prefix = dict(model.named_parameters()), model.base_model_prefix
     all_names = {name for name, _ in model.named_parameters(remove_duplicate=False)}

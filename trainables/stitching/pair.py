@@ -132,7 +132,7 @@ class Tables:
         vectors = target.vectors - self.centre
         self.anchors = anchors.choose(target.lexicon, options, anchor_seed, vectors, original)
         if self.anchors is None:
-            raise ValueError("pieces, phrases, casing and stop words leave no pair of the lexicon as an anchor")
+            raise ValueError("the options for pieces, phrases, casing and stop words leave no pair of the lexicon")
         self.norm = float(original.norm(dim=1).mean())
         # Drawn anchors differ between replicates, and their neighbours would fill a disk: they stay in memory.
         self.largest_k, self.on_disk = largest_k, options.anchors == "all"

@@ -86,7 +86,7 @@ BASELINES = {
 def check(request: "Request", candidates: "Candidates") -> Iterable[RequestError]:
     inputs, languages = request.inputs, request.task.languages("scored")
     if inputs.subwords and inputs.unknown != "subword":
-        yield RequestError("inputs.subwords", "only inputs.unknown: subword reads these models", "Set that too.")
+        yield RequestError("inputs.subwords", "it is read only if inputs.unknown is subword", "Set that too.")
     if isinstance(inputs.splitting, dict):
         for language in sorted(set(inputs.splitting) - set(languages)):
             yield RequestError(f"inputs.splitting.{language}", "not one of task.targets", nearest(language, languages))

@@ -142,7 +142,7 @@ def test_given_resources_are_not_measured(requested, nodes, expected):
             resources(0.5),
             [node(4)],
             None,
-            "gpus_per_run: 0.5, but there are 0 GPUs. Set it to auto, or lower",
+            "gpus_per_run: 0.5, but there are 0 GPUs. Set it lower, or to auto",
         ),
         (resources(2.0), [node(4, 1), node(4, 1)], None, "2, but there are 1 GPUs on any node"),
         (

@@ -49,6 +49,10 @@ def test_means_over_languages_need_all_of_them_and_are_not_made_of_counts():
     assert "dev/macro_f1/mean_targets" not in with_means({"dev/macro_f1/s": 0.8, "dev/macro_f1/a": 0.6}, selection())
     counts = {f"dev/{name}/{of}": 1.0 for name in ("predicted_classes", "share_of_x") for of in "sab"}
     assert with_means(counts, selection()) == counts
+    assert with_means({"train/anchors/a": 9.0, "train/anchors/b": 7.0}, selection()).keys() == {
+        "train/anchors/a",
+        "train/anchors/b",
+    }
     only_targets = with_means({"test/retrieval/a": 0.2, "test/retrieval/b": 0.4}, selection())
     assert only_targets["test/retrieval/mean_targets"] == pytest.approx(0.3)
     assert "test/retrieval/mean_all" not in only_targets

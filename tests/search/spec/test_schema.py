@@ -93,7 +93,7 @@ def fewer_walks(monkeypatch):
         ("inputs.splitting={qan: foo}", "inputs.splitting.qan: 'foo' is wrong"),
         ("inputs.multilingual=./none", "inputs.multilingual: ./none: there is no such folder."),
         ("inputs.splitting={zh: jieba}", "inputs.splitting.zh: not one of task.targets."),
-        ("inputs.subwords={qan: setup.py}", "inputs.subwords: only inputs.unknown: subword reads these models."),
+        ("inputs.subwords={qan: setup.py}", "inputs.subwords: it is read only if inputs.unknown is subword."),
         ("baselines=[zero_shot]", "inputs.multilingual: the baseline zero_shot needs a multilingual encoder."),
         ("baselines=[sl]", "baselines.sl: there is no such baseline. Did you mean ls?"),
         ("compat=reference", "compat: 'reference': this method has only ours, paper."),
