@@ -51,7 +51,8 @@ def estimates() -> None:
     """2000 configurations at 10 replicates: means, sds, P(best), expected regret, and who is tied with the best."""
     world, params = Bumps(0), _points(2000)
     values = np.array([[world.score(config, replicate) for replicate in range(10)] for config in params])
-    table = Table(tuple(map(config_id, params)), values, np.zeros(values.shape, dtype=bool))
+    none = np.zeros(values.shape, dtype=bool)
+    table = Table(tuple(map(config_id, params)), values, none, none)
     points = features(Space(world.space), params)
     for name, where in {"common mean": None, "surrogate": points}.items():
         waits = []

@@ -197,7 +197,7 @@ def test_a_whole_search_of_the_toy_method_and_its_exported_model(run, tmp_path):
     assert row["mean"] > 0.4
     assert row["fresh"]["replicates"] == 3
     assert ["baseline" in candidate["params"] for candidate in others] == [False, True]
-    assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan"}
+    assert set(row["fresh"]["scores"]["test/macro_f1"]) == {"qel", "qan", "mean_all"}
     assert TITLE in (folder / "report.html").read_text()
     run("-m", "seedwise", "export", folder, "--model", "models")
     assert "@article{maron-1961-automatic," in (tmp_path / "models" / "model" / "README.md").read_text()

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+import numpy as np
+
 from seedwise.search.decide.baselines import Baselines, ask_event
 from seedwise.search.decide.policy import Action, FromPlan, New, Replicate, Stop, Wait, first_interrupted
 from seedwise.search.decide.proposal import Known, Proposer
@@ -127,7 +129,7 @@ def freeze(state: State, estimator: Estimator, because: str, top: int) -> dict:
     best = {"baselines": best_of_each(state, estimator.selection)} if top and state.policy_stopped else {}
     estimates = {
         estimate.ids[index]: {
-            "estimate": float(estimate.mean[index]),
+            "estimate": float(np.clip(estimate.mean[index], *estimator.selection.bounds)),
             "estimate_sd": float(estimate.sd[index]),
             "p_best": float(estimate.p_best[index]),
         }

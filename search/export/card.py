@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from seedwise import yaml12
 from seedwise.search.decide.policy import replicate_name
 from seedwise.search.drawing.table import Column, Table
+from seedwise.search.ranking.by_language import count_of
 from seedwise.text import interval, number, spread
 from seedwise.trainables.methods import built_in
 from seedwise.trainables.spec import Export, MethodSpec
@@ -110,7 +111,7 @@ class Card:
         scores = [(split, metric, language, score, metric) for split, metric, language, score in self._own_scores()]
         for metric in self.shown:
             for language, of in self._summaries("test", metric).items():
-                about = f"{metric}, mean of this configuration over {of['n']} seeds, sd {number(of['sd'])}"
+                about = f"{metric}, mean of this configuration over {count_of(of)} seeds, sd {number(of['sd'])}"
                 scores.append(("test", metric, language, of["mean"], about))
         return [
             EvalResult(
@@ -185,8 +186,7 @@ class Card:
         for split, metric, scores in groups:
             for language, of in scores.items():
                 mean, ends = spread(of["mean"], of["sd"]), interval(of["ci_low"], of["ci_high"])
-                seeds = f"{of['n']} of {of['n'] + of['failed']}" if of.get("failed") else str(of["n"])
-                yield split, metric, language, mean, ends, seeds
+                yield split, metric, language, mean, ends, count_of(of)
 
     def _failures(self) -> list[str]:
         """How many runs failed, which means by language leave out, and how many predict a single class."""

@@ -103,11 +103,16 @@ def cell_of(table: ByLanguage, name: str) -> dict:
     return table.get(metric or name, {}).get(language, {})
 
 
+def count_of(cell: Mapping) -> str:
+    """The number of runs behind a summary; if some runs lack the metric, of how many."""
+    return f"{cell['n']} of {cell['n'] + cell['failed']}" if cell.get("failed") else str(cell["n"])
+
+
 def in_words(cell: Mapping) -> str:
     """A mean with its standard deviation and, if some runs lack it, the number that have it; empty if `cell` is."""
     if not cell:
         return ""
-    fewer = f", {cell['n']} of {cell['n'] + cell['failed']}" if cell.get("failed") else ""
+    fewer = f", {count_of(cell)}" if cell.get("failed") else ""
     return spread(cell["mean"], cell["sd"]) + fewer
 
 

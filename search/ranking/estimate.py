@@ -27,12 +27,14 @@ MIN_FREEDOM = 3  # of the draws: with fewer their variance is infinite
 class Table:
     """Scores by configuration (rows) and replicate (columns), nan if the run has not finished.
 
-    A run that `failed` has the value it counts as, or nan if no run has a score.
+    A run that `failed` has the value it counts as, or nan if no run has a score. A model that `collapsed` to a single
+    class has its score, which says nothing about how its seed does elsewhere.
     """
 
     ids: tuple[str, ...]
     values: np.ndarray
     failed: np.ndarray
+    collapsed: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -140,18 +142,20 @@ def estimate(table: Table, points: np.ndarray | None = None) -> Estimate:
     """The posterior of every configuration's true mean.
 
     `points` are the configurations' coordinates in the space: means shrink towards a surrogate over it, or without
-    `points` towards their common mean. A failed run counts in its configuration's mean like any other score; the
+    `points` towards their common mean. Failed and collapsed runs count in a configuration's mean like any score; the
     replicates' effects and the noise are learned from the other runs.
     """
     failed = table.failed
-    values = np.where(failed, np.nan, table.values)
+    values = np.where(failed | table.collapsed, np.nan, table.values)
+    if not np.isfinite(values).any():  # all that ended collapsed
+        values = np.where(failed, np.nan, table.values)
     done = np.isfinite(values)
     if not done.any():  # all runs failed, so no configuration is better
         zero, rows = np.zeros(len(table.ids)), failed.sum(1)
         return Estimate(table.ids, zero, zero, zero + 1, rows, rows, 1.0, 0.0, 1, np.zeros((len(rows), 1)))
     fit = two_way(values)
     adjusted = table.values - fit.effects
-    count = (done | failed).sum(1)
+    count = np.isfinite(table.values).sum(1)
     raw = np.nansum(adjusted, axis=1) / count
     pooled = fit.noise**2 / count
     shrunken = posterior(raw, pooled, points)

@@ -38,6 +38,12 @@ def lacks_score(run: Run, score: float | None, configuration: Configuration) -> 
     return run.failed or (score is None and not configuration.baseline)
 
 
+def collapsed(run: Run, selection: Selection) -> bool:
+    """Whether the model predicts a single class on a set whose score ranks, or its method says that it collapsed."""
+    sets = (name.split("/") for name in selection.names if name.count("/") == 2)
+    return run.collapsed or any(run.metrics.get(f"{split}/predicted_classes/{of}") == 1 for split, _, of in sets)
+
+
 def scores_of(state: State, selection: Selection, phase: str = SEARCH) -> dict[str, Row]:
     """The scores that the runs of a phase count with: configuration id -> replicate -> score.
 
@@ -68,10 +74,11 @@ def table_of(state: State, selection: Selection) -> Table:
     ids = tuple(key for key in rows if not (configurations[key].baseline or configurations[key].pruned))
     columns = sorted({replicate for config_id in ids for replicate in rows[config_id]})
     values = np.full((len(ids), len(columns)), np.nan)
-    failed = np.zeros(values.shape, dtype=bool)
+    failed, fell = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
     for index, config_id in enumerate(ids):
         for replicate, score in rows[config_id].items():
             run, cell = configurations[config_id].runs[replicate], (index, columns.index(replicate))
             values[cell] = np.nan if score is None else score
+            fell[cell] = collapsed(run, selection)
             failed[cell] = lacks_score(run, selection.score(run.metrics), configurations[config_id])
-    return Table(ids, values, failed)
+    return Table(ids, values, failed, fell & ~failed)

@@ -71,8 +71,8 @@ def replicates(results: Results) -> Chart | str:
     caption = (
         "Rows are in order of rank, baselines below. The estimate removes the effects of seeds and shrinks towards "
         "what the other configurations predict, so it may differ from the mean of the points. A failed run is drawn at "
-        "the score that it counts as. Intervals of means are Student's t; with two or three seeds "
-        f"they may reach beyond the chart. {results.left_out}{beyond([(score,) for score in scores], shown)}"
+        "the score that it counts as. Intervals of means pool the spread of the other configurations and end "
+        f"at the bounds of the score. {results.left_out}{beyond([(score,) for score in scores], shown)}"
     )
     layout = listed(results.names(rows), results.selection.label, range=shown)
     return Chart("replicates", "", text, caption, [trace for trace in data if trace["x"]], layout)

@@ -4,7 +4,7 @@ import numpy as np
 
 from seedwise.search.drawing.chart import BLUE, LEGEND, ORANGE, RED, ROW, Chart, label, listed, points, spread_out
 from seedwise.search.ledger.state import PRUNED
-from seedwise.search.ranking.by_language import MEAN_ALL, MEAN_TARGETS
+from seedwise.search.ranking.by_language import MEAN_ALL, MEAN_TARGETS, count_of
 from seedwise.search.ranking.results import Results
 from seedwise.text import number
 
@@ -65,7 +65,7 @@ def _in_cell(cell: dict) -> str:
     if not cell:
         return ""
     lines = [number(cell["mean"]), *([f"± {number(cell['sd'])}"] if cell["sd"] is not None else [])]
-    return "<br>".join(lines) + (f" ({cell['n']} of {cell['n'] + cell['failed']})" if cell["failed"] else "")
+    return "<br>".join(lines) + (f" ({count_of(cell)})" if cell["failed"] else "")
 
 
 def spreads(results: Results) -> Chart | str:
@@ -73,7 +73,7 @@ def spreads(results: Results) -> Chart | str:
     key = f"dev/{results.metric}"
     rows = [row for row in results.ranked if row["status"] != PRUNED]
     cells = [(row, name, cell) for row in rows for name, cell in scores_by_language(row, key).items()]
-    known = [(row, name, cell["sd"]) for row, name, cell in cells if cell["sd"] is not None]
+    known = [(row, name, cell) for row, name, cell in cells if cell["sd"] is not None]
     if not known:
         return "No configuration ran on two seeds, so how much seeds move a language is unknown."
     names = results.languages(name for _, name, _ in known)
@@ -82,14 +82,15 @@ def spreads(results: Results) -> Chart | str:
         ("configurations", False, BLUE, "circle-open"),
         ("chosen", True, RED, "star"),
     ):
-        of_kind = [(row, name, sd) for row, name, sd in known if (row is results.chosen) == chosen]
+        of_kind = [(row, name, cell) for row, name, cell in known if (row is results.chosen) == chosen]
         offsets = spread_out([name for _, name, _ in of_kind], SPREAD)
         x = [names.index(name) + offset for (_, name, _), offset in zip(of_kind, offsets, strict=True)]
-        text = [label(f"{row['config_id']}, {row['replicates']} seeds: {number(sd)}") for row, _, sd in of_kind]
+        sds = [cell["sd"] for *_, cell in of_kind]
+        text = [label(f"{row['config_id']}, {count_of(cell)} seeds: {number(cell['sd'])}") for row, _, cell in of_kind]
         hover = {"text": text, "hovertemplate": "%{text}<extra></extra>"}
         size = 11 if chosen else 7
-        data += [points(title, x, [sd for *_, sd in of_kind], colour, symbol=symbol, size=size, **hover)] if x else []
-    medians = {name: float(np.median([sd for _, other, sd in known if other == name])) for name in names}
+        data += [points(title, x, sds, colour, symbol=symbol, size=size, **hover)] if x else []
+    medians = {name: float(np.median([cell["sd"] for _, other, cell in known if other == name])) for name in names}
     x, y = list(range(len(names))), list(medians.values())
     data.append(points("median", x, y, ORANGE, symbol="line-ew-open", size=26, hovertemplate="%{y:.4f}<extra></extra>"))
     largest = max(medians, key=medians.get)

@@ -194,11 +194,12 @@ class Mirror:
 
     def _aggregate(self, run: Run) -> None:
         """Add the summaries of all configurations whose scores this run changes."""
-        for config_id in self._scores.add(run):
+        changed = self._scores.add(run)
+        for config_id in changed:
             self._add((config_id,), self._summary(config_id), sum(map(len, self._scores.rows[config_id])))
         if self._scores.summaries and not self.state.stopped:  # after that the choice is fixed
             self._choose(self._scores.best)
-        elif run.config_id == self._best:
+        elif self._best in changed:
             self._add(TOP, self._summary(self._best), self._scores.count + len(self._scores.rows[self._best][1]))
 
     def _summary(self, config_id: str) -> dict[str, float | None]:
@@ -208,18 +209,25 @@ class Mirror:
         """
         configuration, points = self.state.configurations[config_id], dict[str, float | None]()
         ended = [run for run in configuration.runs.values() if counts(run, configuration)]
-        for (name, phase), row in zip(SCORES.items(), self._scores.rows[config_id], strict=True):
-            points |= _named_score(summary(known(row)), name) if known(row) else {}
+        for name, phase in SCORES.items():
+            scores = self._measured(config_id, phase)
+            points |= _named_score(summary(scores), name) if scores else {}
             metrics = flat(per_language([run for run in ended if run.phase == phase], self._selection))
             points |= {key: value for key, value in metrics.items() if phase == SEARCH or key.startswith("test/")}
         return points | {"failed": sum(run.failed for run in ended)}
 
+    def _measured(self, config_id: str, phase: str) -> list[float]:
+        """The scores that a configuration counts with; none if all its runs failed, since nothing was measured."""
+        runs = self.state.configurations[config_id].of_phase(phase)
+        whole = any(run.finished and not run.failed for run in runs)
+        return known(self._scores.rows[config_id][list(SCORES.values()).index(phase)]) if whole else []
+
     def _intervals(self, phase: str) -> None:
         """Add the intervals of all mean scores of a finished phase. They depend on all its configurations."""
-        name, index = next((name, index) for index, (name, of) in enumerate(SCORES.items()) if of == phase)
+        name = next(name for name, of in SCORES.items() if of == phase)
         pools = Pools.of(self.state, self._selection, phase, score_alone=True)
-        for config_id, rows in self._scores.rows.items():
-            if not (scores := known(rows[index])):
+        for config_id in self._scores.rows:
+            if not (scores := self._measured(config_id, phase)):
                 continue
             over = summary(scores, pools.others(SCORE, config_id), self._selection.bounds)
             ends = {f"{name}_ci_low": over.ci_low, f"{name}_ci_high": over.ci_high}

@@ -12,14 +12,15 @@ from seedwise.search.ranking.summary import summary
 SCORES = st.lists(st.integers(0, 1000).map(lambda value: value / 1000), min_size=2, max_size=12)
 
 
-def table(values, failed=None, last=np.nan) -> Table:
+def table(values, failed=None, last=np.nan, collapsed=None) -> Table:
     """Rows are configurations c0, c1, ...; nan is a run that has not finished, or failed after the score `last`."""
     values = np.array(values, dtype=float)
     failed = np.zeros(values.shape, dtype=bool) if failed is None else np.array(failed, dtype=bool)
     scores = [*values[np.isfinite(values)], *([last] if np.isfinite(last) else [])]
     lowest = min(scores, default=np.nan)
     values[failed] = 0.0 if lowest >= 0 else lowest - (np.ptp(scores) or -lowest) if scores else np.nan
-    return Table(tuple(f"c{row}" for row in range(len(values))), values, failed)
+    collapsed = np.zeros(values.shape, dtype=bool) if collapsed is None else np.array(collapsed)
+    return Table(tuple(f"c{row}" for row in range(len(values))), values, failed, collapsed)
 
 
 def simulated(draw, configurations, replicates, *, noise=1.0, seeds=1.0, between=2.0, missing=0.0):
@@ -245,3 +246,39 @@ def test_pending_runs_narrow_the_draws():
     pending = result.draws(np.random.default_rng(0), 4000, np.array([6, 0, 0, 0]))
     assert pending[:, 0].std() < 0.8 * alone[:, 0].std()
     assert pending[:, 1].std() == pytest.approx(alone[:, 1].std())
+
+
+def test_a_collapse_lowers_its_own_configuration_and_says_nothing_of_its_seed():
+    """Learned from, it once lifted those that ran at this seed alone to the top, and above 1."""
+    gap = np.nan
+    values = np.array([[0.06, 0.85, 0.86], [0.84, 0.83, 0.85], [0.80, gap, gap], [0.82, gap, gap]])
+    collapsed = np.zeros(values.shape, dtype=bool)
+    collapsed[0, 0] = True
+    result = estimate(table(values, collapsed=collapsed))
+    assert result.best == 1
+    assert result.mean[2:] == pytest.approx([0.80, 0.82], abs=0.01)
+    assert result.raw[0] == pytest.approx((0.06 + 0.85 + 0.86) / 3, abs=0.01)
+    assert not result.failed.any()
+    learned = estimate(table(values[[0, 2, 3]], collapsed=collapsed[[0, 2, 3]]))
+    assert learned.mean.max() < 0.87
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10_000), st.integers(2, 6))
+def test_failing_is_never_better_than_collapsing(seed, replicates):
+    _, values = simulated(np.random.default_rng(seed), 6, replicates, missing=0.3)
+    row, values = seed % 6, values / 100
+    fell = np.zeros(values.shape, dtype=bool)
+    fell[row, 0], values[row, 0] = True, 0.06
+    collapsing, failing = (
+        estimate(table(values, collapsed=fell)),
+        estimate(table(np.where(fell, np.nan, values), fell, 0.06)),
+    )
+    assert failing.mean[row] <= collapsing.mean[row] + 1e-9
+
+
+def test_a_search_in_which_all_collapse_has_estimates():
+    values = np.array([[0.05, 0.06], [0.06, 0.07]])
+    result = estimate(table(values, collapsed=np.ones(values.shape, dtype=bool)))
+    assert result.best == 1
+    assert np.isfinite(result.mean).all()

@@ -127,3 +127,11 @@ def test_the_table_of_the_estimate_has_gaps_failures_and_nothing_pruned():
     expected = np.array([[0.5, 0.0, 0.7], [0.6, nan, nan], [0.0, nan, nan]])
     assert table.values == pytest.approx(expected, nan_ok=True)
     assert table.failed.tolist() == [[False, True, False], [False, False, False], [True, False, False]]
+
+
+def test_the_table_marks_collapses_on_the_sets_that_rank():
+    state = ledger_of(("a", [("done", 0.06), ("failed:collapsed", 0.05), ("done", 0.8)]))
+    runs = state.configurations["a"].runs
+    runs[0].metrics["dev/predicted_classes/s"] = runs[2].metrics["dev/predicted_classes/a"] = 1.0
+    assert table_of(state, selection()).collapsed.tolist() == [[True, True, False]]  # a does not rank
+    assert table_of(state, selection()).failed.tolist() == [[False] * 3]

@@ -80,3 +80,16 @@ def test_the_search_never_shows_the_spread_of_an_earlier_best():
     search.run("b", 1, metrics("dev", 0.90, 0.5, 0.5))
     latest = latest_of_search(mirror.take(search.events[-2:]))
     assert latest["score_sd"] == pytest.approx(0.1 / 2**0.5)
+
+
+def test_a_configuration_that_always_fails_shows_no_score_and_no_spread():
+    """It would be the first of those sorted by the least spread."""
+    search, mirror = HandWritten(specification()), Mirror()
+    for config_id in ("a", "b"):
+        search.ask(config_id, k=50 + len(config_id), weighting="standard")
+    for replicate in (0, 1):
+        search.run("a", replicate, metrics("dev", 0.7 + replicate / 10, 0.6, 0.5))
+        search.run("b", replicate, None)
+    search.freeze("a")
+    names = {point.name for update in mirror.take(search.events) if update.key == ("b",) for point in update.points}
+    assert names == {"failed"}
