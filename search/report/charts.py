@@ -57,7 +57,7 @@ def replicates(results: Results) -> Chart | str:
         _means("mean of fresh seeds, 95 % interval", confirmed, "mean", "ci", GREEN, lines, FRESH_OFFSET),
     ]
     ends = [row[end] for row in known for end in ENDS]
-    ends += [row[end] for row in confirmed if row["replicates"] > 2 for end in ("ci_low", "ci_high")]
+    ends += [row[end] for row in confirmed for end in ("ci_low", "ci_high")]
     shown = focus(scores + [end for end in ends if end is not None])
     best, fresh = results.chosen, ""
     if best["fresh"]:
