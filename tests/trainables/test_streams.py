@@ -43,7 +43,7 @@ def test_the_record_has_the_seeds_that_are_drawn(seed, replicate, varied):
 
 
 def test_an_unknown_stream_is_an_error():
-    with pytest.raises(ValueError, match="there are head, order"):
+    with pytest.raises(ValueError, match="the streams are head, order"):
         Streams(0, 0).seed("weather")
     with pytest.raises(ValueError, match="'weather' is not a stream"):
         Streams(0, 0, "weather")
