@@ -150,7 +150,7 @@ def unheard(folder: Path, runs: int) -> float:
 
     process = follower.start_follower(folder)
     loop = tell(folder, runs, f"http://127.0.0.1:{own_port()}", tried)
-    process.terminate()
+    process.kill()  # it ignores SIGTERM
     process.wait()
     return loop
 
