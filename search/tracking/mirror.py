@@ -7,6 +7,7 @@ alone, so writing them twice has the same effect as writing them once, and an ou
 import json
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 
 from seedwise.credentials import mask
 from seedwise.folder import BEST, LEADERBOARD, LEADERBOARD_CSV, REPORT, SPECIFICATION
@@ -198,7 +199,7 @@ class Mirror:
         for config_id in changed:
             self._add((config_id,), self._summary(config_id), sum(map(len, self._scores.rows[config_id])))
         if self._scores.summaries and not self.state.stopped:  # after that the choice is fixed
-            self._choose(self._scores.best)
+            self._choose(self._scores.best, changed)
         elif self._best in changed:
             self._add(TOP, self._summary(self._best), self._scores.count + len(self._scores.rows[self._best][1]))
 
@@ -235,13 +236,20 @@ class Mirror:
             if config_id == self._best:
                 self._add(TOP, ends, self._scores.count)
 
-    def _choose(self, best: str) -> None:
-        """Add the scores of `best` to the search. It is the best configuration so far; once frozen, the choice."""
+    def _choose(self, best: str, changed: Sequence[str] = ()) -> None:
+        """Add the scores of `best` to the search. It is the best configuration so far; once frozen, the choice.
+
+        If neither the best nor its scores have changed, the score that ranks is enough: all else is there.
+        """
+        if best == self._best and best not in changed:
+            scores = self._measured(best, SEARCH)
+            self._add(TOP, _named_score(summary(scores)) if scores else {}, self._scores.count)
+            return
         summary_of_best = self._summary(best)
-        known = {name for name, value in summary_of_best.items() if value is not None}
+        present = {name for name, value in summary_of_best.items() if value is not None}
         # One seed has no spread. That of an earlier best must not stand beside its mean.
-        outdated = dict.fromkeys(sorted(self._shown - known), math.nan)
-        self._shown = known
+        outdated = dict.fromkeys(sorted(self._shown - present), math.nan)
+        self._shown = present
         self._add(TOP, {**summary_of_best, **outdated}, self._scores.count)
         if best != self._best:
             self._best = self._tags[TOP]["best_config_id"] = best

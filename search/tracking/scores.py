@@ -5,7 +5,7 @@ import math
 from collections import defaultdict
 
 from seedwise.search.ledger.state import CONFIRM, SEARCH, Configuration, Run, State
-from seedwise.search.ranking.run_scores import Row, counts, lacks_score, worst_of
+from seedwise.search.ranking.run_scores import Row, counts, known, lacks_score, worst_of
 from seedwise.search.ranking.selection import Selection
 from seedwise.search.ranking.summary import Summary, summary
 
@@ -65,10 +65,9 @@ class Scores:
         key, searched = configuration.config_id, rows[SEARCH]
         self.count += len(searched) - len(self.rows.get(key, ((), ()))[0])
         self.rows[key] = searched, rows[CONFIRM]
-        known = [score for score in searched.values() if score is not None]
-        if known and not configuration.baseline:
+        if (scores := known(searched)) and not configuration.baseline:
             self.replicated |= measured >= 2
-            self.summaries[key] = summary(known)
+            self.summaries[key] = summary(scores)
             heapq.heappush(self._ranking, (-self.summaries[key].mean, key))
         return any(rows.values())
 

@@ -93,3 +93,16 @@ def test_a_configuration_that_always_fails_shows_no_score_and_no_spread():
     search.freeze("a")
     names = {point.name for update in mirror.take(search.events) if update.key == ("b",) for point in update.points}
     assert names == {"failed"}
+
+
+def test_a_result_elsewhere_writes_only_the_score_of_the_best_again():
+    search, mirror = HandWritten(specification()), Mirror()
+    search.ask("best", k=50, weighting="standard")
+    search.run("best", 0, metrics("dev", 0.9, 0.6, 0.5))
+    search.ask("poor", k=60, weighting="standard")
+    mirror.take(search.events)
+    seen = len(search.events)
+    search.run("poor", 0, metrics("dev", 0.1, 0.1, 0.1))
+    assert latest_of_search(mirror.take(search.events[seen:])) == {"score": 0.9, "score_n": 1.0}
+    search.run("best", 1, metrics("dev", 0.8, 0.4, 0.5))
+    assert latest_of_search(mirror.take(search.events[seen + 2 :]))["dev/macro_f1/qan"] == pytest.approx(0.5)
